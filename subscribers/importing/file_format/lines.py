@@ -45,7 +45,7 @@ def lines_of(file: HashingReader, encoding: Encoding) -> Iterator[str]:
         newline="",  # keeps every kind of line end
     )
     take = text.readline
-    line = take(1 + _CUT).removeprefix("\ufeff")
+    line = take(1 + _CUT).lstrip("\ufeff")  # some programs write the mark twice
     between_cr_and_lf = False
     while line:
         if not (between_cr_and_lf and line == "\n"):

@@ -1,9 +1,11 @@
 """Split lines into the fields of rows; a row may span a few lines."""
 
 import csv
+import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from subscribers.importing.file_format.encoding import UNDECODABLE
 from subscribers.importing.file_format.lines import LONGEST_LINE
@@ -44,7 +46,10 @@ def records(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[st
                 fields = _quoted(row, put_back, lines, delimiter)
             except csv.Error as error:
                 put_back.extendleft(reversed(row[1:]))
-                yield BadRow(number, excerpt(line), _reason(error), _storable(line))
+                if fields := _padded(line, delimiter):
+                    yield number, fields
+                else:
+                    yield BadRow(number, excerpt(line), _reason(error), _storable(line))
             else:
                 yield number, fields
                 number += len(row) - 1
@@ -86,6 +91,25 @@ def _quoted(
         # This is probably not one field, but several rows. Their readers would be lost.
         raise _OtherRowsInsideError
     return fields
+
+
+def _padded(line: str, delimiter: str) -> list[str]:
+    """Split a line with spaces after closing quotation marks; nothing if that is impossible."""
+    text, at = line.rstrip("\r\n"), 0
+    fields: list[str] = []
+    while found := _one_field(delimiter).match(text, at):
+        quoted, plain, end = found.groups()
+        fields.append(plain if quoted is None else quoted.replace('""', '"'))
+        at = found.end()
+        if not end:
+            return fields
+    return []
+
+
+@cache
+def _one_field(delimiter: str) -> re.Pattern[str]:
+    end = re.escape(delimiter)
+    return re.compile(rf'(?: *"((?:[^"]|"")*+)" *|(?! *")([^{end}]*+))({end}|\Z)')
 
 
 def _spans_lines(field: str) -> bool:

@@ -208,6 +208,10 @@ class TestTheColumns:
                 ["email, name", '"ada@example.org", "Smith, Ada"'],
                 [("ada@example.org", "Smith, Ada")],
             ),
+            (
+                ['email,"name"  ', 'ada@example.org, "Smith, ""Ada"""  '],
+                [("ada@example.org", 'Smith, "Ada"')],
+            ),
             (["email,name", 'ada@example.org,Ada "Nan" W'], [("ada@example.org", 'Ada "Nan" W')]),
         ],
     )
@@ -223,6 +227,10 @@ class TestTheColumns:
 
 
 class TestLinesAndQuotationMarks:
+    def test_a_byte_order_mark_may_be_there_twice(self) -> None:
+        description, found = read('\ufeff\ufeff"email","name"\nada@example.org,Ada\n')
+        assert (description.address_column, found) == ("“email”", [ADA])
+
     def test_line_numbers_stay_right_after_a_long_line(self) -> None:
         content = "email\n" + "x" * 2 * LONGEST_LINE + "\rada@example.org\r\n\nbob@example.org\n"
         assert [row.line for row in rows_of(content)] == [2, 3, 5]
