@@ -96,8 +96,9 @@ def load_first_steps(
         Step.WEBHOOK: ProviderEvent.objects.filter(trace__isnull=False).exists(),
         Step.READERS: readers > 0,
         Step.LETTER: bool(draft) or has_issue,
-        Step.TEST: has_test or has_issue,
+        Step.TEST: has_test,
         Step.ISSUE: has_issue,
     }
     done = [step for step, is_done in facts.items() if is_done]
-    return FirstSteps(choose_steps(may, done), draft)
+    too_late = {Step.TEST} if has_issue and not has_test else set()
+    return FirstSteps(choose_steps(set(may) - too_late, done), draft)

@@ -11,11 +11,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Lower
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models.functions import Coalesce, Lower
 
 from delivery.models import Batch, Edition
 from publishing.activity.activity_log import parse_id
+from publishing.editions.confirmed_then import mailed_editions
 from publishing.editions.status import LARGE_COLUMNS
 from publishing.models import Draft
 from publishing.progress.issue_list import newest_editions
@@ -32,6 +33,20 @@ _SHOWN_COLUMNS = (
     "issue__has_page",
     "issue__moved_from",
     *("author__username", "author__first_name", "author__last_name"),
+)
+
+
+# A row shows the last mailed version if the newest corrects only the page.
+_MAILED_BEFORE = mailed_editions().filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
+_SHOWN_AT = Case(
+    When(
+        goes_to=Edition.GoesTo.NOBODY,
+        then=Coalesce(
+            Subquery(_MAILED_BEFORE.order_by("-version").values("published_at")[:1]),
+            F("published_at"),
+        ),
+    ),
+    default=F("published_at"),
 )
 
 
@@ -105,7 +120,7 @@ def page_of(search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: b
             coming = _titled(_scheduled(), search.text)
             # By default the next first; with the oldest first, the one that was scheduled first.
             if search.sort is not Sort.NEWEST:
-                coming = _in_order(coming, search.sort, "published_at", None)
+                coming = _in_order(coming, search.sort, F("published_at"), None)
             page.scheduled = list(coming)
     if tab in (Tab.ALL, Tab.GOING_OUT, Tab.ENDED):
         rows = _published(search, open_editions, sees_drafts=sees_drafts)
@@ -148,7 +163,7 @@ def _drafts(search: IssueSearch) -> QuerySet[Draft]:
         is_titled = Q(title__icontains=search.text)
         drafts = drafts.filter(is_titled | Exists(stopped.filter(is_titled)))
     # If the last draft was saved again meanwhile, the page starts after its new position.
-    return _in_order(drafts, search.sort, "saved_at", parse_id(search.before))
+    return _in_order(drafts, search.sort, F("saved_at"), parse_id(search.before))
 
 
 def _reopened() -> QuerySet[Edition]:
@@ -185,12 +200,12 @@ def _published(
     editions = _titled(editions, search.text)
     before = search.before
     is_id = before.isdecimal() and len(before) < 19
-    return _in_order(editions, search.sort, "published_at", int(before) if is_id else None)
+    return _in_order(editions, search.sort, _SHOWN_AT, int(before) if is_id else None)
 
 
-def _in_order(found: QuerySet[Titled], sort: Sort, time: str, last: Any) -> QuerySet[Titled]:
-    """Sort by the column `time` or by title; begin after the row with the id `last`."""
-    key: F | Lower = Lower("title") if sort is Sort.TITLE else F(time)
+def _in_order(found: QuerySet[Titled], sort: Sort, time: F | Case, last: Any) -> QuerySet[Titled]:
+    """Sort by `time` or by title; begin after the row with the id `last`."""
+    key: F | Case | Lower = Lower("title") if sort is Sort.TITLE else time
     minus, then = ("-", "lt") if sort is Sort.NEWEST else ("", "gt")
     found = found.alias(sort_key=key)
     if last is not None:

@@ -141,6 +141,19 @@ def test_a_repeated_key_is_bound_to_the_choice(author: Any, founders: Tag) -> No
     assert not again("")
 
 
+@pytest.mark.parametrize(
+    ("archive", "place", "is_to_appear"),
+    [("public", "Listed", True), ("unlisted", "Unlisted", True), ("none", "no page", False)],
+)
+def test_a_held_issue_says_where_it_will_be_found(
+    window: WindowOf, author: Any, archive: str, place: str, is_to_appear: bool
+) -> None:
+    edition = publish(author.pk, "k", letter("Herons"), hold_s=600, archive=archive).edition
+    words = window.get(f"/admin/newsletters/{edition.issue_id}/").words
+    assert place in words
+    assert ("it appears when sending starts" in words) is is_to_appear
+
+
 def test_an_issue_without_a_page_is_found_nowhere(
     window: WindowOf, public_window: WindowOf, author: Any, three_readers: list[Subscriber]
 ) -> None:

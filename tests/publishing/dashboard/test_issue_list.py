@@ -183,19 +183,23 @@ def test_a_page_correction_shows_the_numbers_of_the_send(
 ) -> None:
     first = publish_one("Herons")
     sent(first)
+    publish_one("Terns")
     fixed = publish_one("Herons, fixed", issue=first.issue_id, version=2, goes_to="nobody")
     page = window.get(DESK)
     row = row_of_issues(page)
     assert "3 of 3 sent" in row
     assert re.search(r"The page was corrected on \d+ \w+ \d{4}\.", row)
     assert "archive only" not in row
-    assert titles(page) == ["Herons, fixed"]
+    # The order follows the times that are shown.
+    assert titles(page) == ["Terns", "Herons, fixed"]
+    assert titles(window.get(f"{DESK}?sort=oldest")) == ["Herons, fixed", "Terns"]
     assert f"/admin/newsletters/{first.issue_id}/?version=1" in page.html
     head = window.get(f"/admin/newsletters/{first.issue_id}/")
     assert "Version 1: 3 of 3 sent. View its numbers" in head.words
+    assert "0 of 0 sent" not in head.words
     assert f"/admin/newsletters/{first.issue_id}/?version=1" in head.html
     program = Program(new_author("root", is_superuser=True))
-    (listed,) = program.get("/issues/").json()["issues"]
+    listed, _ = program.get("/issues/").json()["issues"]
     assert (listed["version"], listed["sent"], listed["title"]) == (1, 3, "Herons, fixed")
     assert listed["page_corrected_at"][:19] == f"{fixed.published_at:%Y-%m-%dT%H:%M:%S}"
 
@@ -229,13 +233,15 @@ def test_a_scheduled_correction_leaves_the_send_in_its_row(
     assert f'href="/admin/newsletters/{first.issue_id}/?version=1"' in page.html
     assert titles(window.get(f"{DESK}?show=ended")) == ["Herons"]
     program = Program(new_author("root", is_superuser=True))
-    (listed,) = program.get("/issues/").json()["issues"]
+    listed, _ = program.get("/issues/").json()["issues"]
     assert (listed["version"], listed["sent"], listed["title"]) == (1, 3, "Herons")
 
     make_edition_due(second)
     assert start_due()
     page = window.get(DESK)
-    assert titles(page) == ["Herons, fixed"]
+    # The order follows the times that are shown.
+    assert titles(page) == ["Terns", "Herons, fixed"]
+    assert titles(window.get(f"{DESK}?sort=oldest")) == ["Herons, fixed", "Terns"]
     assert "0 of 3 sent" in row_of_issues(page)
 
 
