@@ -177,6 +177,10 @@ def approval_refusal(draft: Draft, publisher: uuid.UUID, content: Content | None
                 "This newsletter requires a second person's approval. Another author who may "
                 "publish must approve this draft first."
             )
+    may_alone = judge(rule, publisher=publisher, approver=publisher, writer=draft.saved_by_id)
+    if verdict is Verdict.NOT_APPROVED and may_alone is Verdict.ALLOWED and may(publisher, PUBLISH):
+        remedy = _("{name} saved it last, so you may approve it and publish it.")
+        return f"{sentence} {remedy.format(name=named(draft.saved_by_id))}"
     return f"{sentence} {_who_can(others)}"
 
 

@@ -94,7 +94,7 @@ def _quoted(
 
 
 def _padded(line: str, delimiter: str) -> list[str]:
-    """Split a line with spaces after closing quotation marks; nothing if that is impossible."""
+    """Split a line with spaces after closing quotation marks, or return nothing."""
     text, at = line.rstrip("\r\n"), 0
     fields: list[str] = []
     while found := _one_field(delimiter).match(text, at):

@@ -451,6 +451,12 @@ def test_a_writer_and_the_approver_publish_by_setting(two, new_author, author, t
     draft = Draft.objects.create(
         title="Swifts", letter="Gone.", created_by=willa, saved_by=willa, goes_to="everyone"
     )
+    alone = "so you may approve it and publish it."
+    assert alone not in approval_refusal(draft, author.pk)
+    Newsletter.objects.update(approver_may_publish=True)
+    assert approval_refusal(draft, author.pk).endswith(alone)
+    assert alone not in approval_refusal(draft, willa.pk)
+    Newsletter.objects.update(approver_may_publish=False)
     approved(draft, author)
     confirmed = Confirmation(draft.revision, build_content(draft.fields).sha256, 1, None)
     assert "another author must publish it" in approval_refusal(draft, author.pk)
