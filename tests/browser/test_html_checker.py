@@ -1,4 +1,4 @@
-"""Every page is valid HTML: the Nu HTML checker reads all of them in one run."""
+"""Every page is valid HTML, by the Nu HTML checker, and leads to other pages."""
 
 import json
 import os
@@ -10,6 +10,7 @@ from contextlib import suppress
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.core.management import call_command
@@ -25,6 +26,7 @@ from postmark_sandbox.server import SandboxServer
 from tests.browser.conftest import READERS, create_author
 from tests.browser.pages import admin_pages
 from tests.browser.pages.accessibility import Pages, Shown
+from tests.browser.pages.own_links import own_links
 from tests.browser.pages.public_pages import reader_pages
 from tests.browser.test_accessibility import SAME_WITHOUT_SCRIPTS, WITH_SCRIPTS
 from tests.installed_programs import program
@@ -79,15 +81,20 @@ class Documents:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.names: dict[str, str] = {}
+        self.urls: dict[str, str] = {}
         self.routes: set[str] = set()
 
-    def add(self, name: str, html: str, path: str = "") -> None:
+    def add(self, name: str, html: str, url: str = "") -> None:
         file = f"{len(self.names)}.html"
         (self.folder / file).write_text(html)
         self.names[file] = name
         # Pages of the sandbox have no route.
         with suppress(Resolver404):
-            self.routes.add(resolve(path).route)
+            found = resolve(urlsplit(url).path)
+            self.routes.add(found.route)
+            # The navigation of Django's own pages leads to each of them.
+            if found.namespace != "admin":
+                self.urls[file] = url
 
     def visit(self, pages: Pages, page: Page) -> None:
         """Open each page. Those without an action need no browser, only its session."""
@@ -96,17 +103,17 @@ class Documents:
         for name, shown in pages.items():
             if shown.done is Shown.done:
                 answer = page.request.get(shown.address)
-                self.add(name, answer.text(), path_of(answer.url))
+                self.add(name, answer.text(), answer.url)
             else:
                 shown.visit(page)
-                self.add(name, answers[-1].text(), path_of(answers[-1].url))
+                self.add(name, answers[-1].text(), answers[-1].url)
 
     def request(self, client: Client, path: str) -> int:
         """Add the page at this path if there is one; return the status of the answer."""
         answer = client.get(path, secure=True)
         is_html = answer.headers.get("Content-Type", "").startswith("text/html")
         if is_html and not answer.streaming and b"<html" in answer.content:
-            self.add(f"{path} ({answer.status_code})", answer.content.decode())
+            self.add(f"{path} ({answer.status_code})", answer.content.decode(), path)
         return answer.status_code if is_html else 0
 
     def faults(self, checker: list[str]) -> list[str]:
@@ -124,6 +131,14 @@ class Documents:
             fields.feed((self.folder / file).read_text())
             shown += [f"{name}: two fields are named {field}" for field in fields.repeated()]
         return shown
+
+    def own_links(self) -> list[str]:
+        """Return the links of pages that lead to the page that they are on."""
+        return [
+            f"{self.names[file]}: {text}"
+            for file, url in self.urls.items()
+            for text in own_links((self.folder / file).read_text(), url)
+        ]
 
 
 class Fields(HTMLParser):
@@ -156,10 +171,6 @@ def is_document(one: Response, page: Page) -> bool:
     return one.request.is_navigation_request() and one.frame == page.main_frame
 
 
-def path_of(url: str) -> str:
-    return f"/{url.split('/', 3)[3].partition('?')[0]}"
-
-
 def test_every_page_is_valid_html(
     checker: list[str], new_page: Callable[..., Page], transactional_db: None, tmp_path: Path
 ) -> None:
@@ -183,7 +194,7 @@ def test_every_page_is_valid_html(
     _two_step_pages(documents)
     _sandbox_pages(documents, new_page())
     forgotten = _forgotten(documents)
-    assert (forgotten, documents.faults(checker)) == ([], [])
+    assert (forgotten, documents.own_links(), documents.faults(checker)) == ([], [], [])
 
 
 def _forgotten(documents: Documents) -> list[str]:

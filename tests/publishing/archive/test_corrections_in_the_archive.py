@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Edition
 from publishing.editions.status import load_status
+from publishing.models import Draft
 from publishing.progress.edition_progress import is_public
 from publishing.publish.publish import publish
 from tests.publishing.content_factory import letter
@@ -104,6 +105,38 @@ def test_a_small_fix_of_the_page_has_no_note(public_window, author, first, corre
     page = letter_page(public_window)
     assert f'datetime="{day:%Y-%m-%d}"' in page.html
     assert "Fourth" in page.words
+
+
+def test_the_check_sheet_leaves_the_note_out_or_shows_it(window, public_window, author, first):
+    sent(first)
+    fixed = Draft.objects.create(
+        issue=first.issue, title="Swifts leave", letter="Fourteen.", goes_to="nobody",
+        created_by=author,
+    )  # fmt: skip
+    sheet = f"/admin/newsletters/drafts/{fixed.pk}/check/"
+    confirm = sheet.replace("check", "publish") + "?when=now"
+
+    def note_on(address):
+        return window.get(address).html.partition("Note for readers</dt>")[2].partition("</dd>")[0]
+
+    def press(button):
+        """Press the note's button on the sheet; return the note there and in the question."""
+        assert f'value="{button}"' in note_on(sheet)
+        form = window.get(sheet).form_with("base")
+        assert form.action in note_on(sheet)
+        assert window.post(form.action, **form.fields, choice=button).status == 303
+        notes = (note_on(sheet), note_on(confirm))
+        return ["Corrected on" in one for one in notes], ["None" in one for one in notes]
+
+    assert "Corrected on" in note_on(sheet)
+    assert press("no-note") == ([False, False], [True, True])
+    assert press("note") == ([True, True], [False, False])
+    press("no-note")
+    asked = window.get(confirm).form_with("revision")
+    assert window.post(asked.action, **asked.fields).status == 303
+    page = letter_page(public_window).words
+    assert "Fourteen." in page
+    assert "orrected" not in page
 
 
 def test_a_mailed_correction_always_has_a_note(public_window, first, correct):

@@ -151,3 +151,19 @@ def test_a_damaged_issue_is_left_out(author: Any) -> None:
     files = {f"issues/{name}/version-1/issue.json": json.dumps(row) for name, row in rows.items()}
     moved = move(zipped({"homing.json": '{"format": 1}', **files}), author)
     assert moved.counts == {"unreadable": 1, "no_letter": 1}
+
+
+def test_an_issue_without_a_page_comes_back_without_one(
+    author: Any, tmp_path: Path, public_window: WindowOf
+) -> None:
+    secret = Content("For members", "<p>Only you.</p>", "Only you.", "")
+    first = publish(author.pk, "1", secret, hold_s=0, archive="none").edition
+    path = tmp_path / "homing.zip"
+    call_command("export_all", str(path), verbosity=0)
+    empty_tables()
+
+    assert move(path.read_bytes(), author).counts == {"moved": 1}
+    issue = Issue.objects.get()
+    assert (issue.pk, issue.visibility, issue.slug) == (first.issue_id, "none", first.issue.slug)
+    assert public_window.get(f"/archive/{issue.slug}/").status == 404
+    assert "For members" not in public_window.get("/archive/").words
