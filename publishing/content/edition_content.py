@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from html import escape
+from html import escape, unescape
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -32,6 +32,8 @@ LONGEST_PART = 1_000_000
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # Line breaks and page breaks of word processors. Removing them would join two words.
 _BREAKS = re.compile("[\x0b\x0c]")
+# Windows-1252 that was read as Latin-1. U+0085 is a line break here, which a title refuses.
+_MISREAD = re.compile("[\x80-\x84\x86-\x9f]")
 
 NO_PAGE = gettext_lazy(
     "The letter links to its archive page with {{ archive_url }}, but this issue is not in the "
@@ -40,8 +42,16 @@ NO_PAGE = gettext_lazy(
 
 
 def only_xml_characters(text: str) -> str:
-    """Remove illegal XML characters; vertical tabs and form feeds become newlines."""
-    return _ILLEGAL.sub("", _BREAKS.sub("\n", text))
+    """Remove illegal XML characters and repair misread ones.
+
+    Vertical tabs and form feeds become newlines."""
+    return _MISREAD.sub(_as_in_html, _ILLEGAL.sub("", _BREAKS.sub("\n", text)))
+
+
+def _as_in_html(found: re.Match[str]) -> str:
+    """Return “ for U+0093, as HTML reads &#147;, and nothing for one without a meaning."""
+    read = unescape(f"&#{ord(found[0])};")
+    return "" if read == found[0] else read
 
 
 def remove_invisible(text: str) -> str:

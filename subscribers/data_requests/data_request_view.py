@@ -17,6 +17,7 @@ from subscribers.data_requests.data_request import LINK_DAYS, load_data_link, st
 from subscribers.data_requests.erase import erase
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.data_requests.personal_data_sentences import describe
+from subscribers.fields.reader_values import shown_again
 from subscribers.fields.topics import has_topics
 from subscribers.leaving.leave import leave
 from subscribers.links.see_other import see_other
@@ -26,8 +27,6 @@ from subscribers.models import Subscriber
 from subscribers.models.consent_record import How
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
-LONGEST_SHOWN = 1000
-
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def request_data(request: HttpRequest, *, leaves: bool = False) -> HttpResponse:
@@ -35,7 +34,7 @@ def request_data(request: HttpRequest, *, leaves: bool = False) -> HttpResponse:
     if request.method != "POST":
         return token_page(request, "data_request", {"leaves": leaves})
     email = request.POST.get("email", "")
-    typed = {"email": email[:LONGEST_SHOWN], "leaves": leaves}
+    typed = {"email": shown_again(email), "leaves": leaves}
     address = read_address(email)
     if isinstance(address, InputRefusal):
         typed["error"] = sentence_of(address)

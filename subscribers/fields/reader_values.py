@@ -4,6 +4,15 @@ from delivery.control_characters import CONTROL_CHARACTERS, clean_name
 from delivery.reader_fields import ReaderField
 from subscribers.refusal_sentences import InputRefusal, refuse
 
+LONGEST_SHOWN = 1000  # characters of a text that is shown again
+
+
+def shown_again(typed: str) -> str:
+    """Return a typed text for its form: cut, and with a sign for control characters.
+
+    HTML forbids them, and nobody could find and remove them."""
+    return CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", clean_name(typed[:LONGEST_SHOWN]))
+
 
 def read_value(field: ReaderField, text: str) -> str | InputRefusal:
     """Return the value on one line, or the reason for refusing it."""

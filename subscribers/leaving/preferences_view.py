@@ -7,7 +7,7 @@ from django.views.decorators.http import require_http_methods
 from delivery.mail.test_letter import TEST_RECIPIENT
 from delivery.reader_fields import NAME
 from subscribers.client_network import network_of
-from subscribers.fields.reader_values import read_value
+from subscribers.fields.reader_values import read_value, shown_again
 from subscribers.fields.topics import load_topics, read_tag_ids
 from subscribers.leaving.choose_topics import choose_topics
 from subscribers.leaving.unsubscribe_view import reader_page
@@ -15,8 +15,6 @@ from subscribers.links.token_page import damaged_link_page
 from subscribers.links.unsubscribe_token import PREFERENCES, read, token_for
 from subscribers.models import Subscriber
 from subscribers.refusal_sentences import InputRefusal, sentence_of
-
-LONGEST_SHOWN = 1000
 
 
 @csrf_exempt
@@ -57,7 +55,7 @@ def preferences(request: HttpRequest, token: str) -> HttpResponse:
         status=422 if error else 200,
         topics=[(topic, topic.pk in ticked) for topic in topics],
         field=NAME,
-        typed=typed[:LONGEST_SHOWN] if error else "",
+        typed=shown_again(typed) if error else "",
         error=error,
         is_saved=is_saved,
         unsubscribe_token=token_for(reader_id),

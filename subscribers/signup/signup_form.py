@@ -17,12 +17,11 @@ from delivery.reader_fields import READER_FIELDS, ReaderField
 from subscribers.address import read_address
 from subscribers.consent import consent_wording
 from subscribers.fields.reader_fields import load_own_fields
-from subscribers.fields.reader_values import read_value
+from subscribers.fields.reader_values import read_value, shown_again
 from subscribers.models.consent_record import OF_FORMS, How
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 from subscribers.signup import form_tags
 
-LONGEST_SHOWN = 1000  # characters of a field that are shown again
 TRAP = "reply"  # only programs fill it in
 # Every control of the form besides the author's own fields.
 CONTROLS = frozenset(
@@ -35,8 +34,8 @@ _SIGNER = signing.Signer(salt="the moment at which a sign-up form was shown")
 
 class _TextField(forms.Field):
     def bound_data(self, data: Any, initial: Any) -> str:
-        """Cut the text that is shown again."""
-        return (data or "")[:LONGEST_SHOWN]
+        """Return the text that is shown again."""
+        return shown_again(data or "")
 
 
 class AddressField(_TextField):
@@ -135,7 +134,7 @@ def form_fields() -> tuple[ReaderField, ...]:
 
 def prefilled_form(data: Any) -> SignUpForm:
     """Make our form with the unvalidated values of a form on another site."""
-    typed = {name: text[:LONGEST_SHOWN] for name, text in data.items()}
+    typed = {name: shown_again(text) for name, text in data.items()}
     for name, field in SignUpForm().fields.items():
         typed[name] = field.widget.value_from_datadict(typed, {}, name) or ""
     return SignUpForm(initial={**typed, "how": How.EMBEDDED_FORM})

@@ -43,7 +43,6 @@ LOCKED = Path(__file__).parents[2] / ".ci" / "html_checker"
 ALLOWED = {
     "Attribute “disabled” not allowed on element “div” at this point.": "Django's password field",
     "No “p” element in scope but a “p” end tag seen.": "Django's list of rules for passwords",
-    "Forbidden code point U+009f.": "a form shows what was typed, and its error says what to fix",
 }
 # Routes that need an object and have no page of their own, each with its reason.
 NO_PAGES = {

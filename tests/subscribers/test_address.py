@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from delivery.reader_fields import NAME
 from subscribers import address
 from subscribers.address import read_address
-from subscribers.fields.reader_values import read_value
+from subscribers.fields.reader_values import read_value, shown_again
 from subscribers.refusal_sentences import InputRefusal, refuse, sentence_of
 
 
@@ -166,6 +166,7 @@ def test_a_name_with_control_characters_is_refused(control: str) -> None:
     refusal = refuse("field_control_characters", field="name")
     assert read_value(NAME, f"Ada{control}Whitlock") == refusal
     assert sentence_of(refusal) == "“Name” contains invisible control characters. Remove them."
+    assert shown_again(f" Ada{control}Whitlock\n") == "Ada\N{REPLACEMENT CHARACTER}Whitlock"
 
 
 def test_a_name_of_more_than_256_characters_is_refused() -> None:

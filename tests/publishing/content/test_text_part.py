@@ -205,6 +205,11 @@ def test_stored_words_have_plain_line_ends_and_no_control_characters() -> None:
     assert written == Content("On herons", "<p>a\nb</p>", "one\ntwo\nthree\nfour", "Quite")
 
 
+def test_quotes_of_windows_1252_that_were_misread_are_repaired() -> None:
+    written = Content.from_input("It\x92s \x809", "<p>\x93Swifts\x94 \x81gone\x85</p>", "Lou\x9fs")
+    assert written == Content("It’s €9", "<p>“Swifts” gone\x85</p>", "LouŸs")
+
+
 # Line feed, tab, delete, next line, line separator, paragraph separator.
 BREAKS = ["\n", "\t", "\x7f", "\x85", "\u2028", "\u2029"]
 

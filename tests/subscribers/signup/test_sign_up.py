@@ -255,6 +255,8 @@ def test_an_error_is_shown_and_the_text_is_kept(email: str, name: str, sentence:
     assert answer.status_code == 422
     assert sentence in answer.text
     assert "Your text is still here" in answer.text
+    assert ("\N{REPLACEMENT CHARACTER}" in answer.text) == ("\x00" in email + name)
+    assert "\x00" not in answer.text
     assert 'aria-invalid="true"' in answer.text
     wrong = "name" if name else "email"
     assert f'<a href="#{wrong}">' in answer.text
