@@ -49,7 +49,7 @@ def only_xml_characters(text: str) -> str:
 
 
 def _as_in_html(found: re.Match[str]) -> str:
-    """Return “ for U+0093, as HTML reads &#147;, and nothing for one without a meaning."""
+    """Return “ for U+0093, as HTML reads &#147;; nothing if it has no meaning."""
     read = unescape(f"&#{ord(found[0])};")
     return "" if read == found[0] else read
 

@@ -19,7 +19,7 @@ def own_links(html: str, url: str) -> set[str]:
 
 
 class _OwnLinks(HTMLParser):
-    """Reads the main part without its navigation and without links to a place in the page."""
+    """Reads the main part without navigation and links to a place in the page."""
 
     def __init__(self, url: str) -> None:
         super().__init__()
