@@ -32,10 +32,11 @@ STEP = ("-m", "benchmarks.programs.import_step")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One process: its duration in seconds, its peak memory, its last line."""
+    """One process: its seconds, CPU seconds and peak memory, and its last line."""
+    """One process: its duration and CPU time in seconds, its peak memory, its last line."""
 
     took_s: float
+    cpu_s: float
     peak_mb: float
     output: Any
 
@@ -119,7 +120,8 @@ def run_step(site: Site, *command: str) -> Step:
     took_s = time.monotonic() - began
     if process.returncode:
         raise RuntimeError(f"{' '.join(command)} failed:\n{output}")
-    return Step(took_s, usage.ru_maxrss / 1024, json.loads(output.splitlines()[-1]))
+    cpu_s = usage.ru_utime + usage.ru_stime
+    return Step(took_s, cpu_s, usage.ru_maxrss / 1024, json.loads(output.splitlines()[-1]))
 
 
 def main() -> None:
@@ -147,7 +149,10 @@ def main() -> None:
 
 
 def _print(what: str, step: Step) -> None:
-    print(f"  {what:<12} {step.took_s:7.1f} s {step.peak_mb:7.0f} MB", flush=True)
+    print(
+        f"  {what:<12} {step.took_s:7.1f} s {step.cpu_s:7.1f} s CPU {step.peak_mb:7.0f} MB",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

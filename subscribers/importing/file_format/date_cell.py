@@ -10,22 +10,26 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-# The first letters of the months, in the languages whose headers are known best.
+from delivery.control_characters import INVISIBLE
+
+# The months in the languages of the product, read by any beginning that no other month has.
+# Polish “listopad” is October in Croatian, and “lip” is two months, so they have no single meaning.
 _MONTHS = """
-    january januar janvier enero gennaio janeiro januari
-    february februar février febrero febbraio fevereiro februari
-    march märz mars marzo março maart marts maerz
-    april avril abril aprile
-    may mai mayo maggio maio mei maj
-    june juni juin junio giugno junho
-    july juli juillet julio luglio julho
-    august août agosto augustus augusti
-    september septembre septiembre settembre setembro
-    october oktober octobre octubre ottobre outubro
-    november novembre noviembre novembro
-    december dezember décembre diciembre dicembre dezembro
+    january januar janvier enero gennaio janeiro januari styczeń stycznia ינואר בינואר يناير
+    february februar février febrero febbraio fevereiro februari luty lutego פברואר בפברואר فبراير
+    march märz mars marzo março maart mrt marts maerz marzec marca מרץ במרץ مارس
+    april avril abril aprile kwiecień kwietnia אפריל באפריל أبريل إبريل
+    may mai mayo maggio maio mei maj maja מאי במאי مايو
+    june juni juin junio giugno junho czerwiec czerwca lipanj lipnja יוני ביוני يونيو
+    july juli juillet julio luglio julho lipiec lipca יולי ביולי يوليو
+    august août agosto augustus augusti sierpień sierpnia אוגוסט באוגוסט أغسطس
+    september septembre septiembre settembre setembro wrzesień września ספטמבר בספטמבר سبتمبر
+    october oktober octobre octubre ottobre outubro października listopada אוקטובר באוקטובר أكتوبر
+    november novembre noviembre novembro listopada נובמבר בנובמבר نوفمبر
+    december dezember décembre diciembre dicembre dezembro grudzień grudnia דצמבר בדצמבר ديسمبر
 """
 _SHORTEST = 3  # letters of a month
+_LONGEST = 100  # characters of a date, so that the time is bounded
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)  # of a sign-up
 _ZONES = timedelta(days=1)  # a date without a zone may be a day ahead of UTC
 _SERIAL_0 = datetime(1899, 12, 30, tzinfo=UTC)  # how Excel counts days
@@ -49,7 +53,8 @@ _WRITTEN = (
     ),
 )
 _TIME = re.compile(
-    r"(?:(?:[T ,]|\bat\b)+(\d\d?):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*(?:([AP])\.?M\b\.?)?)?"
+    r"(?:(?:[T ,]|\b(?:at|à|um|om)\b)+(\d\d?):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?"
+    r"\s*(?:([AP])\.?M\b\.?|Uhr)?)?"
     # Go, and so listmonk, repeats the offset as a number or the name of the zone.
     r"\s*(?:(?:GMT|UTC)?([+-]\d\d):?(\d\d)?\s*(?:[A-Z]{1,5}|[+-]\d{2,4}|\([^()]*\))?|Z|UTC|GMT)?",
     re.IGNORECASE,
@@ -57,6 +62,7 @@ _TIME = re.compile(
 _NUMBER = re.compile(r"(\d{1,16})(?:[.,](\d{1,12}))?")
 _NO_DATE = re.compile(r"0|000[01]-.*|0000/.*|-+|null|none|nil|nan|n/?a|never", re.IGNORECASE)
 _TOO_NARROW = re.compile(r"#{2,}")
+_SERIAL = "serial"
 _DAY_FIRST, _MONTH_FIRST, _YEAR_FIRST = "day", "month", "year"
 
 
@@ -79,7 +85,7 @@ class DateForm:
 
     def read(self, cell: str) -> datetime | Lost | None:
         """Return the only date that a cell can mean; None if it says that there is none."""
-        cell = cell.strip()
+        cell = _cleaned(cell)
         if cell[4:5] == "-" and cell[0] in "12" and (at := _iso(cell)) is not None:
             return self._in_range(at)  # a fast path: a file may have millions of rows
         if is_no_date(cell):
@@ -108,7 +114,7 @@ class FormOfColumn:
 
     def see(self, cell: str) -> None:
         """Take the cell into account."""
-        cell = cell.strip()
+        cell = _cleaned(cell)
         if not cell or cell[4:5] == "-" or is_no_date(cell):
             return  # most cells: the year comes first
         if (number := _number(cell)) is not None:
@@ -125,6 +131,9 @@ class FormOfColumn:
         """Return what all cells together prove."""
         [order] = self._orders if self._orders and len(self._orders) == 1 else [None]
         [number] = self._numbers if len(self._numbers) == 1 else [""]
+        if number == _SERIAL and self._orders is not None:
+            # Excel made a date of 3/4/2023, perhaps in the wrong order, and left 13/4/2023 as text.
+            number = ""
         return DateForm(self._latest, order, number or None)
 
 
@@ -135,7 +144,7 @@ def is_no_date(cell: str) -> bool:
 
 def latest_date(cell: str) -> datetime | None:
     """Return the latest date that a cell can mean; None if it cannot be read."""
-    cell = cell.strip()
+    cell = _cleaned(cell)
     if (number := _number(cell)) is not None:
         return number[1] if number[1] >= EARLIEST else None
     return max(_by_order(cell).values(), default=None)
@@ -143,10 +152,16 @@ def latest_date(cell: str) -> datetime | None:
 
 def looks_like_date(cell: str) -> bool:
     """Whether a cell begins as a date does, or counts days or seconds."""
-    cell = cell.strip()
+    cell = _cleaned(cell)
     if _NUMERIC.match(cell) or _TOO_NARROW.fullmatch(cell):
         return True
     return latest_date(cell) is not None
+
+
+def _cleaned(cell: str) -> str:
+    """Remove spaces around a date, and the direction marks that programs put into it."""
+    cell = cell.strip()
+    return cell if cell.isascii() else INVISIBLE.sub("", cell).strip()
 
 
 def _iso(cell: str) -> datetime | None:
@@ -159,6 +174,8 @@ def _iso(cell: str) -> datetime | None:
 
 def _by_order(cell: str, only: str | None = None) -> dict[str, datetime]:
     """Return what a date can mean, in UTC by default, for each order of its numbers."""
+    if len(cell) > _LONGEST:
+        return {}
     readings, end = _readings(cell)
     time = _TIME.fullmatch(cell, end)
     if time is None:
@@ -200,7 +217,7 @@ def _moment(date: tuple[str, str, str], time: re.Match[str]) -> datetime | None:
     zone = f"{zone_hours}:{zone_minutes}" if zone_hours != "00" else "+00:00"
     year, month, day = date
     try:
-        at = f"{year}-{month:0>2}-{day:0>2}T{hours:02}:{minute}:{second}{zone}"
+        at = f"{int(year)}-{int(month):02}-{int(day):02}T{hours:02}:{minute}:{second}{zone}"
         return datetime.fromisoformat(at).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
@@ -215,7 +232,7 @@ def _number(cell: str) -> tuple[str, datetime] | None:
     try:
         match len(whole):
             case 5:
-                return "serial", _SERIAL_0 + timedelta(seconds=round(86_400 * (int(whole) + part)))
+                return _SERIAL, _SERIAL_0 + timedelta(seconds=round(86_400 * (int(whole) + part)))
             case 8:
                 return "date", datetime.strptime(whole, "%Y%m%d").replace(tzinfo=UTC)
             case 9 | 10:

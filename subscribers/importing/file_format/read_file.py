@@ -281,8 +281,8 @@ class ReaderFile:
         forms = dict[int, DateForm]()
         for at, column in found:
             proved = column.form()
-            order, number = known.get(str(at), (None, None))
-            forms[at] = replace(proved, order=order or proved.order, number=number or proved.number)
+            order, number = known.get(str(at), (proved.order, proved.number))
+            forms[at] = replace(proved, order=order, number=number)
         return forms
 
     def _others_in(self, line: int, fields: list[str]) -> Others:

@@ -43,6 +43,14 @@ def read(*cells: str) -> list[str | None]:
             "2023-04-13T08:00:00+00:00",
         ),
         ("2023年4月13日", APRIL),
+        ("13.04.2023 um 10:00 Uhr", "2023-04-13T10:00:00+00:00"),
+        ("13/04/2023 à 10:00", "2023-04-13T10:00:00+00:00"),
+        ("13 mrt. 2023", "2023-03-13"),
+        ("13 kwietnia 2023", APRIL),
+        ("13 באפריל 2023", APRIL),
+        ("١٣ أبريل ٢٠٢٣", APRIL),
+        ("١٣\u200f/٤\u200f/٢٠٢٣", APRIL),
+        ("2023-W15-4", APRIL),
         ("13.04.2023", APRIL),
         ("13. 4. 2023", APRIL),
         ("2023. 04. 13.", APRIL),
@@ -63,6 +71,13 @@ def read(*cells: str) -> list[str | None]:
         ("9" * 10, Lost.UNREADABLE),
         ("March 3", Lost.UNREADABLE),
         ("13 Jui 2023", Lost.UNREADABLE),  # “juin” or “juillet”
+        ("3 listopada 2023", Lost.UNREADABLE),  # Polish for November, Croatian for October
+        ("-45029", Lost.UNREADABLE),
+        ("32000", Lost.UNREADABLE),  # before 1990
+        ("13/04/2023 10:00 EST", Lost.UNREADABLE),
+        ("29/02/2023", Lost.UNREADABLE),
+        ("2023-04-13\0", Lost.UNREADABLE),
+        ("13/04/2023 10:00" + " " * 60_000 + "x", Lost.UNREADABLE),
         ("a" * 60_000, Lost.UNREADABLE),
         ("1" * 60_000, Lost.UNREADABLE),
     ],
@@ -83,6 +98,9 @@ def test_a_date_is_read_if_it_has_one_meaning(cell: str, date: str | None) -> No
         # Numbers of a shop, not days of Excel
         (["45029", "17"], [Lost.UNREADABLE, Lost.UNREADABLE]),
         (["45029", "1681380000"], [Lost.UNREADABLE, Lost.UNREADABLE]),
+        # Excel reads 3/4/2023 in its own order, and leaves 13/4/2023 as text.
+        (["44989", "13/04/2023"], [Lost.UNREADABLE, APRIL]),
+        (["1681380000", "13/04/2023"], ["2023-04-13T10:00:00+00:00", APRIL]),
         (["45029", "0", APRIL], [APRIL, None, APRIL]),
     ],
 )
