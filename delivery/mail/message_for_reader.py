@@ -163,7 +163,7 @@ class Renderer:
         def fill(template: FieldTemplate, *, in_html: bool) -> str:
             def write(field: Field) -> str:
                 if key := self._own.get(field.name):
-                    # Postmark knows its placeholder only as it is.
+                    # Postmark replaces its placeholder only if it is not encoded.
                     is_ours = key is not _Value.LINK or self._has_own_links
                     return markers.of(
                         key,

@@ -109,9 +109,9 @@ def _unescaped(words: str) -> str:
 
 
 def iter_tags(html: str) -> Iterator[tuple[str, int, int]]:
-    """Yield each tag of any HTML: its name, and where its attributes are.
+    """Yield each tag of any HTML: its name, and the start and end of its attributes.
 
-    The name is `/name` at an end. Tags in conditions for Outlook count, those in other comments,
+    End tags have the name `/name`. Tags in conditions for Outlook count, those in other comments,
     styles and scripts do not."""
     position, missing = 0, set[str]()
     while begin := _BEGINNING.search(html, position):
@@ -134,7 +134,7 @@ def iter_tags(html: str) -> Iterator[tuple[str, int, int]]:
 
 
 def texts_in_code(html: str) -> Iterator[tuple[int, int]]:
-    """Yield where the text within code and preformatted text is, without its tags."""
+    """Yield the start and end of each text between tags in code and preformatted text."""
     open_codes: Counter[str] = Counter()
     begin = 0
     for name, rest, end in iter_tags(html):

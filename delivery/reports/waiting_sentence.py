@@ -119,12 +119,12 @@ def _scheduled(counts: EditionCounts, zone: tzinfo) -> str:
 def _no_worker(counts: EditionCounts, zone: tzinfo) -> str:
     if counts.worker_heard_at is None:
         return _(
-            "No worker is running, and none ever was. Start one with `./homing deliver`. Nothing "
+            "No worker is running, and none ever was. Start one with ./homing deliver. Nothing "
             "is lost meanwhile."
         )
     return _(
-        "No worker is running. The last heartbeat was at {time}. Start a worker with `./homing "
-        "deliver`. Nothing is lost meanwhile."
+        "No worker is running. The last heartbeat was at {time}. Start a worker with ./homing "
+        "deliver. Nothing is lost meanwhile."
     ).format(time=_clock(counts.worker_heard_at, zone))
 
 

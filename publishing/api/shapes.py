@@ -98,9 +98,9 @@ class Words(Clock):
     )
     archive: Literal["public", "unlisted", "none"] | None = Field(
         default=None,
-        description="public: in the archive and the feed. unlisted: only who has the link can read "
-        "it. none: no page on the web. Null: unlisted if tags limit the readers, else public; a "
-        "correction keeps it.",
+        description="public: in the archive and the feed. unlisted: only people with the link can "
+        "read it. none: no page on the web. Null: unlisted if tags limit the readers, else public; "
+        "a correction keeps it.",
         examples=[None],
     )
     address: str | None = Field(

@@ -21,7 +21,7 @@ class Verdict(StrEnum):
     ALLOWED = "allowed"
     NOT_APPROVED = "not_approved"
     APPROVER_PUBLISHES = "approver_publishes"  # and the setting does not allow it
-    OWN_WORDS = "own_words"  # the approver's, or of an account that was deleted
+    OWN_WORDS = "own_words"  # the approver saved it last, or a deleted account did
 
 
 def has_too_few(rule: ApprovalRule, publishers: int) -> bool:

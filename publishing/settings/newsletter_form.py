@@ -51,8 +51,8 @@ class NewsletterForm(_ModelForm):
             "language": gettext_lazy("The language of letters, readers’ pages and mails to them."),
             "footer": gettext_lazy(
                 "At the end of mails, such as a company’s legal details. Finished HTML and plain "
-                "text with an unsubscribe link of their own end as you wrote them. Published and "
-                "scheduled issues and the welcome letter keep the footer that they have."
+                "text that have their own unsubscribe link get no footer. Published and scheduled "
+                "issues and the welcome letter keep the footer that they have."
             ),
             "sign_up_text": gettext_lazy("What readers get, and how often."),
             "own_sites": gettext_lazy(
@@ -62,7 +62,7 @@ class NewsletterForm(_ModelForm):
             ),
         }
         help_texts["approver_may_publish"] = gettext_lazy(
-            "You may publish what you approved alone, if somebody else saved it last."
+            "You may publish what you approved yourself, if somebody else saved it last."
         )
         widgets = {name: forms.Textarea(attrs={"rows": 3}) for name in _WITH_LINES}
 

@@ -92,34 +92,36 @@ CHANGES: Mapping[str, StrPromise] = {
         "{column} is ignored, because {instead} is read as {field}. To join them, map both to it."
     ),
     REPLACED: gettext_lazy("{column} is not read as {field} any more, because {instead} is."),
-    TAKEN_UP: gettext_lazy("{column} is read as {field} now."),
+    TAKEN_UP: gettext_lazy(
+        "{column} is read as {field} now, because you gave another column a different use."
+    ),
     ONLY_IF_EMPTY: gettext_lazy("The date in {column} counts only if {instead} has none."),
 }
 LOST: Mapping[str, StrPromise] = {
     "narrow": gettext_lazy(
-        "{column}: lost dates: {n}. The spreadsheet replaced them with #, because the column was "
-        "too narrow. Widen it and save the file again. {examples}"
+        "Lost dates in {column}: {n}. The spreadsheet replaced them with #, because the column "
+        "was too narrow. Widen it and save the file again. {examples}"
     ),
     "ambiguous": gettext_lazy(
-        "{column}: lost dates: {n}. The column does not show whether the day or the month comes "
+        "Lost dates in {column}: {n}. The column does not show whether the day or the month comes "
         "first. {examples}"
     ),
     "out_of_range": gettext_lazy(
-        "{column}: lost dates: {n}. They are before 1990 or in the future. {examples}"
+        "Lost dates in {column}: {n}. They are before 1990 or in the future. {examples}"
     ),
-    "unreadable": gettext_lazy("{column}: lost dates: {n}. They cannot be read. {examples}"),
+    "unreadable": gettext_lazy("Lost dates in {column}: {n}. They cannot be read. {examples}"),
     "left": gettext_lazy(
-        "{column}: lost dates: {n}. They cannot be read, but these readers have left. The day of "
-        "the import counts. {examples}"
+        "Lost dates in {column}: {n}. They cannot be read, but these readers have left. The day of "
+        "the import counts instead. {examples}"
     ),
 }
 _STATED = gettext_lazy(
     "The importer stated that the exported list had confirmed subscriptions only."
 )
 _UNKNOWN_REJECTS = gettext_lazy(
-    "These are rejected rows, but Homing does not know of which file. So nobody is read as "
-    "subscribed, and new readers are asked to confirm. Import that file first, and do not change "
-    "the header and the line numbers."
+    "These are rejected rows, but Homing does not know which file they are from. So nobody is read "
+    "as subscribed, and new readers are asked to confirm. Import that file first, and leave the "
+    "header and the line numbers as they are."
 )
 MOST_TAGS_SHOWN = 12
 # The labels for the codes of a stored description.
@@ -195,7 +197,7 @@ def _lost_sentence(lost: Mapping[str, Any]) -> str:
     ]
     sentence = LOST.get(lost["reason"], LOST["unreadable"])
     return sentence.format(
-        column=_column(lost["column"]) if lost["column"] else _("Other columns"),
+        column=_column(lost["column"]) if lost["column"] else _("other columns"),
         n=digits(lost["count"]),
         examples=_("For example: {row}").format(row="; ".join(shown)),
     )
@@ -293,7 +295,7 @@ def answers_sentence(tag: str, counts: Mapping[str, int]) -> str:
 
 
 def chosen_answers(record: SubscriberImport) -> list[str]:
-    """Say it for each tag that a column was chosen for."""
+    """Say how many rows get each tag that a column was chosen for."""
     chosen = (record.read_as or {}).get("tag_columns", {})
     return [
         answers_sentence(tag, counts) for tag, counts in record.tag_values.items() if tag in chosen
@@ -302,7 +304,7 @@ def chosen_answers(record: SubscriberImport) -> list[str]:
 
 def offers(record: SubscriberImport) -> list[str]:
     """Offer the columns that could be tags, each with the option of the command."""
-    sentence = _("{offer} Read it so with: {option}")
+    sentence = _("{offer} To do so, add {option}")
     return [
         sentence.format(
             offer=offer_sentence(tag, record.tag_values[tag]), option=f"--map {number}=tag:{tag}"

@@ -11,7 +11,7 @@ from subscribers.importing.import_sentences import deleted_rows_sentence, reason
 from subscribers.models import RejectedRow, SubscriberImport
 
 AT_ONCE = 250  # rows, because a row may have 65,000 characters
-# Of an import whose file was read by an earlier release.
+# For imports of earlier releases, which stored no reading.
 _ADDRESSES_ONLY = Reading((EMAIL,), 1, "", 0)
 
 

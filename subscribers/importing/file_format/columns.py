@@ -62,7 +62,7 @@ class Reading:
     """
     What all rows of a file showed, for reading its rejected rows like the others.
 
-    Columns count from 0, and None stands for what was not found in the file itself.
+    Columns are numbered from 0. Parts that are None are unknown: the rejected rows show them.
     """
 
     header: Sequence[str]  # as it is written above the rejected rows, without empty ends

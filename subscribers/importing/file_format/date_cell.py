@@ -77,7 +77,7 @@ class Lost(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DateForm:
-    """The form of a column's dates. None is what the column does not prove."""
+    """The form of a column's dates. A part is None if the column does not prove it."""
 
     latest: datetime
     order: str | None = None  # of day, month and year, as in 3/4/2023

@@ -1,4 +1,4 @@
-"""The tags and fields that an import made: which an undo can delete too."""
+"""The tags and fields that an import made, which its undo can delete."""
 
 import uuid
 from typing import NamedTuple

@@ -94,8 +94,8 @@ class Command(BaseCommand):
         welcome_help = _("with --confirmed: send the welcome letter to added, confirmed readers")
         parser.add_argument("--welcome", action="store_true", help=welcome_help)
         rejects_help = _(
-            "write the rejected rows to this CSV file, to correct and import them; for each of "
-            "several lists to a file beside it"
+            "write the rejected rows to this CSV file, to correct and import them; with several "
+            "lists, write a file for each into its folder"
         )
         parser.add_argument("--rejects", metavar="FILE", type=Path, help=rejects_help)
 

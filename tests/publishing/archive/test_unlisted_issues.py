@@ -168,7 +168,7 @@ def test_listing_twice_on_the_progress_page_changes_it_once(window, public_windo
     for _ in range(2):
         assert choose(window, unlisted, "list").status == 303
 
-    assert "Listed" in window.get(progress_of(unlisted)).words
+    assert "Public in the archive" in window.get(progress_of(unlisted)).words
     assert "For members" in public_window.get("/archive/").words
     answer = public_window.get(page_of(unlisted)).answer
     assert "X-Robots-Tag" not in answer

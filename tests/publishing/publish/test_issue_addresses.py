@@ -117,7 +117,7 @@ def test_an_author_chooses_the_address_before_publication(author, window, draft)
     later = Draft.objects.create(
         title="Martins", letter="Gone.", issue=edition.issue, created_by=author, saved_by=author
     )
-    assert "fixed, because copies lead to it" in choose(window, later, "other")
+    assert "fixed, because copies link to it" in choose(window, later, "other")
     assert later.address == ""
 
 

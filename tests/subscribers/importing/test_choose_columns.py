@@ -90,7 +90,7 @@ def test_a_column_that_is_not_read_says_why_in_red(window: WindowOf) -> None:
     page = window.get(address).answer.content.decode()
     reason = "“work email” is ignored: only one column can be the email address, and “email” is."
     assert page.count(f'<p class="error">{reason}</p>') == 2
-    assert '<p class="error">“joined”: lost dates: 1.' in page
+    assert '<p class="error">Lost dates in “joined”: 1.' in page
 
 
 def test_columns_posted_twice_at_once_are_changed_once(window: WindowOf) -> None:

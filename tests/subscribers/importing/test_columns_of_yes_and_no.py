@@ -64,7 +64,7 @@ def test_paying_readers_of_a_service_get_a_tag_if_chosen(
     offered = import_rows(*rows, header=header, options=("--dry-run",))
     option = f"{column}=tag:{tag}"
     offer = next(line for line in offered.lines if line.startswith("Can be the tag “paid” for 1"))
-    assert offer.endswith(f"Read it so with: --map {option}")
+    assert offer.endswith(f"To do so, add --map {option}")
     import_rows(*rows, header=header, options=("--map", option))
     assert tags_of_readers() == {"ada": ["paid"], "bob": []}
 

@@ -28,7 +28,7 @@ STATED = ("--confirmed", "--consent", "Asked")
 TODAY = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 SUBSCRIBED = "subscribed_members_export_1.csv"
 MAILCHIMP = "Email Address,First Name,MEMBER_RATING,OPTIN_TIME,LEID,EUID,TAGS"
-UNKNOWN = "These are rejected rows, but Homing does not know of which file."
+UNKNOWN = "These are rejected rows, but Homing does not know which file they are from."
 # The lines of a file as it should be, and what is in some of them instead.
 PLAIN = (
     "E-Mail;Nome;Stadt;created_at;tags;Notes;paid",

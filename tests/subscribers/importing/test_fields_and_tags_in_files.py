@@ -293,10 +293,10 @@ class TestSignUpDates:
         assert printed.summary["lost_values"] == 3
         for sentence in (
             "Date of sign-up: “confirm_time”, else “optin_time”",
-            "“confirm_time”: lost dates: 1. The spreadsheet replaced them with #, ",
+            "Lost dates in “confirm_time”: 1. The spreadsheet replaced them with #, ",
             "Widen it and save the file again. For example: line 2: “#####”",
-            "lost dates: 1. They are before 1990 or in the future. For example: line 3: “2199-",
-            "lost dates: 1. They cannot be read. For example: line 4: “soon”",
+            "“confirm_time”: 1. They are before 1990 or in the future. For example: line 3: “2199-",
+            "“confirm_time”: 1. They cannot be read. For example: line 4: “soon”",
         ):
             assert sentence in printed.text
         details = "\n".join(ConsentRecord.objects.order_by("id").values_list("detail", flat=True))
@@ -339,7 +339,7 @@ class TestChangedColumns:
             (
                 "email,full name,first name",
                 ("--map", "full name=-"),
-                "“first name” is read as “Name” now.",
+                "“first name” is read as “Name” now, because you gave another column a",
             ),
             ("email,city,home town", (), "“home town” is ignored, because “city” is read as “Home"),
             (
