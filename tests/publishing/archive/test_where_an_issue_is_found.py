@@ -143,7 +143,11 @@ def test_a_repeated_key_is_bound_to_the_choice(author: Any, founders: Tag) -> No
 
 @pytest.mark.parametrize(
     ("archive", "place", "is_to_appear"),
-    [("public", "Listed", True), ("unlisted", "Unlisted", True), ("none", "no page", False)],
+    [
+        ("public", "Public in the archive", True),
+        ("unlisted", "Unlisted", True),
+        ("none", "no page", False),
+    ],
 )
 def test_a_held_issue_says_where_it_will_be_found(
     window: WindowOf, author: Any, archive: str, place: str, is_to_appear: bool
