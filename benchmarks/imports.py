@@ -32,8 +32,8 @@ STEP = ("-m", "benchmarks.programs.import_step")
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
     """One process: its seconds, CPU seconds and peak memory, and its last line."""
-    """One process: its duration and CPU time in seconds, its peak memory, its last line."""
 
     took_s: float
     cpu_s: float
