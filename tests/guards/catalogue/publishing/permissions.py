@@ -52,7 +52,7 @@ a missing newsletter name is shown to users who may set it
     load_first_steps: Step.NAME: «newsletter.is_named → True»,
     test_the_desk_asks_for_a_newsletter_name
 only users who may set the newsletter's name are asked to
-    Viewer.first_steps: (OF_SETTINGS, «changes_settings → True»),
+    Viewer.first_steps: (OF_SETTINGS, «self.changes_settings → True»),
     test_the_desk_asks_only_those_who_may_change_the_name
 the check of a draft reports a missing newsletter name
     _newsletter: if «not newsletter.is_named → False»:
