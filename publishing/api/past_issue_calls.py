@@ -1,7 +1,7 @@
 """API calls that move in the past issues of an export, and show the result."""
 
 import hashlib
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -19,6 +19,7 @@ from publishing.models import IssueMove
 from publishing.past_issues import run
 from publishing.past_issues.report_sentences import refusal_sentence, report_lines
 from subscribers.api.uploaded_file import FILENAME, upload_parameters, uploaded_file
+from subscribers.importing.file_format.files_in_zip import lists_in
 
 if TYPE_CHECKING:
     from io import BufferedRandom
@@ -52,9 +53,18 @@ class Move(ResponseBody):
     refusal: str = Field(description="Why nothing was moved in; empty for others.")
 
 
+class MoveReceived(Move):
+    """The move of an uploaded export."""
+
+    readers: list[str] = Field(
+        examples=[["email_list.swifts.csv"]],
+        description="The lists of readers in the same ZIP file. `imports/` takes them.",
+    )
+
+
 @router.post(
     "/",
-    response={201: Move, **problem_responses(*CHANGE_STATUSES)},
+    response={201: MoveReceived, **problem_responses(*CHANGE_STATUSES)},
     summary="Move in past issues",
     openapi_extra=upload_parameters(FILE),
 )
@@ -85,7 +95,8 @@ def upload_past_issues(
             record_move(user, move)
             move.refresh_from_db()
             url = reverse("api:past_issues", args=[move.pk])
-            return json_response(_move(move), 201, url=url, created=True)
+            received = MoveReceived(**_fields(move), readers=lists_in(file))
+            return json_response(received, 201, url=url, created=True)
 
         return run_call(request, None, work, files=[FileDigest(name, digest)])
 
@@ -101,7 +112,7 @@ def get_past_issues(request: HttpRequest, move_id: int) -> Move:
     move = IssueMove.objects.filter(pk=move_id).first()
     if move is None:
         raise ProblemError(ProblemType.NOT_FOUND, f"There is no move {move_id}.")
-    return _move(move)
+    return Move(**_fields(move))
 
 
 _REFUSALS = {
@@ -111,17 +122,17 @@ _REFUSALS = {
 }
 
 
-def _move(move: IssueMove) -> Move:
-    return Move(
-        id=move.pk,
-        state=cast("MoveState", move.state),
-        filename=move.filename,
-        product=move.product,
-        issues=move.total,
-        done=move.done,
-        results=[
+def _fields(move: IssueMove) -> dict[str, Any]:
+    return {
+        "id": move.pk,
+        "state": move.state,
+        "filename": move.filename,
+        "product": move.product,
+        "issues": move.total,
+        "done": move.done,
+        "results": [
             MoveResult(result=code, count=move.counts[code], said=sentence, titles=titles)
             for code, sentence, titles in report_lines(move)
         ],
-        refusal=refusal_sentence(**move.refusal) if move.refusal else "",
-    )
+        "refusal": refusal_sentence(**move.refusal) if move.refusal else "",
+    }

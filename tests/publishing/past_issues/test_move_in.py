@@ -351,6 +351,9 @@ def test_a_program_moves_issues_in(author: Any) -> None:
     assert (
         "does not recognise this file" in program.get(f"/past-issues/{refused}/").json()["refusal"]
     )
+    readers = {"export/email_list.swifts.csv": "email\nada@example.org\n"}
+    both = program.post("/past-issues/", substack(**readers), **octets).json()
+    assert (answer.json()["readers"], both["readers"]) == ([], ["email_list.swifts.csv"])
 
 
 def test_moving_issues_in_needs_the_permission_to_publish(new_author: Callable[..., Any]) -> None:
