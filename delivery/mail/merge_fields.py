@@ -24,7 +24,7 @@ BODY_FIELDS = (*TITLE_FIELDS, *URL_FIELDS)
 # Blanks around a name are stripped afterwards: a pattern with blanks would try every division of a
 # long run of blanks. The pattern begins with literal braces, so that the search can skip to them.
 FIELD_PATTERN = re.compile(r"\{\{(?<!\{\{\{)(?!\{)([^{}|]*)(?:\|([^{}]*))?\}\}(?!\})")
-POSTMARK_FIELD = re.compile(r"\{\{\{[^{}]*\}\}\}")
+POSTMARK_FIELD = re.compile(r"(?<!\{)\{{3}(?!\{)[^{}]*\}{3}(?!\})")
 # An odd number of backslashes, the braces, and the next closing ones.
 ESCAPED_BRACES = re.compile(
     r"(?<!\\)((?:\\\\)*+)\\(\{{2,}+)(?:((?:[^{}]|\{(?!\{)|\}(?!\}))*+)(\}{2,}+))?"

@@ -39,7 +39,7 @@ _OF_IMAGE = re.compile(
     r"\{((?: ?(?:width=[1-9][0-9]{0,3}(?:%|px)?|align=(?:left|right|center)))+)\}"
 )
 # A bound, because an unfinished label is scanned to its end.
-_IN_BRACKETS = re.compile(r"<([a-z0-9]++)>")
+_IN_BRACKETS = re.compile(r"<([a-z0-9]++(?:[/?#][^\s<>]*+)?+)>")
 _FOOTNOTE = re.compile(r"\[\^[^\s\]]{1,50}\]")
 # Each becomes 40 times as long. Further references are text.
 MAX_REFERENCES = 1000
@@ -73,10 +73,11 @@ def _image_attributes(written: dict[str, str]) -> dict[str, str | int | float]:
 
 
 def _field_link(state: StateInline, silent: bool) -> bool:
-    """Make a link of `<{{ archive_url }}>`, as of any address in angle brackets."""
+    """Make a link of `<{{ archive_url }}?a=b>`, as of any address in angle brackets."""
     found = _IN_BRACKETS.match(state.src, state.pos)
-    field = state.env["fields"].restore(found[1]) if found else ""
-    if not found or not any(one.name in URL_FIELDS for one in iter_fields(field)):
+    address = state.env["fields"].restore(found[1]) if found else ""
+    first = next(iter_fields(address), None)
+    if not found or not address.startswith("{{") or not first or first.name not in URL_FIELDS:
         return False
     if not silent:
         state.push("link_open", "a", 1).attrs = {"href": found[1]}

@@ -49,7 +49,7 @@ def finish_tags(html: str, letter: str = "") -> str:
         if tag in SECTIONS:
             return f'<span id="{attributes["id"]}"></span>' if "id" in attributes else ""
         if tag == "a":
-            _retarget(attributes, ids)
+            _retarget(attributes, ids, letter)
             if "href" not in attributes:
                 tag = "span"
                 attributes.pop("rel", None)
@@ -99,15 +99,16 @@ def _new_ids(html: str, digest: str) -> dict[str, str]:
     return ids
 
 
-def _retarget(attributes: dict[str, str], ids: dict[str, str]) -> None:
+def _retarget(attributes: dict[str, str], ids: dict[str, str], letter: str) -> None:
     """Point a link within the letter at the new id; without one it is no link."""
-    fragment = unescape(attributes.get("href", ""))
+    address = unescape(attributes.get("href", ""))
+    fragment = address.removeprefix(letter)
     if not fragment.startswith("#"):
         return
     new = ids.get(fragment[1:]) or ids.get(unquote(fragment[1:]))
     if new:
         attributes["href"] = f"#{new}"
-    elif fragment[1:] not in _TO_THE_TOP:
+    elif address == fragment and fragment[1:] not in _TO_THE_TOP:
         del attributes["href"]
 
 

@@ -46,6 +46,7 @@ def shown(form: str, letter: str, title: str = "T") -> dict[str, str]:
         ("html", "<p>&lbrace;&lcub; user.name &#x7d;}</p>", "{{ user.name }}"),
         ("markdown", r"A \{{ user.name }}", "{{ user.name }}"),
         ("html", r"<p>\{{ user.name }}</p>", "{{ user.name }}"),
+        ("markdown", "A {{{{ x }}}} b", "{{{{ x }}}}"),
         ("html", r"<html><body><p>\{{ x }}</p><code>{{ a }}</code>", "{{ x }}"),
         ("html", "<p>&amp;#123;&amp;#123; x }}</p>", "&#123;&#123; x }}"),
     ],

@@ -57,7 +57,9 @@ def test_field_as_link_address_keeps_spaces_and_braces(written: str) -> None:
 def test_only_an_address_in_angle_brackets_is_a_link() -> None:
     field = "{{ archive_url }}"
     assert one_line(f"<{field}>.") == f'<p><a href="{field}">{field}</a>.</p>'
-    for text in ("<{{ name }}>", f"\\<{field}>", f"<{field} x>", f"`<{field}>`"):
+    address = f"{field}?e={{{{ email }}}}#a"
+    assert one_line(f"<{address}>") == f'<p><a href="{address}">{address}</a></p>'
+    for text in ("<{{ name }}>", f"\\<{field}>", f"<{field} x>", f"`<{field}>`", f"<x/{field}>"):
         assert "<a" not in one_line(text)
 
 

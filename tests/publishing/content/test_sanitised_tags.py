@@ -63,6 +63,14 @@ def test_ids_differ_between_letters_and_outlast_a_correction() -> None:
     assert sanitise_html('<p id="a">x</p>') != sanitise_html('<p id="a">y</p>').replace("y", "x")
 
 
+def test_a_link_to_the_letters_own_page_reaches_the_id() -> None:
+    urls = {"leave_url": "", "choose_url": "", "archive_url": PAGE}
+    letter = '<p id="a">x<a href="{{ archive_url }}#a">y</a><a href="{{ archive_url }}#b">z</a>'
+    shown = render_public_issue("Swifts", letter, "", **urls)
+    assert anchors(shown) == (["at-a"], ["at-a"])
+    assert f'href="{PAGE}#b"' in shown
+
+
 def test_link_to_a_dropped_title_keeps_its_words() -> None:
     urls = {"leave_url": "", "choose_url": "", "archive_url": PAGE}
     letter = '<h1 id="a">Swifts</h1><a href="#a">x</a>'
