@@ -67,7 +67,8 @@ def choose_address(draft: Draft, text: str) -> str:
     """Store the address that an author chose, and return it; empty for the title's.
 
     Raises `ValueError` or `VersionRefusedError` with one sentence."""
-    chosen = _parse(text) if text.strip() else ""
+    # Browsers copy addresses in other scripts as %D0%BF.
+    chosen = _parse(unquote(text)) if text.strip() else ""
     if chosen and _is_taken(chosen, draft):
         raise AddressTakenError(chosen)
     if draft.issue is not None and _is_address_fixed(draft.issue):

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count
+from django.db.models import BooleanField, Count, ExpressionWrapper, Q
 from django.utils.translation import gettext as _
 
 from delivery.models import Delivery, Edition, Newsletter
@@ -15,7 +15,7 @@ from delivery.reports.health import read_health
 from publishing.approval import approval
 from publishing.content.compose_content import compose_content
 from publishing.content.draft_content import build_content
-from publishing.content.edition_content import Content, plain_title
+from publishing.content.edition_content import Content, plain_title, write_fallbacks
 from publishing.editions import versions
 from publishing.editions.audience import EVERY_READER, EVERYONE, NOBODY, TagChoice
 from publishing.editions.confirmed_then import mailed_issues
@@ -239,7 +239,7 @@ def _context(
             with_tags=tags.with_ids,
             without_tags=tags.without_ids,
         ),
-        recent_duplicates=_recent_duplicates(draft, content, sending.now),
+        recent_duplicates=_recent_duplicates(draft, write_fallbacks(content, own), sending.now),
         other_issues=_other_issues_sending(draft),
         overlap_warnings=tuple(
             versions.overlap_warnings(plan.newest.issue_id, plan.version, draft.goes_to)
@@ -254,22 +254,26 @@ def _context(
 
 
 def _recent_duplicates(draft: Draft, content: Content, now: datetime) -> list[dict[str, Any]]:
-    """Return other issues with this content or title, including scheduled ones."""
+    """Return other issues with this letter or title, including scheduled ones."""
     # A cancelled issue does not count.
     lately = Edition.objects.filter(
         kind=Edition.Kind.NEWSLETTER, published_at__gt=now - _DUPLICATES_WITHIN
     ).exclude(control=Edition.Control.CANCELLED)
-    editions = lately.order_by("-published_at").exclude(issue=draft.issue_id)
+    is_same = Q(html_content=content.html, text_content=content.text)
+    editions = (
+        lately.annotate(has_letter=ExpressionWrapper(is_same, BooleanField()))
+        .order_by("-published_at")
+        .exclude(issue=draft.issue_id)
+    )
     return [
         {
             "issue": str(one.issue_id),
-            "same_words": same_words,
+            "same_words": one.has_letter,
             "is_scheduled": one.control == Edition.Control.SCHEDULED,
             "at": one.published_at,
         }
-        for one in editions.only("issue", "title", "published_at", "content_hash", "control")
-        for same_words in [bytes(one.content_hash) == content.sha256]
-        if same_words or plain_title(one).casefold() == content.plain_title.casefold()
+        for one in editions.only("issue", "title", "published_at", "control")
+        if one.has_letter or plain_title(one).casefold() == content.plain_title.casefold()
     ]
 
 

@@ -20,9 +20,11 @@ from publishing.approval.approval import approval_hash, approve
 from publishing.external_checks.cached_results import DOMAIN, save
 from publishing.external_checks.domain_records import DnsStatus, Records
 from publishing.models import Draft
-from subscribers.models import Subscriber
+from publishing.publish.publish import publish
+from subscribers.models import ReaderFieldDefinition, Subscriber
 from tests.delivery.because import because
 from tests.publishing.author_browser import WindowOf
+from tests.publishing.content_factory import letter
 from tests.publishing.dashboard.desk_page import DESK, lede, section
 from tests.publishing.edition_states import in_doubt, sent
 from tests.publishing.preflight.context_factory import domain, records
@@ -405,6 +407,19 @@ def test_the_desk_asks_for_a_newsletter_name(
 
 def test_the_desk_asks_only_those_who_may_change_the_name(window: WindowOf) -> None:
     assert DEFAULT_NAME not in window.get(DESK).words
+
+
+def test_the_check_sheet_finds_the_same_letter_under_another_title(
+    window: WindowOf, author: Any
+) -> None:
+    ReaderFieldDefinition.objects.create(key="city", label="City", fallback="town", position=1)
+    html, text = "<p>Swifts over {{ city }}.</p>", "Swifts over {{ city }}."
+    publish(author.pk, "k", letter("Herons", html, text), hold_s=0)
+    draft = Draft.objects.create(title="Swifts", format="html", letter=html, text=text)
+    check = f"/admin/newsletters/drafts/{draft.pk}/check/"
+    assert "Another issue with the same content was published" in window.get(check).words
+    Draft.objects.update(letter=html.replace("Swifts", "Terns"))
+    assert "No other issue had this content or title" in window.get(check).words
 
 
 def test_the_check_sheet_asks_for_a_newsletter_name(

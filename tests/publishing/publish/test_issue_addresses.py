@@ -102,6 +102,7 @@ def publish_by_page(window: WindowOf, draft: Draft) -> Any:
 def test_an_author_chooses_the_address_before_publication(author, window, draft):
     assert "/archive/ swifts /" in window.get(f"{FORM}drafts/{draft.pk}/check/").words
     before = approval_hash(draft)
+    assert "The address is now “мир”." in choose(window, draft, "%D0%BC%D0%B8%D1%80")
     assert "The address is now “welcome-back”." in choose(window, draft, "Welcome back!")
     assert (draft.address, draft.revision) == ("welcome-back", 1)
     assert approval_hash(draft) != before
