@@ -27,11 +27,11 @@ from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_operate, may_publish, user_id_of
 from publishing.drafts.drafts import open_for_issue
 from publishing.editions.edition_name import edition_from_url, progress_url
-from publishing.editions.listing import set_visibility
+from publishing.editions.listing import archive_sentence, set_visibility
 from publishing.editions.status import load_status
 from publishing.editions.versions import may_send_to_remaining, versions_of
 from publishing.flash_messages import UNTIL_STARTED
-from publishing.models import Visibility
+from publishing.models import Issue, Visibility
 from publishing.permissions import PUBLISH
 from publishing.preflight.preflight_view import schedule_hint
 from publishing.scheduling.schedule_form import RescheduleForm
@@ -181,6 +181,11 @@ def listing(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             )
         else:
             set_visibility(user_id_of(request), issue, visibility)
-            is_listed = visibility is Visibility.PUBLIC
-            messages.success(request, NOW_LISTED if is_listed else NOW_UNLISTED)
+            match Issue.objects.get(pk=issue).visibility:
+                case Visibility.PUBLIC:
+                    messages.success(request, NOW_LISTED)
+                case Visibility.UNLISTED:
+                    messages.success(request, NOW_UNLISTED)
+                case Visibility.NONE:
+                    messages.warning(request, archive_sentence(Visibility.NONE))
     return see_other(reverse("desk:progress", args=[issue]))

@@ -24,11 +24,10 @@ from publishing.approval.approval_rules import (
     judge,
 )
 from publishing.content.compose_content import edition_columns
-from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content
 from publishing.display_name import called, named
 from publishing.editions.approved_sender import sender_lines
-from publishing.editions.listing import visibility_of_draft
+from publishing.editions.listing import content_of, visibility_of_draft
 from publishing.editions.status import load_status
 from publishing.models import Draft, Visibility
 from publishing.permissions import PUBLISH, load_publishers, may
@@ -75,7 +74,7 @@ def approval_hash(
     """Return the hash of a draft's mail, sender and readers, 32 bytes.
 
     `columns` are the content's, if they are composed already."""
-    content = content or build_content(draft.fields)
+    content = content or content_of(draft)
     columns = columns or edition_columns(content)
     newsletter = Newsletter.objects.get_current()
     sent = [*(columns[name] for name in _SENT), sender_lines(newsletter)]
@@ -103,7 +102,7 @@ def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
             if load_status(found.edition_id).counts.has_started:
                 raise CannotApproveError(_("This draft was already published."))
             raise CannotApproveError(_("This draft was already scheduled."))
-        content = build_content(found.fields)
+        content = content_of(found)
         if approval_hash(found, content) != seen:
             raise CannotApproveError(
                 _(

@@ -1,11 +1,14 @@
 """Where readers find an issue: in the archive, unlisted, or only in their mail."""
 
 import uuid
+from dataclasses import replace
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from publishing.activity.record_activity import record_listing
+from publishing.content.draft_content import build_content
+from publishing.content.edition_content import Content
 from publishing.editions.audience import EVERY_READER, NOBODY, TagChoice
 from publishing.editions.posted_tags import choice_of
 from publishing.editions.versions import public_editions
@@ -71,6 +74,14 @@ def visibility_of_draft(draft: Draft) -> Visibility:
     return visibility_after(fields.archive, tags, draft.issue, is_public=is_public)
 
 
+def content_of(draft: Draft) -> Content:
+    """Return a draft's content: its mail links to a page only if the issue then has one.
+
+    The draft's own choice may differ, because a later version does not change everything."""
+    has_page = visibility_of_draft(draft) is not Visibility.NONE
+    return replace(build_content(draft.fields), has_page=has_page)
+
+
 def page_refusal(visibility: Visibility, goes_to: str) -> str:
     """Return why an issue cannot be left out of the archive; empty if it can."""
     if visibility is Visibility.NONE and goes_to == NOBODY:
@@ -99,10 +110,15 @@ def columns_of(visibility: Visibility) -> dict[str, bool]:
 
 
 def set_visibility(author: uuid.UUID, issue: uuid.UUID, visibility: Visibility) -> bool:
-    """Change where readers find an issue; return whether that changed anything."""
+    """Change where readers find an issue; return whether that changed anything.
+
+    Only a public issue becomes unlisted: one without a page would become more public."""
     columns = columns_of(visibility)
+    issues = Issue.objects.filter(pk=issue)
+    if visibility is Visibility.UNLISTED:
+        issues = issues.filter(unlisted=False)
     with transaction.atomic():
-        changed = Issue.objects.filter(pk=issue).exclude(**columns).update(**columns)
+        changed = issues.exclude(**columns).update(**columns)
         if changed:
             record_listing(author, issue, unlisted=visibility is Visibility.UNLISTED)
     return bool(changed)

@@ -1,7 +1,7 @@
 """Collect the context of a draft, and run all checks on it."""
 
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,7 +14,6 @@ from delivery.reports.edition_counts import load_all_counts, load_open_newslette
 from delivery.reports.health import read_health
 from publishing.approval import approval
 from publishing.content.compose_content import compose_content
-from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content, plain_title, write_fallbacks
 from publishing.editions import versions
 from publishing.editions.audience import EVERY_READER, EVERYONE, NOBODY, TagChoice
@@ -22,6 +21,7 @@ from publishing.editions.confirmed_then import mailed_issues
 from publishing.editions.issue_address import AddressTakenError, plan_address
 from publishing.editions.listing import (
     archive_sentence,
+    content_of,
     has_been_public,
     page_refusal,
     visibility_of_draft,
@@ -133,7 +133,7 @@ def external_targets(letter: ParsedLetter) -> tuple[str, list[str]]:
 def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
     """Check a draft for this publisher. Reads only."""
     visibility = visibility_of_draft(draft)
-    content = replace(build_content(draft.fields), has_page=visibility is not Visibility.NONE)
+    content = content_of(draft)
     tags = choice_of(draft.with_tags, draft.without_tags)
     plan = plan_version(draft.issue_id, tags=tags) if draft.issue_id else None
     everyone = confirmed().count()

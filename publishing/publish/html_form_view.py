@@ -26,6 +26,7 @@ from publishing.drafts.draft_form import parse_revision
 from publishing.drafts.keep_signed_out import keep_when_signed_out, sign_writer
 from publishing.editions.audience import EVERYONE, TagChoice
 from publishing.editions.edition_name import parse_issue_id, parse_version, progress_url
+from publishing.editions.listing import POSTED_AS
 from publishing.editions.posted_tags import TAG_FIELDS, choice_of, join_ids, tags_by_name, words_of
 from publishing.editions.status import EditionStatus, load_status
 from publishing.editions.tag_sentences import choice_words
@@ -38,7 +39,7 @@ from publishing.editions.versions import (
     versions_of,
 )
 from publishing.flash_messages import notes_of, tag_of, there_already
-from publishing.models import Draft
+from publishing.models import Draft, Visibility
 from publishing.progress.issue_list import newest_editions, rows_of
 from publishing.publish.confirm_view import (
     add_accepted_messages,
@@ -109,7 +110,9 @@ def _fields_for_next_version(text: str) -> dict[str, str]:
     words = {name: getattr(newest, name) for name in WRITTEN_FIELDS}
     kept = TagChoice.of(newest)
     tags = dict(zip(TAG_FIELDS, map(join_ids, (kept.with_ids, kept.without_ids)), strict=True))
-    return {**words, **next_version, **tags, "goes_to": default_goes_to(issue)}
+    # Without a page, its test letters may not link to one.
+    archive = {} if newest.issue.has_page else {"unlisted": POSTED_AS[Visibility.NONE]}
+    return {**words, **next_version, **tags, **archive, "goes_to": default_goes_to(issue)}
 
 
 def _publish(request: HttpRequest) -> HttpResponse:

@@ -11,9 +11,9 @@ from django.views.decorators.http import require_http_methods
 from delivery.humanise import digits
 from publishing.approval.approval import NeedsApprovalError, approver_of
 from publishing.content.compose_content import edition_columns
-from publishing.content.draft_content import build_content
 from publishing.content.edition_content import find_problems, plain_title
 from publishing.desk_access import desk_page, may_publish, user_id_of
+from publishing.editions.listing import content_of
 from publishing.editions.welcome_letter import welcome_letter
 from publishing.models import Draft
 from publishing.publish.welcome import (
@@ -82,7 +82,7 @@ def _turn_on(request: HttpRequest) -> str:
     if not form.is_valid():
         return " ".join(map(str, form.errors["draft"]))
     draft = form.cleaned_data["draft"]
-    content = build_content(draft.fields)
+    content = content_of(draft)
     if problems := find_problems(content, load_own_fields()):
         return " ".join(problem.sentence for problem in problems)
     try:

@@ -24,6 +24,7 @@ from publishing.content.compose_content import edition_columns
 from publishing.content.draft_content import build_content
 from publishing.content.edition_content import find_problems
 from publishing.editions.audience import select_audience
+from publishing.editions.listing import content_of
 from publishing.editions.posted_tags import choice_of
 from publishing.editions.versions import versions_of
 from publishing.models import Draft, Rehearsal
@@ -59,7 +60,7 @@ def request_rehearsal(draft: Draft) -> bool:
     """Request a rehearsal. Return False if another is open.
 
     Raises `CannotRehearseError`."""
-    if draft.edition_id or find_problems(build_content(draft.fields), load_own_fields()):
+    if draft.edition_id or find_problems(content_of(draft), load_own_fields()):
         raise CannotRehearseError
     try:
         with transaction.atomic():
@@ -151,7 +152,7 @@ def _edition_of(draft: Draft) -> Edition:
         issue_id=draft.issue_id or uuid.UUID(int=0),
         version=newest.version + 1 if newest else 1,
         archive_url=settings.SITE_URL + reverse("archive:index"),
-        **edition_columns(build_content(draft.fields)),
+        **edition_columns(content_of(draft)),
     )
 
 

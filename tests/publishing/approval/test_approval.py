@@ -220,6 +220,29 @@ def test_any_edit_removes_the_approval_and_undoing_restores_it(two, author, basi
     assert approver_of(draft) is not None
 
 
+@pytest.mark.parametrize(
+    ("published", "chosen"), [("none", ""), ("none", "public"), ("public", "none")]
+)
+def test_approval_covers_the_page_that_the_issue_keeps(
+    two, author, basil, three_readers, published, chosen
+):
+    first = publish(
+        author.pk, "key", letter(), hold_s=0, approved_by=basil.pk, archive=published
+    ).edition
+    draft = Draft.objects.create(
+        issue=first.issue, letter="Two.", title="Two", archive=chosen, saved_by=author
+    )
+    sheet = WindowOf(basil).get(address_of(draft, "check")).form_with("seen")
+    WindowOf(basil).post(sheet.action, **sheet.fields)
+
+    window = WindowOf(author)
+    asked = window.get(address_of(draft, "publish") + "?when=now").form_with("revision")
+    assert window.post(asked.action, **asked.fields).status == 303
+    second = Edition.objects.get(version=2)
+    assert second.approved_by_id == basil.pk
+    assert ("archive_url" in second.html_mail) == (published == "public")
+
+
 def test_unseen_version_is_not_approved(two, author, basil, draft):
     seen = approval_hash(draft)
     Draft.objects.filter(pk=draft.pk).update(letter="Something else.", revision=2)

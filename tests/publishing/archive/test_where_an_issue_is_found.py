@@ -181,6 +181,10 @@ def test_an_issue_without_a_page_is_found_nowhere(
     assert "archive_url" not in second.html_mail + second.text_mail
     progress = f"/admin/newsletters/{edition.issue_id}/"
     assert "it has no page on the web" in window.get(progress).words
+    # An open page may still have the button of a public version that was called back.
+    window.post(f"{progress}listing/", choice="unlist")
+    assert public_window.get(page).status == 404
+    assert "It has no page on the web." in window.get(progress).words
     window.post(f"{progress}listing/", choice="list")
     assert public_window.get(page).status == 200
     assert page in public_window.get("/archive/feed.xml").html
