@@ -16,6 +16,7 @@ from publishing.editions.audience import EVERYONE, NOBODY
 from publishing.editions.edition_name import parse_issue_id, parse_version
 from publishing.editions.listing import parse_archive
 from publishing.editions.posted_tags import TAG_FIELDS, choice_of, posted_ids, read_ids
+from publishing.editions.tag_sentences import DELETED_TAG
 from publishing.editions.versions import version_refusal
 from publishing.models import Visibility
 from publishing.publish.publish import PublishRequest
@@ -126,6 +127,9 @@ class HtmlForm(forms.Form):
         tags = None
         if any(name in self.data for name in TAG_FIELDS):
             tags = choice_of(*self.tag_ids)
+            if not all(map(_are_ids, (posted[name] for name in TAG_FIELDS))):
+                # Without the tag the letter would go to more readers.
+                self.add_error(None, str(DELETED_TAG))
         self.publish_request = PublishRequest(content, issue, version, goes_to, archive, tags=tags)
         return self.cleaned_data
 
@@ -141,6 +145,10 @@ class HtmlForm(forms.Form):
             return parse_archive(str(self["unlisted"].value() or ""))
         except ValueError:
             return Visibility.UNLISTED  # an unreadable value must not make the issue public
+
+
+def _are_ids(text: str) -> bool:
+    return len(read_ids(text)) == len(set(filter(None, text.split(","))))
 
 
 def _parse_goes_to(text: str) -> str | None:

@@ -1,6 +1,7 @@
 """The form for finished HTML: save or publish it (docs/decisions/0031)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 
@@ -32,6 +33,7 @@ from publishing.editions.status import EditionStatus, load_status
 from publishing.editions.tag_sentences import choice_words
 from publishing.editions.versions import (
     VersionPlan,
+    VersionRefusedError,
     audience_choices,
     default_goes_to,
     plan_version,
@@ -118,7 +120,7 @@ def _fields_for_next_version(text: str) -> dict[str, str]:
 def _publish(request: HttpRequest) -> HttpResponse:
     try:
         return _post(request)
-    except NeedsApprovalError as error:
+    except (NeedsApprovalError, VersionRefusedError) as error:
         # Everything is rolled back, so the key is free.
         form = HtmlForm(request.POST)
         form.add_error(None, str(error))
@@ -266,6 +268,11 @@ def _still_working(request: HttpRequest, form: HtmlForm, key: str) -> HttpRespon
 def _post(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
     asked, author = form.publish_request, user_id_of(request)
     draft, revision = drafts.load_draft(key=key), parse_revision(request.POST.get("revision"))
+    address = ""
+    if draft is not None:
+        # They were chosen on the check sheet, after this form was opened.
+        address = draft.address
+        asked = replace(asked, archive=asked.archive or draft.fields.archive)
     content = matching_content(draft, asked) if draft else None
     try:
         if content is not None or revision:
@@ -296,6 +303,7 @@ def _post(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
             goes_to=asked.goes_to,
             archive=asked.archive,
             tags=asked.tags,
+            address=address,
         ).edition
     except KeyUsedForOtherContentError:
         raise DifferentContentError from None

@@ -43,6 +43,36 @@ def refused(page: Page, sentence: str) -> bool:
     return page.status == 200 and sentence in page.words and nothing_was_published()
 
 
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"unlisted": "none", "text_content": "{{ archive_url }}"}, "is not in the archive"),
+        ({"unlisted": "none", "goes_to": "nobody"}, "goes to nobody has only its page"),
+        ({"with_tags": "99999"}, "A tag of the audience was deleted"),
+        ({"with_tags": "Founders"}, "A tag of the audience was deleted"),
+        ({"without_tags": "9" * 30}, "A tag of the audience was deleted"),
+    ],
+)
+def test_a_letter_that_cannot_go_out_comes_back(window, three_readers, changes, sentence):
+    page = window.publish(**changes)
+    assert refused(page, sentence)
+    assert page.form_with("title").fields["title"] == LETTER["title"]
+
+
+def test_the_form_keeps_choices_of_its_check_sheet(window, author, three_readers):
+    fields = window.open_form()
+    window.client.post(f"{FORM}drafts/", fields, secure=True)
+    draft = Draft.objects.get()
+    place = f"{FORM}drafts/{draft.pk}/"
+    window.post(f"{place}archive/", choice="none", base="1")
+    window.client.post(f"{place}address/", {"address": "mine"}, secure=True)
+    changed = {**fields, "title": "Other words"}
+    for _ in range(2):  # also from a window that does not know that it was published
+        assert window.post(**changed).status == 303
+    issue = Edition.objects.get().issue
+    assert (issue.visibility, issue.slug) == ("none", "mine")
+
+
 def test_empty_title_is_named_at_field_and_in_summary(window, three_readers):
     fields = window.open_form()
 
