@@ -75,7 +75,7 @@ def visibility_of_draft(draft: Draft) -> Visibility:
 
 
 def content_of(draft: Draft) -> Content:
-    """Return a draft's content: its mail links to a page only if the issue then has one.
+    """Return a draft's content; its mail links to a page if the issue gets one.
 
     The draft's own choice may differ, because a later version does not change everything."""
     has_page = visibility_of_draft(draft) is not Visibility.NONE
