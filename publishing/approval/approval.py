@@ -160,6 +160,12 @@ def approval_refusal(draft: Draft, publisher: uuid.UUID, content: Content | None
                 "You approved this version, so another author must publish it. This newsletter "
                 "requires a second person's approval."
             )
+        case Verdict.OWN_WORDS if draft.saved_by_id is None:
+            sentence = _(
+                "You approved this version, and the account that saved it last was deleted. So "
+                "another author must publish or approve it. This newsletter requires a second "
+                "person's approval."
+            )
         case Verdict.OWN_WORDS:
             sentence = _(
                 "You approved this version and saved it last, so another author must publish or "

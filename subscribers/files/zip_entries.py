@@ -4,6 +4,7 @@ import shutil
 import struct
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
@@ -44,6 +45,8 @@ class ZipEntries:
             raise _too_large()
         self._entries = {one.filename: one for one in entries if _is_wanted(one)}
         self.paths = list(self._entries)
+        names = Counter(one.filename for one in entries)
+        self._repeated = {name for name, count in names.items() if count > 1}
 
     def __contains__(self, path: str) -> bool:
         return path in self._entries
@@ -67,6 +70,9 @@ class ZipEntries:
     def open(self, path: str, most: int) -> Iterator[IO[bytes]]:
         """Open an entry of at most `most` bytes, to be read piece by piece."""
         entry = self._entries[path]
+        if path in self._repeated:  # one of them would be left out without a word
+            text = _("The ZIP file has more than one file with the name “{path}”. Pack it again.")
+            raise UnusableZipError(text.format(path=path[-80:]))
         if entry.file_size > most:
             text = _("“{path}” in the ZIP file has {size} bytes; the limit is {most}.")
             raise UnusableZipError(

@@ -492,6 +492,8 @@ def test_a_writer_and_the_approver_publish_by_setting(two, new_author, author, t
     Draft.objects.update(saved_by=author)  # Own words still need somebody else.
     draft.refresh_from_db()
     assert "saved it last" in approval_refusal(draft, author.pk)
+    draft.saved_by = None  # as after the deletion of an account
+    assert "the account that saved it last was deleted" in approval_refusal(draft, author.pk)
     with pytest.raises(DraftChangedError, match=TAKES_TWO), transaction.atomic():
         publish_draft(author.pk, draft.pk, confirmed)
     Draft.objects.update(saved_by=willa)

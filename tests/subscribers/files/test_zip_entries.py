@@ -69,6 +69,18 @@ def test_a_damaged_file_has_a_clear_message(content: bytes) -> None:
         opened(content)
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_name_that_two_entries_have_is_refused() -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name in ("one", "list.csv", "list.csv"):
+            archive.writestr(name, "a")
+    found = ZipEntries(content)
+    assert found.read("one", 1) == b"a"
+    with pytest.raises(UnusableZipError, match="with the name “list"):
+        found.read("list.csv", 1)
+
+
 def test_a_newer_zip_version_is_refused() -> None:
     content = zipped({"one": b"12"})
     content[content.rfind(b"PK\1\2") + 6] = 255
