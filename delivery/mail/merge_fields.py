@@ -3,7 +3,6 @@
 Triple braces are Postmark's own placeholders. A backslash before the braces makes them text, which
 HTML then has as entities (docs/decisions/0052-fields-in-addresses-and-braces-as-text.md)."""
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +32,13 @@ _FIELD_OR_ESCAPED = re.compile(f"{FIELD_PATTERN.pattern}|{ESCAPED_BRACES.pattern
 _BACKSLASHES = re.compile(r"(?<!\\)\\++(?=\{\{)")
 _BACKSLASHES_OR_LAST = re.compile(r"(?<!\\)\\++(?=\{\{|\Z)")
 _LITERAL_BRACES = re.compile(r"(?<!\\)(\\*+)(?=\{\{)(\{++)")
-_TOUCHING_BRACES = re.compile(r"\{{2,}+|\}{2,}+")
+TOUCHING_BRACES = re.compile(r"\{{2,}+|\}{2,}+")
+# With the braces of Postmark's own placeholders.
+FIELD_OR_BRACES = re.compile(
+    f"{FIELD_PATTERN.pattern}|{ESCAPED_BRACES.pattern}|{POSTMARK_FIELD.pattern}"
+)
+# Also braces without a pair, so that those of entities differ from them.
+ANY_BRACES = re.compile(rf"{FIELD_OR_BRACES.pattern}|{TOUCHING_BRACES.pattern}")
 _ENTITY_IN_NAME = re.compile("&#12[35];")
 AS_ENTITIES = str.maketrans({"{": "&#123;", "}": "&#125;", "\\": "&#92;"})
 MAX_SHOWN_LENGTH = 40
@@ -151,7 +156,7 @@ def escape_html_braces(html: str) -> str:
     for start, stop in texts_in_code(html):
         parts += (
             _escape_in_html(html[end:start]),
-            _TOUCHING_BRACES.sub(lambda run: run[0].translate(AS_ENTITIES), html[start:stop]),
+            TOUCHING_BRACES.sub(lambda run: run[0].translate(AS_ENTITIES), html[start:stop]),
         )
         end = stop
     written = "".join((*parts, _escape_in_html(html[end:])))
@@ -280,94 +285,3 @@ def fields_in_code(html: str) -> list[str]:
     """Return the names of fields at places where a value would be code."""
     template = FieldTemplate(html, html=True)
     return [*dict.fromkeys(one.name for one in template.fields if one.place is Place.CODE)]
-
-
-# With the braces of Postmark's own placeholders.
-_ANY_FIELD = re.compile(
-    f"{FIELD_PATTERN.pattern}|{ESCAPED_BRACES.pattern}|{POSTMARK_FIELD.pattern}"
-)
-# Also braces without a pair, so that those of entities differ from them.
-ANY_BRACES = re.compile(rf"{_ANY_FIELD.pattern}|{_TOUCHING_BRACES.pattern}")
-
-
-class FieldPlaceholders:
-    """Placeholders that protect merge fields from parsers. `restore` undoes them.
-
-    All braces between them are text once a parser has decoded it. `is_protected` tells which
-    matches of the pattern get one."""
-
-    def __init__(
-        self,
-        text: str,
-        pattern: re.Pattern[str] = _ANY_FIELD,
-        is_protected: Callable[[re.Match[str]], bool] = lambda _: True,
-    ) -> None:
-        # A hash of the text, because nobody can write a text that contains its hash. It does not
-        # begin like an entity or a hexadecimal number, so the text before it cannot change it.
-        self._mark = f"qz{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}n"
-        self._is_protected = is_protected
-        self.found: list[re.Match[str]] = []
-        self.text = pattern.sub(self._placeholder, text)
-        self._placeholders = re.compile(rf"{self._mark}([0-9]+)q")
-
-    def _placeholder(self, found: re.Match[str]) -> str:
-        if found[0][0] == "\\" or not self._is_protected(found):
-            return found[0]
-        self.found.append(found)
-        return f"{self._mark}{len(self.found) - 1}q"
-
-    def restore(self, text: str, write: Callable[[str], str] = str) -> str:
-        """Put the fields back into `text`, each as `write` writes it."""
-        if not self.found:
-            return text
-        return self._placeholders.sub(lambda one: write(self.found[int(one[1])][0]), text)
-
-    def numbers_in(self, text: str) -> Iterator[int]:
-        """Yield the places in `found` of the placeholders in `text`."""
-        return (int(one[1]) for one in self._placeholders.finditer(text))
-
-    def encode_braces(self, html: str) -> str:
-        """Write the braces of the text as entities where they could be read as a field's."""
-        return self._rewrite_text(html, _encode_braces)
-
-    def escape_braces(self, text: str) -> str:
-        """Write the braces of a plain text so that they are not read as a field's."""
-        return self._rewrite_text(text, _escape_braces)
-
-    def drop_braces(self, text: str) -> str:
-        """Leave out the braces of the text that could be read as a field's."""
-        return self._rewrite_text(text, _drop_braces)
-
-    def _rewrite_text(self, text: str, write: Callable[[str, bool, bool], str]) -> str:
-        if "{" not in text and "}" not in text and "\\" not in text:
-            return text
-        parts, end = list[str](), 0
-        for found in self._placeholders.finditer(text):
-            parts += (write(text[end : found.start()], end > 0, True), found[0])
-            end = found.end()
-        return "".join((*parts, write(text[end:], end > 0, False)))
-
-
-def _encode_braces(html: str, after_field: bool, before_field: bool) -> str:
-    html = _TOUCHING_BRACES.sub(lambda run: run[0].translate(AS_ENTITIES), html)
-    if before_field and html.endswith(("{", "}", "\\")):
-        html = html[:-1] + html[-1].translate(AS_ENTITIES)
-    if after_field and html.startswith(("{", "}")):
-        html = html[0].translate(AS_ENTITIES) + html[1:]
-    return html
-
-
-def _escape_braces(text: str, after_field: bool, before_field: bool) -> str:
-    text = escape_braces(text)
-    # Three braces are no field, and only a blank can separate one from the next two.
-    if before_field and text.endswith("{"):
-        text = f"{text} "
-    elif before_field and text.endswith("\\"):
-        text += "\\" * (len(text) - len(text.rstrip("\\")))
-    return f" {text}" if after_field and text.startswith("}") else text
-
-
-def _drop_braces(text: str, after_field: bool, before_field: bool) -> str:
-    text = _TOUCHING_BRACES.sub("", text)
-    text = text.rstrip("{}\\") if before_field else text
-    return text.lstrip("{}") if after_field else text

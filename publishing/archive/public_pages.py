@@ -1,6 +1,5 @@
 """The public pages: front page, archive, issues and feed."""
 
-import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -27,6 +26,7 @@ from publishing.content.edition_content import plain_title
 from publishing.content.public_html import first_image, render_public_issue
 from publishing.content.sanitised_tags import align_by_class
 from publishing.content.summary import summarise
+from publishing.editions.address_words import first_address
 from publishing.editions.status import LARGE_COLUMNS
 from subscribers.links.page_newsletter import newsletter_of
 from subscribers.signup.signup_form import SignUpForm
@@ -40,9 +40,6 @@ POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data: https:; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
 )
-
-# Without the characters that stick to a copied address
-_SLUG = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")
 
 View = Callable[..., HttpResponse]
 
@@ -130,9 +127,10 @@ def not_there(request: HttpRequest, rest: str) -> HttpResponse:
     Neither is cached, because the issue may appear in a moment.
     """
     page: HttpResponse
-    slug = _SLUG.search(rest)
-    if slug and published_editions().filter(issue__slug=slug[0].lower()).exists():
-        page = HttpResponseRedirect(reverse("archive:issue", args=[slug[0].lower()]))
+    # Without the characters that stick to a copied address
+    slug = first_address(rest)
+    if slug and published_editions().filter(issue__slug=slug).exists():
+        page = HttpResponseRedirect(reverse("archive:issue", args=[slug]))
     else:
         page = _public_page(
             request, "archive/not_there.html", {"issues": latest_issues(INSTEAD)}, status=404

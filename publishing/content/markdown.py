@@ -19,10 +19,10 @@ from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.footnote.index import footnote_ref
 
+from delivery.mail.field_placeholders import FieldPlaceholders
 from delivery.mail.merge_fields import (
     ANY_BRACES,
     URL_FIELDS,
-    FieldPlaceholders,
     FieldTemplate,
     iter_fields,
 )

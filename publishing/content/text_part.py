@@ -6,8 +6,8 @@ from html import unescape
 
 import nh3
 
+from delivery.mail.field_placeholders import FieldPlaceholders
 from delivery.mail.letter_addresses import missing_before
-from delivery.mail.merge_fields import FieldPlaceholders
 from delivery.mail.normalise_html import VOID, normalise, parse_attributes, split_tags
 
 # Mail programs would wrap wider tables.

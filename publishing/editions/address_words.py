@@ -6,6 +6,7 @@ and no table can spell them for all languages."""
 
 import re
 import unicodedata
+from itertools import groupby
 from urllib.parse import quote
 
 LONGEST_SLUG = 60
@@ -37,6 +38,13 @@ def address_words(title: str, language: str = "en", *, longest: int = LONGEST_SL
 def is_address(text: str) -> bool:
     """Return whether an address has only signs that `address_words` keeps."""
     return bool(text) and not _UNSEEN.search(text) and all(map(_is_kept, text))
+
+
+def first_address(text: str) -> str:
+    """Return the first words in a text that may be an address, in lower case; else empty."""
+    composed = unicodedata.normalize("NFC", text)
+    runs = ("".join(signs) for are_kept, signs in groupby(composed, _is_kept) if are_kept)
+    return next(filter(None, (run.strip("-_") for run in runs)), "").lower()
 
 
 def _words(text: str) -> str:

@@ -7,7 +7,8 @@ Pure, and fails on no input.
 import re
 from dataclasses import dataclass
 
-from delivery.mail.merge_fields import ANY_BRACES, FieldPlaceholders
+from delivery.mail.field_placeholders import FieldPlaceholders
+from delivery.mail.merge_fields import ANY_BRACES
 from delivery.mail.normalise_html import normalise, parse_attributes, split_tags
 
 _BLOCKS = {
