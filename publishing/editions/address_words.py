@@ -41,7 +41,7 @@ def is_address(text: str) -> bool:
 
 
 def first_address(text: str) -> str:
-    """Return the first words in a text that may be an address, in lower case; else empty."""
+    """Return the first words that may be an address, in lower case; else empty."""
     composed = unicodedata.normalize("NFC", text)
     runs = ("".join(signs) for are_kept, signs in groupby(composed, _is_kept) if are_kept)
     return next(filter(None, (run.strip("-_") for run in runs)), "").lower()
