@@ -216,6 +216,7 @@ class TestTags:
             ('"VIP","Blog, old"', ("VIP", "Blog, old")),  # Mailchimp
             ("vip; Blog ;VIP", ("vip", "Blog")),
             ("vip;\u202evip\u202c;\u200eVIP;\u2067vip\u2069", ("vip",)),
+            ("vip;\u200b;\u3164 \u00ad", ("vip",)),  # names that nobody could see
             ("York, UK;Blog", ("York, UK", "Blog")),  # Buttondown
             ('["a, b", "c"]', ("a, b", "c")),
             ("[not json", ("[not json",)),
