@@ -133,7 +133,7 @@ class _Finder:
         """Find addresses as mail programs do that make links of text."""
         mark = self._mark.pattern
         field_before_query = re.compile(
-            rf"[(\[]*+({mark})[^?]*+\?[^=]*+(?:=(?!{mark})[^=]*+)*+={mark}"
+            rf"[(\[]*+({mark})[^?]*+\?[^=]*+(?>(?:=(?!{mark})[^=]*+)*)={mark}"
         )
         for run in _RUN.finditer(self._text):
             if mark not in run[0]:

@@ -41,7 +41,7 @@ _BEGINNING = re.compile(r"<(?:!--|/?[a-zA-Z]|[!?]|/(?!>))")
 _NAME = re.compile(r"</?([^ \t\n\f\r/>]*+)")
 _ATTRIBUTE = re.compile(
     r"[ \t\n\f\r/]*+([^ \t\n\f\r/>][^ \t\n\f\r/>=]*+)"
-    r"""(?:[ \t\n\f\r]*+=[ \t\n\f\r]*+(?:"([^"]*+)"?|'([^']*+)'?|([^ \t\n\f\r>]*+)))?+"""
+    r"""(?>(?:[ \t\n\f\r]*+=[ \t\n\f\r]*+(?:"([^"]*+)"?|'([^']*+)'?|([^ \t\n\f\r>]*+)))?)"""
 )
 _END = re.compile(r"[ \t\n\f\r/]*+>")
 _END_OF_COMMENT = re.compile(r"--!?>")

@@ -26,7 +26,7 @@ _STYLE = re.compile(r"<style\b([^<]*+)")
 _DECLARATION = re.compile(r"(?<![^\s{};:])([^\s{};:]++)\s*+:[^{};]*+")
 # In normalised HTML. Outlook ignores the padding of a link, but not that of a cell.
 _BUTTON = re.compile(
-    r"""<p class="button">\s*+<a\b((?:[^>"']|"[^"]*+"|'[^']*+')*+>"""
+    r"""<p class="button">\s*+<a\b((?>(?:[^>"']|"[^"]*+"|'[^']*+')*)>"""
     r"""[^<]*(?:<(?!/?(?:p|a)\b)[^<]*)*</a>)\s*+</p>"""
 )
 _BUTTON_CELL = (
@@ -35,7 +35,7 @@ _BUTTON_CELL = (
 )
 # The inliner writes attributes in double quotes.
 _WITHOUT_TEXT = re.compile(r"<!--.*?-->|<style\b.*?</style>", re.DOTALL)
-_TAG = re.compile(r"""<!--.*?-->|<[a-zA-Z](?:[^>"]|"[^"]*+")*+>""", re.DOTALL)
+_TAG = re.compile(r"""<!--.*?-->|<[a-zA-Z](?>(?:[^>"]|"[^"]*+")*)>""", re.DOTALL)
 
 
 def inline_styles(fragment: str, look: Look) -> str:

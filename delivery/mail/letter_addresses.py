@@ -10,12 +10,13 @@ _ATTRIBUTES = frozenset(
 )
 _SETS = frozenset({"imagesrcset", "srcset"})
 # One address of a set, and the comma or the description after it.
-_IN_SET = re.compile(r"[\s,]*+([^\s,](?:[^\s,]|,(?=\S))*+)[^,]*+")
+_IN_SET = re.compile(r"[\s,]*+([^\s,](?>(?:[^\s,]|,(?=\S))*))[^,]*+")
 _QUOTE = r"(?:[\"']|&(?:quot|apos|#0*+3[49]|#[xX]0*+2[27]);)"
 # Comments and strings of CSS contain no addresses.
 _IN_CSS = re.compile(
-    r"/\*(?:[^*]|\*(?!/))*+(?:\*/)?"
-    rf"|(?i:url\(\s*+{_QUOTE}?+|@import\s++{_QUOTE})\s*+((?:[^\s\"'()\\<>&]|(?!{_QUOTE})&)++){_QUOTE}?+"
+    r"/\*(?>(?:[^*]|\*(?!/))*)(?:\*/)?"
+    rf"|(?i:url\(\s*+(?>{_QUOTE}?)|@import\s++{_QUOTE})\s*+"
+    rf"((?>(?:[^\s\"'()\\<>&]|(?!{_QUOTE})&)+))(?>{_QUOTE}?)"
     r"|\"[^\"\n]*+\"?|'[^'\n]*+'?"
 )
 

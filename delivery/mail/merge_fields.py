@@ -26,7 +26,7 @@ FIELD_PATTERN = re.compile(r"\{\{(?<!\{\{\{)(?!\{)([^{}|]*)(?:\|([^{}]*))?\}\}(?
 POSTMARK_FIELD = re.compile(r"(?<!\{)\{{3}(?!\{)[^{}]*\}{3}(?!\})")
 # An odd number of backslashes, the braces, and the next closing ones.
 ESCAPED_BRACES = re.compile(
-    r"(?<!\\)((?:\\\\)*+)\\(\{{2,}+)(?:((?:[^{}]|\{(?!\{)|\}(?!\}))*+)(\}{2,}+))?"
+    r"(?<!\\)((?>(?:\\\\)*))\\(\{{2,}+)(?:((?>(?:[^{}]|\{(?!\{)|\}(?!\}))*))(\}{2,}+))?"
 )
 _FIELD_OR_ESCAPED = re.compile(f"{FIELD_PATTERN.pattern}|{ESCAPED_BRACES.pattern}")
 _BACKSLASHES = re.compile(r"(?<!\\)\\++(?=\{\{)")

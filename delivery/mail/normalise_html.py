@@ -58,23 +58,23 @@ _TAGS_DROPPED = {
 _BEGINNING = re.compile(r"<(?=[!?]|/?[a-zA-Z])")
 _NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:_-]*+)(?=[\s/>])")
 # Up to the next tag, because a `<` within quotes is rarer than an unfinished quote.
-_REST_WITH_LESS_THAN = re.compile(r"""(?:[^<>"']|"[^"]*+"|'[^']*+')*+>""")
+_REST_WITH_LESS_THAN = re.compile(r"""(?>(?:[^<>"']|"[^"]*+"|'[^']*+')*)>""")
 _MAX_WITH_LESS_THAN = 400
 # Attributes as a parser reads them: a stray quote is part of a name.
 _REST_WITH_STRAY_QUOTES = re.compile(
-    r"""(?:[\s/]++|[^\s/><][^\s/><=]*+"""
-    r"""(?:\s*+=\s*+(?:"[^"<]*+"|'[^'<]*+'|[^\s"'<>][^\s<>]*+|(?=>))|(?!\s*+=)))*+>"""
+    r"""(?>(?:[\s/]++|[^\s/><][^\s/><=]*+"""
+    r"""(?:\s*+=\s*+(?:"[^"<]*+"|'[^'<]*+'|[^\s"'<>][^\s<>]*+|(?=>))|(?!\s*+=)))*)>"""
 )
 _ATTRIBUTE = re.compile(
-    r"""([^\s"'<>/=]++)(?:\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'<>=`][^\s"'<>`]*+))?+"""
+    r"""([^\s"'<>/=]++)(?>(?:\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'<>=`][^\s"'<>`]*+))?)"""
 )
 _ATTRIBUTE_OR_JUNK = re.compile(
-    r"""([^\s/>][^\s/>=]*+)(?:\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'>][^\s>]*+))?+"""
+    r"""([^\s/>][^\s/>=]*+)(?>(?:\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'>][^\s>]*+))?)"""
 )
 _JUNK = re.compile(r"""["'<=]""")
-_ATTRIBUTES = re.compile(rf"(?:\s++{_ATTRIBUTE.pattern}){{0,{MAX_ATTRIBUTES}}}+\s*+")
+_ATTRIBUTES = re.compile(rf"(?>(?:\s++{_ATTRIBUTE.pattern}){{0,{MAX_ATTRIBUTES}}})\s*+")
 _MARKUP = re.compile(
-    r"""<!--.*?-->|<(/?)([a-z][^\s/>]*+)((?:[^>"']|"[^"]*+"|'[^']*+')*+)>""", re.DOTALL
+    r"""<!--.*?-->|<(/?)([a-z][^\s/>]*+)((?>(?:[^>"']|"[^"]*+"|'[^']*+')*))>""", re.DOTALL
 )
 # Without a semicolon, it may be the next parameter of a URL.
 _ENTITY = re.compile(r"&[#a-zA-Z0-9]++;")

@@ -8,7 +8,7 @@ from delivery.mail.normalise_html import parse_attributes
 FULL_WIDTH = 600
 # The column without its padding, in pixels.
 COLUMN_WIDTH = 536
-_REST = r"""(?:[^<>"']|"[^"]*+"|'[^']*+')*+"""
+_REST = r"""(?>(?:[^<>"']|"[^"]*+"|'[^']*+')*)"""
 _TITLE = re.compile(rf"\s*+<h1\b{_REST}>[^<]*(?:<(?!/?h1\b)[^<]*)*</h1\s*+>", re.IGNORECASE)
 _IMAGE = re.compile(rf"<img\b{_REST}>", re.IGNORECASE)
 _SIDE = re.compile(

@@ -39,7 +39,7 @@ _OF_IMAGE = re.compile(
     r"\{((?: ?(?:width=[1-9][0-9]{0,3}(?:%|px)?|align=(?:left|right|center)))+)\}"
 )
 # A bound, because an unfinished label is scanned to its end.
-_IN_BRACKETS = re.compile(r"<([a-z0-9]++(?:[/?#][^\s<>]*+)?+)>")
+_IN_BRACKETS = re.compile(r"<([a-z0-9]++(?>(?:[/?#][^\s<>]*+)?))>")
 _FOOTNOTE = re.compile(r"\[\^[^\s\]]{1,50}\]")
 # Each becomes 40 times as long. Further references are text.
 MAX_REFERENCES = 1000

@@ -14,7 +14,7 @@ SECTIONS = frozenset({"article", "aside", "center", "footer", "header", "main", 
 LONGEST_ID = 100
 
 # The sanitiser writes every attribute in double quotes, and escapes quotes in values.
-_TAG = re.compile(r'<(/?)([a-z][a-z0-9]*+)((?: [a-z]++="[^"]*+")*+)>')
+_TAG = re.compile(r'<(/?)([a-z][a-z0-9]*+)((?>(?: [a-z]++="[^"]*+")*))>')
 _ATTRIBUTE = re.compile(r' ([a-z]++)="([^"]*+)"')
 _KEPT_ID = re.compile(r"fn(?:ref)?-[0-9a-f]{8}-[0-9]+(?::[0-9]+)?|at-[0-9a-f]{8}-[\w.:%-]{1,120}")
 _UNUSUAL = re.compile(r"[^\w.:%-]+")

@@ -37,7 +37,7 @@ _SCHEMES = {"http", "https", "mailto", "tel", "sms", "ftp", "webcal", "geo", "xm
 _MARKS = {"del": ("~~", "~~"), "s": ("~~", "~~"), "strike": ("~~", "~~"), "q": ("“", "”")}
 
 _TAG_OR_COMMENT = re.compile(
-    r"""<!--.*?-->|</?([a-z][^\s/>]*+)(?:[^>"']|"[^"]*+"|'[^']*+')*+>""", re.DOTALL
+    r"""<!--.*?-->|</?([a-z][^\s/>]*+)(?>(?:[^>"']|"[^"]*+"|'[^']*+')*)>""", re.DOTALL
 )
 _BACK_LINKS = {"\u21a9", "\u21a9\ufe0e"}
 _BLANKS = re.compile(r"[ \t\n\r\f]+")

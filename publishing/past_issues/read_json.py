@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 # Brackets and strings, by which values are skipped. A quote without its end is an error.
-_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}"]', re.DOTALL)
-_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_TOKEN = re.compile(rb'"(?>(?:[^"\\]++|\\.)*)"|[\[\]{}"]', re.DOTALL)
+_STRING = re.compile(rb'"(?>(?:[^"\\]++|\\.)*)"', re.DOTALL)
 _SCALAR = re.compile(rb"[^\s,\[\]{}\":]++")
-_KEY = re.compile(rb'[\s,]*+("(?:[^"\\]++|\\.)*+")\s*+:\s*+', re.DOTALL)
+_KEY = re.compile(rb'[\s,]*+("(?>(?:[^"\\]++|\\.)*)")\s*+:\s*+', re.DOTALL)
 _BETWEEN = re.compile(rb"[\s,]*+")
 _START = re.compile(rb"(?:\xef\xbb\xbf)?\s*+")
 _LONGEST_SCALAR = 40  # bytes

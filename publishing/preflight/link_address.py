@@ -98,7 +98,7 @@ _UP_TO_FIELD = {
     AddressPart.HOST: re.compile(r"\s*https?://[^/?#]*", re.IGNORECASE),
     AddressPart.RECIPIENT: re.compile(r"\s*mailto:", re.IGNORECASE),
 }
-_IN_TEXT = re.compile(rf"https?://(?:[^\s<>\"{{]|{FIELD_PATTERN.pattern}|\{{)*+")
+_IN_TEXT = re.compile(rf"https?://(?>(?:[^\s<>\"{{]|{FIELD_PATTERN.pattern}|\{{)*)")
 
 
 def addresses_in(text: str) -> Iterator[str]:

@@ -109,7 +109,7 @@ def _padded(line: str, delimiter: str) -> list[str]:
 @cache
 def _one_field(delimiter: str) -> re.Pattern[str]:
     end = re.escape(delimiter)
-    return re.compile(rf'(?: *"((?:[^"]|"")*+)" *|(?! *")([^{end}]*+))({end}|\Z)')
+    return re.compile(rf'(?: *"((?>(?:[^"]|"")*))" *|(?! *")([^{end}]*+))({end}|\Z)')
 
 
 def _spans_lines(field: str) -> bool:
