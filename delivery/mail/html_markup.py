@@ -38,6 +38,8 @@ class Markup(NamedTuple):
 
 
 _BEGINNING = re.compile(r"<(?:!--|/?[a-zA-Z]|[!?]|/(?!>))")
+# Most tags have no attributes.
+_PLAIN = re.compile(r"<(/?[a-zA-Z][a-zA-Z0-9]*+)>")
 _NAME = re.compile(r"</?([^ \t\n\f\r/>]*+)")
 _ATTRIBUTE = re.compile(
     r"[ \t\n\f\r/]*+([^ \t\n\f\r/>][^ \t\n\f\r/>=]*+)"
@@ -81,7 +83,12 @@ def iter_markup(html: str) -> Iterator[Markup]:
             position = end_of_it + 1 or stop
             yield Markup(Kind.COMMENT, "", start, position)
         else:
-            tag = _match_tag(html, start, stop)
+            plain = _PLAIN.match(html, start, stop)
+            tag = (
+                Markup(Kind.TAG, plain[1].lower(), start, plain.end())
+                if plain
+                else _match_tag(html, start, stop)
+            )
             position = tag.end
             yield tag
             if ends := _ENDS_OF_CONTENT.get(tag.name):

@@ -19,6 +19,8 @@ _IN_CSS = re.compile(
     rf"((?>(?:[^\s\"'()\\<>&]|(?!{_QUOTE})&)+))(?>{_QUOTE}?)"
     r"|\"[^\"\n]*+\"?|'[^'\n]*+'?"
 )
+# What is before a slash that begins an address. Most letters have none.
+_MAY_BE_ROOTED = re.compile(r"""[\s"',(;]/(?!>)|=\s*+/""")
 
 
 def missing_before(address: str, site_url: str) -> str:
@@ -30,6 +32,8 @@ def missing_before(address: str, site_url: str) -> str:
 
 def complete_rooted(html: str, site_url: str) -> str:
     """Complete the addresses that begin with a slash, in tags and styles of any HTML."""
+    if not _MAY_BE_ROOTED.search(html):
+        return html
     written, end = list[str](), 0
     for piece in iter_markup(html):
         for start, stop, _ in addresses_of(html, piece):

@@ -73,7 +73,8 @@ class UnknownField:
 
 def unknown_fields(text: str, allowed: tuple[str, ...] = BODY_FIELDS) -> list[UnknownField]:
     """Find the first `MAX_UNKNOWN_FIELDS` fields that are not `allowed`, each once."""
-    unknown = dict.fromkeys(each.name for each in iter_fields(text) if each.name not in allowed)
+    names = dict.fromkeys(match[1].strip() for match in find_fields(text))
+    unknown = (name for name in names if name not in allowed)
     return [
         UnknownField(
             name, next(iter(get_close_matches(name.lower(), allowed, 1, 0.5)), None), allowed
@@ -115,7 +116,7 @@ def _field(match: re.Match[str]) -> Field:
 
 def uses_field(text: str, name: str) -> bool:
     """Whether `text` contains the field `name`."""
-    return any(field.name == name for field in iter_fields(text))
+    return name in text and any(match[1].strip() == name for match in find_fields(text))
 
 
 def with_fallbacks(text: str, fallbacks: Mapping[str, str]) -> str:
@@ -224,14 +225,15 @@ class FieldTemplate:
         )
         self._texts = _in_quotes(text, found).split(mark)
         return [
-            field._replace(
-                fallback=fallback_at_place(
+            Field(
+                field.name,
+                fallback_at_place(
                     field.fallback,
                     place,
                     html=self._html,
                     in_attribute=number in found.in_attributes,
                 ),
-                place=place,
+                place,
             )
             for number, (field, place) in enumerate(zip(self._fields, found.places, strict=True))
         ]

@@ -48,6 +48,7 @@ _FORMATTING = _REOPENED | {"span"}
 _FENCES = _CELLS | {"caption", "object", "marquee", "applet"}
 # Elements whose text is shown as written.
 CODE = frozenset({"code", "kbd", "pre", "samp"})
+_ANY_CODE = re.compile(f"<(?:{'|'.join(sorted(CODE))})", re.IGNORECASE)
 _DROPPED_WHOLE = {"script", "title"}
 # Elements whose content is text for us but not for a parser. Only the text is kept.
 _TAGS_DROPPED = {
@@ -135,6 +136,8 @@ def iter_tags(html: str) -> Iterator[tuple[str, int, int]]:
 
 def texts_in_code(html: str) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each text between tags in code and preformatted text."""
+    if not _ANY_CODE.search(html):
+        return
     open_codes: Counter[str] = Counter()
     begin = 0
     for name, rest, end in iter_tags(html):

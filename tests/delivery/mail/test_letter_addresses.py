@@ -121,6 +121,9 @@ def test_the_query_of_a_link_gives_any_value_back(value: str) -> None:
             f"<style>@import '{SITE}/a';b{{x:URL( \"{SITE}/c\" )}}/* url(/d) */i{{y:'url(/e)'}}",
         ),
         ("<pre title='url(/a)'>url(/b)</pre>", "<pre title='url(/a)'>url(/b)</pre>"),
+        ("<a href=/>x</a>", f"<a href={SITE}/>x</a>"),
+        ("<a href =\n/>x</a>", f"<a href =\n{SITE}/>x</a>"),
+        ("<br />x</p>", "<br />x</p>"),
         ("<code>src='/static/app.js'</code>", "<code>src='/static/app.js'</code>"),
         ("<p title=\"href='/a'\">href='/a'", "<p title=\"href='/a'\">href='/a'"),
         (
