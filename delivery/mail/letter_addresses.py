@@ -19,7 +19,7 @@ _IN_CSS = re.compile(
     rf"((?>(?:[^\s\"'()\\<>&]|(?!{_QUOTE})&)+))(?>{_QUOTE}?)"
     r"|\"[^\"\n]*+\"?|'[^'\n]*+'?"
 )
-# What is before a slash that begins an address. Most letters have none.
+# The character before an address that begins with a slash. Most letters have none.
 _MAY_BE_ROOTED = re.compile(r"""[\s"',(;]/(?!>)|=\s*+/""")
 
 
