@@ -27,6 +27,10 @@ ALL_REACHED = gettext_lazy(
     "This version goes to nobody: every confirmed reader was already sent an earlier one."
 )
 NO_TAG_MATCHES = gettext_lazy("This issue goes to nobody: no confirmed reader matches the tags.")
+NONE_OF_BOTH = gettext_lazy(
+    "This version goes to nobody: no confirmed reader matches both the tags and the choice by "
+    "earlier versions."
+)
 # The tags name the subject of a message, so a replay leads to the same page as the first answer.
 # `until` says which facts outdate the message: one of `EditionProgress.past`, or several by commas.
 UNTIL_LEFT, UNTIL_AT_REST, UNTIL_STARTED = "until:left", "until:at_rest", "until:started"
@@ -52,11 +56,10 @@ def page_of_test(number: int, draft: uuid.UUID | str | None = None) -> str:
 
 def to_nobody(edition: Edition) -> str:
     """Return the message about an edition without an audience."""
-    nobody = {REACHED.value: NONE_LEFT, UNREACHED.value: ALL_REACHED}.get(
-        edition.goes_to, TO_NOBODY
-    )
+    nobody = {REACHED.value: NONE_LEFT, UNREACHED.value: ALL_REACHED}.get(edition.goes_to)
     if edition.with_tags or edition.without_tags:
-        nobody = NO_TAG_MATCHES
+        nobody = NONE_OF_BOTH if nobody else NO_TAG_MATCHES
+    nobody = nobody or TO_NOBODY
     return f"{nobody} {archive_sentence(edition.issue.visibility)}"
 
 

@@ -119,9 +119,14 @@ class EditionCounts:
         return waits and self.scheduled is not None and self.scheduled.utc <= self.now
 
     @property
+    def has_tags(self) -> bool:
+        """Whether tags limit its readers."""
+        return bool(self.with_tags or self.without_tags)
+
+    @property
     def is_limited(self) -> bool:
         """Whether it goes to some confirmed readers only."""
-        return bool(self.goes_to in ("reached", "unreached") or self.with_tags or self.without_tags)
+        return self.has_tags or self.goes_to in ("reached", "unreached")
 
     @property
     def balanced(self) -> bool:

@@ -52,7 +52,11 @@ def published_editions() -> QuerySet[Any]:
     public = public_editions()
     same_issue = public.filter(issue=OuterRef("issue"))
     first = same_issue.order_by("version").values("published_at")[:1]
-    noted = same_issue.filter(is_correction(), without_note=False).order_by("-version")
+    before = public.filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
+    # The same letter for the remaining readers corrects nothing.
+    same_letter = Subquery(before.order_by("-version").values("content_hash")[:1])
+    noted = same_issue.filter(is_correction(), without_note=False)
+    noted = noted.exclude(content_hash=same_letter).order_by("-version")
     updated = same_issue.filter(without_note=False).order_by("-version")
     return (
         public.filter(~Exists(same_issue.filter(version__gt=OuterRef("version"))))

@@ -97,6 +97,11 @@ class Content:
         filled = merge_fields.FieldTemplate(self.title, html=False).fill({})
         return " ".join(only_xml_characters(filled).split()) or _("Untitled")
 
+    @property
+    def plain_preheader(self) -> str:
+        """The preview text, with merge fields as their fallbacks."""
+        return " ".join(merge_fields.FieldTemplate(self.preheader, html=False).fill({}).split())
+
 
 def write_fallbacks(content: Content, fields: Sequence[ReaderField]) -> Content:
     """Write each field's own fallback where the letter names none."""

@@ -98,7 +98,7 @@ def archive_sentence(visibility: Visibility) -> str:
         case Visibility.PUBLIC:
             return _("Everyone can read it in the archive.")
         case Visibility.UNLISTED:
-            return _("Anyone with the link can read it in the archive.")
+            return _("Anyone with the link can read it. The archive does not list it.")
         case Visibility.NONE:
             return _("It has no page on the web.")
 

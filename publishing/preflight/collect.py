@@ -84,6 +84,11 @@ class PreflightResult:
     tags: TagChoice
 
     @property
+    def earlier_title(self) -> str:
+        """The title of the version before, as pages show it."""
+        return plain_title(self.plan.newest) if self.plan and self.plan.newest else ""
+
+    @property
     def has_tags(self) -> bool:
         """Whether tags limit the readers."""
         return self.tags != EVERY_READER

@@ -47,14 +47,16 @@ def check_words(context: CheckContext) -> Iterator[Finding]:
 def _content_problems(context: CheckContext, problems: list[ContentProblem]) -> Iterator[Finding]:
     unknown = {(one.field, _folded(one.merge_field.name)) for one in problems if one.merge_field}
     locations = _locations_of(context, unknown)
+    in_letter = {one.sentence for one in problems if one.field == "html_content"}
     for problem in problems:
         field, fix_in = problem.merge_field, _FIX_IN[problem.field]
+        is_generated = problem.field == "text_content" and not context.has_own_text
+        has_letter = bool(context.content.html.strip())
+        if is_generated and (problem.sentence in in_letter or (field and has_letter)):
+            continue  # reported for the letter, from which this text is made
         if field is None:
             yield stop("content_problem", fix_in, sentence=problem.sentence)
             continue
-        is_generated = problem.field == "text_content" and not context.has_own_text
-        if is_generated and context.content.html.strip():
-            continue  # reported for the letter, from which this text is made
         yield stop(
             "unknown_field",
             fix_in,

@@ -129,13 +129,21 @@ _WENT_TO_NOBODY = {
     ),
     "nobody": ARCHIVE_ONLY,
 }
+_NO_MATCH = gettext_lazy(
+    "This version went to nobody: no confirmed reader matched both the tags and the choice by "
+    "earlier versions."
+)
+_BY_TAGS_TO_NOBODY = {
+    "everyone": gettext_lazy("This issue went to nobody: no confirmed reader matched the tags."),
+    "reached": _NO_MATCH,
+    "unreached": _NO_MATCH,
+}
 
 
 def _succeeded(counts: EditionCounts) -> str:
-    if not counts.audience and (counts.with_tags or counts.without_tags):
-        return _("This issue went to nobody: no confirmed reader matched the tags.")
     if not counts.audience:
-        return str(_WENT_TO_NOBODY[counts.goes_to])
+        by_tags = _BY_TAGS_TO_NOBODY if counts.has_tags else {}
+        return str(by_tags.get(counts.goes_to) or _WENT_TO_NOBODY[counts.goes_to])
     sentences = [
         ngettext(
             "Succeeded. Postmark accepted {n} copy.",

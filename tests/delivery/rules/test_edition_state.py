@@ -190,7 +190,7 @@ REASONS: list[tuple[dict[str, Any], str]] = [
     ({"waiting": 1, "queued_batches": 1, "next_try_at": NOW}, "Sending normally."),
     (
         {"waiting": 1, "queued_batches": 1, "worker_is_there": False, "worker_heard_at": None},
-        "Start one with `./homing deliver`. Nothing is lost meanwhile.",
+        "Start one with ./homing deliver. Nothing is lost meanwhile.",
     ),
     (
         {"unknown": 200, "waiting": 5, "queued_batches": 2, "next_lookup_at": IN_A_MINUTE},

@@ -9,6 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Edition
+from publishing.content.edition_content import Content
 from publishing.editions.status import load_status
 from publishing.models import Draft
 from publishing.progress.edition_progress import is_public
@@ -74,6 +75,19 @@ def test_a_correction_replaces_the_page_and_keeps_its_date(public_window, author
     words = re.sub(r"<[^>]+>", "", entry.find(f"{ATOM}content").text)
     assert CORRECTED.search(words)
     assert "Fourteen." in words
+
+
+def test_the_same_letter_for_the_remaining_readers_has_no_note(public_window, first, author):
+    sent(first)
+    whole = Content(first.title, first.html_content, first.text_content, first.preheader)
+    publish(
+        author.pk, "rest", whole, hold_s=0, issue=first.issue_id, version=2, goes_to="unreached"
+    )
+    assert not CORRECTED.search(letter_page(public_window).words)
+    # A letter that returns to earlier words corrects the one between.
+    for version, content in ((3, letter("Between")), (4, whole)):
+        publish(author.pk, f"{version}", content, hold_s=0, issue=first.issue_id, version=version)
+    assert CORRECTED.search(letter_page(public_window).words)
 
 
 def test_a_small_fix_of_the_page_has_no_note(public_window, author, first, correct):

@@ -68,6 +68,7 @@ def test_good_letter_has_no_stops_and_no_advice():
             {"letter": "<p>{{ nmae }} {{ nmae }}</p>", "text": "{{ nmae }}"},
             *("{{ nmae }}", "", FixIn.LETTER),
         ),
+        ({"letter": "<p>a\0</p>", "text": "a\0"}, "NUL", "", FixIn.LETTER),
         ({"title": ""}, "empty", "", FixIn.TITLE),
         ({"letter": " ", "text": ""}, "empty", "", FixIn.LETTER),
     ],

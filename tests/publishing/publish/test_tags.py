@@ -316,6 +316,33 @@ def test_the_count_follows_the_choice(window: WindowOf, author: Any, tags: tuple
     assert count(f"issue={first.issue_id}&goes_to=unreached").startswith("This would go to nobody")
 
 
+@pytest.mark.parametrize(
+    ("goes_to", "sentence"),
+    [
+        ("nobody", "Not mailed: archive only."),
+        ("unreached", "no confirmed reader matched both the tags and the choice by earlier"),
+    ],
+)
+def test_a_page_says_why_a_version_went_to_nobody(
+    window: WindowOf, author: Any, tags: tuple[Tag, Tag], goes_to: str, sentence: str
+) -> None:
+    limited: dict[str, Any] = {"tags": choice((tags[0],)), "hold_s": 0}
+    first = publish(author.pk, "k", letter("{{ name|all }}"), **limited).edition
+    sent(first)
+    draft = Draft.objects.create(
+        issue=first.issue, title="{{ name|all }}", preheader="{{ name|all }}", letter="More.",
+        with_tags=[tags[0].pk], goes_to=goes_to, created_by=author, saved_by=author,
+    )  # fmt: skip
+    sheet = window.get(f"/admin/newsletters/drafts/{draft.pk}/check/").words
+    assert "a correction of all ;" in sheet
+    assert "Preview text all" in sheet
+    publish(author.pk, "l", letter(), issue=first.issue_id, version=2, goes_to=goes_to, **limited)
+
+    page = window.get(f"/admin/newsletters/{first.issue_id}/").words
+    assert sentence in page
+    assert "went to nobody: no confirmed reader matched the tags" not in page
+
+
 def test_a_tag_of_an_open_draft_is_not_deleted(author: Any, tags: tuple[Tag, Tag]) -> None:
     words = DraftFields("Swifts", "", "markdown", "Gone.", "")
     draft = drafts.copy(author.pk, "k", words).draft
