@@ -55,16 +55,15 @@ def published_editions() -> QuerySet[Any]:
     before = public.filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
     # The same letter for the remaining readers corrects nothing.
     same_letter = Subquery(before.order_by("-version").values("content_hash")[:1])
-    noted = same_issue.filter(is_correction(), without_note=False)
-    noted = noted.exclude(content_hash=same_letter).order_by("-version")
-    updated = same_issue.filter(without_note=False).order_by("-version")
+    changed = same_issue.filter(without_note=False).exclude(content_hash=same_letter)
+    updated = changed.order_by("-version").values("published_at")
     return (
         public.filter(~Exists(same_issue.filter(version__gt=OuterRef("version"))))
         .filter(Q(issue__has_page=True) | Q(issue__unlisted=False))
         .annotate(
             first_public_at=Subquery(first),
-            corrected_at=Subquery(noted.values("published_at")[:1]),
-            updated_at=Coalesce(Subquery(updated.values("published_at")[:1]), "published_at"),
+            corrected_at=Subquery(updated.filter(is_correction())[:1]),
+            updated_at=Coalesce(Subquery(updated[:1]), Subquery(first)),
         )
         .select_related("issue", "author")
         .order_by("-first_public_at", "-pk")

@@ -83,6 +83,12 @@ def test_the_same_letter_for_the_remaining_readers_has_no_note(public_window, fi
     publish(
         author.pk, "rest", whole, hold_s=0, issue=first.issue_id, version=2, goes_to="unreached"
     )
+    feed = ElementTree.fromstring(public_window.get(FEED).html)  # noqa: S314 -- our own
+    updated, published = (
+        [one.text for one in feed.iterfind(f"{ATOM}entry/{ATOM}{name}")]
+        for name in ("updated", "published")
+    )
+    assert updated == published
     assert not CORRECTED.search(letter_page(public_window).words)
     # A letter that returns to earlier words corrects the one between.
     for version, content in ((3, letter("Between")), (4, whole)):
