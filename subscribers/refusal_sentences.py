@@ -73,10 +73,19 @@ SENTENCES: Mapping[str, StrPromise | str] = {
         "The file says that this reader must not be mailed, but they confirmed here. They stay "
         "subscribed."
     ),
-    "file_unsubscribed": _("The file says “unsubscribed”. The address is suppressed."),
-    "file_bounced": _("The file says “bounced”. The address is suppressed."),
-    "file_complained": _("The file says “complained”. The address is suppressed."),
-    "file_blocked": _("The file says “blocked”. The address is suppressed."),
+    # Files have many words for these, so the sentences quote none.
+    "file_unsubscribed": _(
+        "According to the file, this reader unsubscribed. The address is suppressed."
+    ),
+    "file_bounced": _(
+        "According to the file, mail to this reader bounced. The address is suppressed."
+    ),
+    "file_complained": _(
+        "According to the file, this reader marked a letter as spam. The address is suppressed."
+    ),
+    "file_blocked": _(
+        "According to the file, this reader must not be mailed. The address is suppressed."
+    ),
     # A row of a file (importing/file_format/)
     "line_too_long": _("The line is longer than {longest} characters."),
     "line_with_nul": _("The line contains a zero byte (NUL), which is not text."),

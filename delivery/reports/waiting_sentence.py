@@ -104,13 +104,13 @@ def _scheduled(counts: EditionCounts, zone: tzinfo) -> str:
         if is_mailed:
             sentence = _("Goes out on {time} to {audience}.")
         else:
-            sentence = _("Appears in the archive on {time}. It is not mailed.")
+            sentence = _("Its page appears on {time}. It is not mailed.")
         return sentence.format(time=time, audience=audience)
     if counts.worker_is_there:
         if is_mailed:
             sentence = _("It was due on {time}. A worker starts it now, to {audience}.")
         else:
-            sentence = _("It was due on {time}. A worker puts it into the archive now.")
+            sentence = _("It was due on {time}. A worker publishes its page now.")
         return sentence.format(time=time, audience=audience)
     due = _("It was due on {time}.").format(time=time)
     return f"{due} {_no_worker(counts, zone)}"

@@ -165,6 +165,12 @@ def _question(action: str, status: EditionStatus, readers_now: int) -> list[str]
             ]
         case "resume":
             return [_will_be_sent(counts.queued), _("No reader gets a second copy.")]
+        case "send-now" if is_scheduled and counts.goes_to == "nobody":
+            return [
+                _page_alone(),
+                _("Its scheduled time was {time}.").format(time=_scheduled_time(status)),
+                _("It is not held, so you cannot call it back."),
+            ]
         case "send-now" if is_scheduled:
             return [
                 ngettext(
@@ -245,8 +251,16 @@ def button(action: str, status: EditionStatus, readers_now: int) -> str:
     counts, is_scheduled = status.counts, status.counts.control == "scheduled"
     # The number of waiting copies can change as long as any are being sent.
     is_certain = counts.waiting > 0 and not counts.being_sent
+    is_page_alone = is_scheduled and counts.goes_to == "nobody"
     readers = readers_now if is_scheduled else counts.waiting
     match action:
+        # An issue that is not mailed has no readers to count.
+        case "send-now" if is_page_alone:
+            return _("Publish")
+        case "call-back" if is_page_alone:
+            return _("Call back")
+        case "cancel" if is_page_alone:
+            return _("Cancel")
         case "pause" if is_certain:
             text, n = ngettext("Pause {n} copy", "Pause {n} copies", counts.queued), counts.queued
         case "pause":
@@ -342,6 +356,8 @@ def _done(action: str, numbers: Mapping[str, Any]) -> list[Done]:
                     numbers["queued"],
                 )
             ]
+        case "send-now" if not numbers.get("is_mailed", True):
+            return [Done(_page_alone())]
         case "send-now" if "started_for" in numbers:
             text = ngettext(
                 "The issue goes out now, to {n} reader.",
@@ -391,6 +407,10 @@ def _done(action: str, numbers: Mapping[str, Any]) -> list[Done]:
             second = _("A reader who did get the first copy gets a second one.")
             others = _("Copies that may already be at Postmark stay unconfirmed.")
             return [_queued_again(copies), Done(second), Done(others, UNTIL_CONFIRMED)]
+
+
+def _page_alone() -> str:
+    return _("The page of the issue appears now. No mail is sent.")
 
 
 def _counted(text: str, number: int, until: str = "") -> Done:
@@ -481,6 +501,12 @@ def _scheduled_time(status: EditionStatus) -> str:
 
 
 def _calling_off(status: EditionStatus, readers_now: int) -> list[str]:
+    if status.counts.goes_to == "nobody":
+        sentence = _("The page of the issue will not appear at its time, {time}.")
+        return [
+            sentence.format(time=_scheduled_time(status)),
+            _("The issue becomes a draft again."),
+        ]
     return [
         _("Nothing has been sent. The issue will not go out at its time, {time}.").format(
             time=_scheduled_time(status)

@@ -200,7 +200,7 @@ def _do(action: str, edition: Edition) -> Mapping[str, Any] | None:
         case "send-now":
             number = start_now(edition.pk)
             if number is not None:
-                return {"started_for": number}
+                return {"started_for": number, "is_mailed": edition.goes_to != "nobody"}
             return {} if control.send_now(edition.pk) else None
         case "call-back" | "cancel":
             is_called_back = action == "call-back"

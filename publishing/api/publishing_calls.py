@@ -138,7 +138,7 @@ def _publish(
     author, goes_to = get_caller(request).user.pk, words.goes_to
     version = words.version if isinstance(words, NewVersion) else None
     content = Content.from_input(words.title, words.html, words.text, words.preheader)
-    tags, archive, address = _tags(words), _archive(words), _address(words)
+    tags, archive, address = _tags(words), _archive(words), _address(words, issue)
     content = replace(content, has_page=archive != Visibility.NONE)
     without_note = isinstance(words, NewVersion) and not words.note
     hold_s = settings.PUBLISH_HOLD_S if words.hold_s is None else words.hold_s
@@ -209,10 +209,10 @@ def _archive(words: Words) -> str:
     return words.archive or named
 
 
-def _address(words: Words) -> str:
+def _address(words: Words, issue: uuid.UUID | None) -> str:
     """Return the address that the call chose; empty for one from the title."""
     try:
-        return "" if words.address is None else exact_address(words.address)
+        return "" if words.address is None else exact_address(words.address, issue)
     except ValueError as error:
         raise field_problem("address", str(error)) from None
 

@@ -59,7 +59,7 @@ def plan_address(draft: Draft, title: str) -> PlannedAddress:
     if issue is not None and _is_address_fixed(issue):
         return PlannedAddress(issue.slug, is_chosen=False, is_fixed=True, is_taken=False)
     words = draft.address or _words(title)
-    is_taken = _is_taken(words, draft)
+    is_taken = _is_taken(words, draft.issue_id)
     return PlannedAddress(words, bool(draft.address), is_fixed=False, is_taken=is_taken)
 
 
@@ -69,7 +69,7 @@ def choose_address(draft: Draft, text: str) -> str:
     Raises `ValueError` or `VersionRefusedError` with one sentence."""
     # Browsers copy addresses in other scripts as %D0%BF.
     chosen = _parse(unquote(text)) if text.strip() else ""
-    if chosen and _is_taken(chosen, draft):
+    if chosen and _is_taken(chosen, draft.issue_id):
         raise AddressTakenError(chosen)
     if draft.issue is not None and _is_address_fixed(draft.issue):
         raise AddressFixedError(draft.issue.slug)
@@ -78,13 +78,20 @@ def choose_address(draft: Draft, text: str) -> str:
     return chosen
 
 
-def exact_address(text: str) -> str:
-    """Return the address that a script chose; it must be one as it is.
+def exact_address(text: str, issue: UUID | None) -> str:
+    """Return the address that a script chose for an issue; it must be one as it is.
 
     Otherwise the script would not know where its issue is. Raises `ValueError`."""
     chosen = _parse(text)
     if unicodedata.normalize("NFC", text) != chosen:
-        sentence = _("“{text}” is not an address. Use “{address}”.")
+        sentence = (
+            _(
+                "“{text}” is not an address, and “{address}” belongs to another issue. Choose "
+                "another one."
+            )
+            if _is_taken(chosen, issue)
+            else _("“{text}” is not an address. Use “{address}”.")
+        )
         raise ValueError(sentence.format(text=text, address=chosen))
     return chosen
 
@@ -155,11 +162,9 @@ def _is_address_fixed(issue: Issue) -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def _is_taken(words: str, draft: Draft) -> bool:
-    return any(
-        issue != draft.issue_id
-        for issue in Issue.objects.filter(slug=words).values_list("pk", flat=True)
-    )
+def _is_taken(words: str, issue: UUID | None) -> bool:
+    """Return whether an issue other than this one has the address."""
+    return any(pk != issue for pk in Issue.objects.filter(slug=words).values_list("pk", flat=True))
 
 
 def _words(title: str) -> str:

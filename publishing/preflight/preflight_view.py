@@ -108,8 +108,14 @@ def check_page(
     checked: PreflightResult | None = None,
     when: ScheduleForm | None = None,
     refusal: str = "",
+    address_error: str = "",
+    typed_address: str = "",
 ) -> HttpResponse:
-    """Render the check sheet; `refusal` says why the last attempt published nothing."""
+    """
+    Render the check sheet; `refusal` says why the last attempt published nothing.
+
+    `address_error` says why the `typed_address` was refused.
+    """
     checked = checked or check(draft, user_id_of(request))
     return desk_page(
         request,
@@ -124,6 +130,8 @@ def check_page(
             "may_publish": request.user.has_perm(PUBLISH),
             "rehearsal": current_rehearsal(draft),
             "address": plan_address(draft, checked.context.content.plain_title),
+            "address_error": address_error,
+            "typed_address": typed_address,
             "longest_address": LONGEST_OLD_SLUG,
             "archive_url": settings.SITE_URL + reverse("archive:index"),
         },
@@ -146,7 +154,7 @@ def schedule_hint(whom: str, *, is_mailed: bool) -> str:
     if is_mailed:
         sentence = _("At that time it goes to {whom}. Until then you can call it back.")
         return sentence.format(whom=whom)
-    return _("At that time it appears in the archive. Until then you can call it back.")
+    return _("At that time its page appears. Until then you can call it back.")
 
 
 def _describe_hold(is_mailed: bool) -> str:

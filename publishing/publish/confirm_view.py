@@ -147,9 +147,7 @@ def add_accepted_messages(request: HttpRequest, edition: Edition) -> None:
     tag, moment = tag_of(edition), scheduled_time_of(edition)
     if moment:
         if edition.goes_to == NOBODY:
-            sentence = _(
-                "The newsletter issue has been accepted. It appears in the archive on {time}."
-            )
+            sentence = _("The newsletter issue has been accepted. Its page appears on {time}.")
         else:
             sentence = _("The newsletter issue has been accepted. It goes out on {time} to {whom}.")
         sentence = sentence.format(time=moment.words, whom=edition_audience(edition))

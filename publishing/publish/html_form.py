@@ -36,8 +36,16 @@ def _text(label: "_StrPromise", help_text: "_StrPromise", widget: forms.Widget) 
     )
 
 
+class _HiddenField(forms.CharField):
+    """A field whose own errors the page does not show. `clean` checks its value."""
+
+    def to_python(self, value: Any) -> str:
+        # Django refuses a NUL. With this sign, the value is refused with the others.
+        return str(super().to_python(value)).replace("\0", "\ufffd")
+
+
 def _hidden(widget: type[forms.HiddenInput] = forms.HiddenInput) -> forms.CharField:
-    return forms.CharField(required=False, widget=widget)
+    return _HiddenField(required=False, widget=widget)
 
 
 class _Tags(forms.HiddenInput):
@@ -109,14 +117,15 @@ class HtmlForm(forms.Form):
         goes_to: str | None = EVERYONE.value
         archive = ""
         try:
+            chosen = _parse_goes_to(posted["goes_to"])
             if posted["issue"]:
                 issue = parse_issue_id(posted["issue"])
                 version = parse_version(posted["version"] or None)
-                goes_to = _parse_goes_to(posted["goes_to"])
+                goes_to = chosen
                 refusal = version_refusal(issue, version, goes_to)
                 if refusal:
                     self.add_error(None, refusal)
-            elif posted["goes_to"] == NOBODY:
+            elif chosen == NOBODY:
                 goes_to = NOBODY.value
         except ValueError as error:
             self.add_error(None, str(error))

@@ -19,10 +19,12 @@ ADDRESS_CORRECTED = "address_corrected:"  # followed by the number of the other 
 _SENTENCES: Mapping[str, StrPromise] = {
     TOO_FAST: _("The form was returned faster than anyone can type."),
     REFUSED_ON_SENDING: _("The mail provider refused a mail to this address."),
-    f"{FILE_SAYS}unsubscribed": _("The imported file says: unsubscribed."),
-    f"{FILE_SAYS}bounced": _("The imported file says: bounced."),
-    f"{FILE_SAYS}complained": _("The imported file says: complained."),
-    f"{FILE_SAYS}blocked": _("The imported file says: blocked."),
+    f"{FILE_SAYS}unsubscribed": _("According to the imported file, the reader unsubscribed."),
+    f"{FILE_SAYS}bounced": _("According to the imported file, mail to the reader bounced."),
+    f"{FILE_SAYS}complained": _(
+        "According to the imported file, the reader marked a letter as spam."
+    ),
+    f"{FILE_SAYS}blocked": _("According to the imported file, the reader must not be mailed."),
 }
 
 

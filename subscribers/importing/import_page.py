@@ -62,7 +62,7 @@ SKIPPED_IN_SHORT: Mapping[str, StrPromise] = {
     "file_unsubscribed": gettext_lazy("unsubscribed in the file: {n}"),
     "file_bounced": gettext_lazy("bounced in the file: {n}"),
     "file_complained": gettext_lazy("marked as spam in the file: {n}"),
-    "file_blocked": gettext_lazy("blocked in the file: {n}"),
+    "file_blocked": gettext_lazy("not to be mailed in the file: {n}"),
 }
 
 

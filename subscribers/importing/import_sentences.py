@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -61,7 +62,7 @@ STATUSES: Mapping[Status, StrPromise] = {
     Status.UNSUBSCRIBED: gettext_lazy("Unsubscribed, suppressed: {n}"),
     Status.BOUNCED: gettext_lazy("Bounced, suppressed: {n}"),
     Status.COMPLAINED: gettext_lazy("Marked as spam, suppressed: {n}"),
-    Status.BLOCKED: gettext_lazy("Blocked, suppressed: {n}"),
+    Status.BLOCKED: gettext_lazy("Not to be mailed, suppressed: {n}"),
 }
 OTHER_COLUMNS: Mapping[str, StrPromise] = {
     "tags": gettext_lazy("Tags"),
@@ -123,7 +124,7 @@ _UNKNOWN_REJECTS = gettext_lazy(
     "as subscribed, and new readers are asked to confirm. Import that file first, and leave the "
     "header and the line numbers as they are."
 )
-MOST_TAGS_SHOWN = 12
+MOST_SHOWN = 12  # tags or columns in a list
 # The labels for the codes of a stored description.
 _FORMAT_WORDS: Mapping[str, StrPromise] = {
     "commas": gettext_lazy("commas"),
@@ -185,7 +186,7 @@ def change_sentence(change: Mapping[str, Any], read_as: Description) -> str:
     return sentence.format(
         column=_column(change["column"]),
         field=quoted(str(labels.get(change["field"], change["field"]))),
-        instead=get_text_list([_column(one) for one in change["instead"]], _("and")),
+        instead=get_text_list(_first_columns(change["instead"]), _("and")),
     )
 
 
@@ -217,7 +218,7 @@ def _doubts(read_as: Description) -> str:
         "{columns} has statuses that are not read. A reader who is not subscribed there is added "
         "as pending and asked to confirm."
     )
-    return sentence.format(columns=", ".join(map(_column, read_as.doubts)))
+    return sentence.format(columns=", ".join(_first_columns(read_as.doubts)))
 
 
 def format_sentence(read_as: Description) -> str:
@@ -235,16 +236,17 @@ def columns_sentence(read_as: Description) -> str:
     if NAME.name not in {name for name, columns in read_as.field_columns.items() if columns}:
         parts.append(_("Name: none"))
     labels = {**read_as.field_labels, NAME.name: NAME.label, **OTHER_COLUMNS}
-    for tag, columns in read_as.tag_columns.items():
+    for tag, columns in islice(read_as.tag_columns.items(), MOST_SHOWN):
         label = _("Tag “{tag}”").format(tag=tag)
-        parts.append(f"{label}: {', '.join(map(_column, columns))}")
+        parts.append(f"{label}: {', '.join(_first_columns(columns))}")
+    parts += _more(len(read_as.tag_columns))
     for name, columns in (*read_as.field_columns.items(), *read_as.other_columns.items()):
         if columns:
             # The date of a later column counts only if the earlier ones are empty.
             between = _(", else ") if name == SINCE else ", "
-            parts.append(f"{labels.get(name, name)}: {between.join(map(_column, columns))}")
+            parts.append(f"{labels.get(name, name)}: {between.join(_first_columns(columns))}")
     if read_as.status_columns:
-        columns_of_status = ", ".join(map(_column, read_as.status_columns))
+        columns_of_status = ", ".join(_first_columns(read_as.status_columns))
         parts.append(_("Status: {columns}").format(columns=columns_of_status))
     return "; ".join(parts)
 
@@ -254,6 +256,17 @@ def unused_sentence(read_as: Description) -> str:
     if not (unused := [_column(column) for column in read_as.unused_columns]):
         return ""
     return _("Ignored: {columns}").format(columns=get_text_list(unused, _("and")))
+
+
+def _first_columns(stored: Sequence[str]) -> list[str]:
+    """Describe the first columns, and count the others if there are more."""
+    return [*map(_column, stored[:MOST_SHOWN]), *_more(len(stored))]
+
+
+def _more(all_of_them: int) -> list[str]:
+    """Count those that a list does not show; empty if it shows all."""
+    more = all_of_them - MOST_SHOWN
+    return [_("{n} more").format(n=digits(more))] if more > 0 else []
 
 
 def _column(stored: str) -> str:
@@ -279,10 +292,8 @@ def statuses_sentence(statuses: Mapping[str, int]) -> str:
 def tags_sentence(counts: Mapping[str, int]) -> str:
     """Count the rows by tag, the most frequent first; empty if the file has no tags."""
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    shown = [f"{name} ({digits(count)})" for name, count in ordered[:MOST_TAGS_SHOWN]]
-    if more := len(ordered) - len(shown):
-        shown.append(_("{n} more").format(n=digits(more)))
-    return ", ".join(shown)
+    shown = [f"{name} ({digits(count)})" for name, count in ordered[:MOST_SHOWN]]
+    return ", ".join([*shown, *_more(len(ordered))])
 
 
 def answers_sentence(tag: str, counts: Mapping[str, int]) -> str:
@@ -296,21 +307,23 @@ def answers_sentence(tag: str, counts: Mapping[str, int]) -> str:
 
 def chosen_answers(record: SubscriberImport) -> list[str]:
     """Say how many rows get each tag that a column was chosen for."""
-    chosen = (record.read_as or {}).get("tag_columns", {})
-    return [
-        answers_sentence(tag, counts) for tag, counts in record.tag_values.items() if tag in chosen
-    ]
+    of_columns = (record.read_as or {}).get("tag_columns", {})
+    chosen = [pair for pair in record.tag_values.items() if pair[0] in of_columns]
+    shown = [answers_sentence(*pair) for pair in chosen[:MOST_SHOWN]]
+    return [*shown, *_more(len(chosen))]
 
 
 def offers(record: SubscriberImport) -> list[str]:
     """Offer the columns that could be tags, each with the option of the command."""
     sentence = _("{offer} To do so, add {option}")
-    return [
+    offered = tags_offered(record)
+    shown = [
         sentence.format(
             offer=offer_sentence(tag, record.tag_values[tag]), option=f"--map {number}=tag:{tag}"
         )
-        for number, tag, _rows in tags_offered(record)
+        for number, tag, _rows in offered[:MOST_SHOWN]
     ]
+    return [*shown, *_more(len(offered))]
 
 
 def tags_offered(record: SubscriberImport) -> list[tuple[str, str, int]]:

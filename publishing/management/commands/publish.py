@@ -167,7 +167,7 @@ class Command(VersionedCommand):
         if problems:
             raise CommandError(" ".join(problem.sentence for problem in problems))
         issue, version = _version(options["issue"], options["version"], options["goes_to"])
-        goes_to, address = options["goes_to"], _address(options["address"])
+        goes_to, address = options["goes_to"], _address(options["address"], issue)
         author, key = active_author(options["author"]), _key(options["idempotency_key"])
         try:
             published = publish(
@@ -259,9 +259,9 @@ def _version(
         raise CommandError(str(error)) from None
 
 
-def _address(given: str | None) -> str:
+def _address(given: str | None, issue: uuid.UUID | None) -> str:
     try:
-        return "" if given is None else exact_address(decoded_option("--address", given))
+        return "" if given is None else exact_address(decoded_option("--address", given), issue)
     except ValueError as error:
         raise CommandError(str(error)) from None
 
@@ -355,7 +355,7 @@ def _scheduled_sentence(edition: Edition) -> str:
     moment = scheduled_time_of(edition)
     time = moment.words if moment else ""
     if edition.goes_to == NOBODY:
-        return _("Scheduled for {time}. It appears in the archive and is not mailed.").format(
+        return _("Scheduled for {time}. Its page appears then, and it is not mailed.").format(
             time=time
         )
     return _("Scheduled for {time}, to {whom}. You can call it back until then.").format(

@@ -83,7 +83,7 @@ def everything_is_looked_up(page: Page) -> None:
     expect(page.locator("[data-looking]:visible")).to_have_count(0)
 
 
-def _posted(address: str, heading: str, **fields: str) -> Shown:
+def _posted(address: str, heading: str, /, **fields: str) -> Shown:
     """Return the answer to a form that was opened long ago."""
     data = urlencode({"csrfmiddlewaretoken": TOKEN, **fields})
     form = {"content-type": "application/x-www-form-urlencoded"}
@@ -251,6 +251,9 @@ def publishing(author: Any) -> Pages:
             at(done, "publish/"), "already published", idempotency_key=str(done.key), **press
         ),
         "a press without the key": _posted(at(draft, "publish/"), "Before it goes out", **press),
+        "an address that is refused": _posted(
+            at(draft, "address/"), "Before it goes out", address="…"
+        ),
         "a time that is past": Shown(at(draft, past)),
         "a published draft": Shown(at(done)),
         "an old form of the desk": _posted(

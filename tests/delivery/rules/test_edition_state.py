@@ -243,7 +243,7 @@ REASONS: list[tuple[dict[str, Any], str]] = [
         ("everyone", "A", "CD", "with “A”, without “C” or “D”.", "“A”, without “C” or “D”."),
         ("reached", "", "C", "was sent an earlier version without “C”.", "version without “C”."),
         ("unreached", "", "", "was not sent an earlier version.", "to readers who were not sent"),
-        ("nobody", "A", "", "It is not mailed.", "A worker puts it into the archive now."),
+        ("nobody", "A", "", "It is not mailed.", "A worker publishes its page now."),
     ],
 )
 def test_scheduled_edition_names_its_audience(

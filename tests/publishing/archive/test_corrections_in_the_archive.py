@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from delivery.models import Edition
 from publishing.content.edition_content import Content
 from publishing.editions.status import load_status
-from publishing.models import Draft
+from publishing.models import Draft, Issue
 from publishing.progress.edition_progress import is_public
 from publishing.publish.publish import publish
 from tests.publishing.content_factory import letter
@@ -148,7 +148,10 @@ def test_the_check_sheet_leaves_the_note_out_or_shows_it(window, public_window, 
         notes = (note_on(sheet), note_on(confirm))
         return ["Corrected on" in one for one in notes], ["None" in one for one in notes]
 
-    assert "Corrected on" in note_on(sheet)
+    assert "with the date, on the page and in the feed" in note_on(sheet)
+    Issue.objects.update(unlisted=True)
+    assert "with the date, on the page" in note_on(sheet)
+    assert "feed" not in note_on(sheet)
     assert press("no-note") == ([False, False], [True, True])
     assert press("note") == ([True, True], [False, False])
     press("no-note")

@@ -163,6 +163,21 @@ def test_longest_parts_are_accepted_in_any_script(window):
     assert len(Edition.objects.get().text_content) == 1_000_000
 
 
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("issue", "is not the id of an issue"),
+        ("unlisted", "does not say whether the issue is unlisted"),
+        ("goes_to", "is not a choice of readers"),
+        ("with_tags", "A tag of the audience was deleted"),
+    ],
+)
+def test_a_nul_in_a_hidden_field_is_refused(window, name, sentence):
+    page = window.publish(**{name: "nobody\0"})
+    assert re.search(rf"The form has 1 error\. .* published\. [^.]*{sentence}", page.words)
+    assert nothing_was_published()
+
+
 def test_two_too_long_parts_return_complete_with_their_errors(window):
     page = window.publish(html_content="漢" * 1_900_000, text_content="漢" * 1_900_000)
 

@@ -11,12 +11,12 @@ from delivery.models import Edition, Newsletter
 from publishing.actions.edition_actions import perform
 from publishing.approval.approval import approval_hash
 from publishing.editions.address_words import address_words, is_address
-from publishing.editions.issue_address import save_moved_issue
+from publishing.editions.issue_address import exact_address, save_moved_issue
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Draft, Issue, Visibility
 from publishing.publish.publish import KeyUsedForOtherContentError, publish
 from tests.newsletter_site.api_caller import Program
-from tests.publishing.author_browser import FORM, WindowOf
+from tests.publishing.author_browser import FORM, Page, WindowOf
 from tests.publishing.content_factory import letter
 from tests.publishing.schedule_issue import status
 
@@ -93,11 +93,15 @@ def draft(author):
     )
 
 
-def choose(window: WindowOf, draft: Draft, address: str) -> str:
+def press(window: WindowOf, draft: Draft, address: str) -> Page:
     place = f"{FORM}drafts/{draft.pk}/"
-    window.client.post(f"{place}address/", {"address": address}, secure=True)
+    page = Page(window.client.post(f"{place}address/", {"address": address}, secure=True))
     draft.refresh_from_db()
-    return window.get(f"{place}check/").words
+    return page if page.status == 200 else window.get(f"{place}check/")
+
+
+def choose(window: WindowOf, draft: Draft, address: str) -> str:
+    return press(window, draft, address).words
 
 
 def publish_by_page(window: WindowOf, draft: Draft) -> Any:
@@ -133,6 +137,12 @@ def test_a_taken_address_is_refused_with_a_sentence(author, window, draft):
     sentence = "The address “swallows” belongs to another issue."
     assert sentence in choose(window, draft, "swallows")
     assert draft.address == ""
+    for typed, reason in (("Swallows!", sentence), ("…<", "needs letters or digits")):
+        sheet = press(window, draft, typed)
+        assert sheet.form_with("address").fields["address"] == typed
+        error = sheet.html.partition('id="id_address_error"')[2].partition("</p>")[0]
+        assert reason in error
+        assert "Nothing was published." not in sheet.words
     # Another issue took the address after it was chosen.
     Draft.objects.update(address="swallows")
     draft.refresh_from_db()
@@ -177,6 +187,14 @@ def test_a_script_or_program_names_an_exact_address(author, address, sentence):
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "address")
     assert sentence in answer.json()["detail"]
     assert not Edition.objects.exists()
+
+
+def test_an_address_of_another_issue_is_not_suggested(author):
+    tides = publish(author.pk, "k", letter("Tides"), hold_s=0, goes_to="nobody").edition.issue
+    with pytest.raises(ValueError, match="“Tides!” is not an address, and “tides” belongs to"):
+        exact_address("Tides!", None)
+    with pytest.raises(ValueError, match="Use “tides”"):
+        exact_address("Tides!", tides.pk)
 
 
 @pytest.mark.django_db(transaction=True)

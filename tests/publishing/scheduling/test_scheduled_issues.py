@@ -616,6 +616,20 @@ def test_questions_and_desk_show_the_current_reader_count(
             assert readers in button(action.name, found, readers_now(found))
             assert readers in question(action.name, found, readers_now(found))
     progress_page(newsroom, correction)  # gives its author permission to see the desk
+    asks = WindowOf(newsroom.author).get(address(other, "call-back/")).words
+    assert "5 readers" in asks
+    assert not re.search(r"Sent \d", asks)
     desk = WindowOf(newsroom.author).get("/admin/newsletters/issues/").words
     assert "2 today, to everyone confirmed by then who was sent" in desk
     assert "5 today, to everyone confirmed by then" in desk
+
+
+def test_questions_about_a_scheduled_page_count_no_readers(newsroom: Newsroom) -> None:
+    edition = schedule(newsroom, goes_to="nobody")
+    found = status(edition)
+    for action in applicable(found):
+        asks = f"{button(action.name, found, 0)}? {question(action.name, found, 0)}"
+        assert "The page of the issue" in asks
+        assert "0" not in asks.replace(found.counts.scheduled.words, "")
+    (done,) = perform("send-now", edition, found)
+    assert done.sentence == "The page of the issue appears now. No mail is sent."

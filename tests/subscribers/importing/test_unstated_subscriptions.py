@@ -20,6 +20,8 @@ DETAIL = (
     "covers it: the exported list had confirmed subscriptions only"
 )
 
+NO_MAIL = "According to the file, this reader must not be mailed. The address is suppressed."
+
 
 def row(name: str, status: str) -> str:
     return f"1,{name}@example.org,{name},{{}},{status},2024-03-01 09:30:00 +0000 UTC,"
@@ -39,6 +41,10 @@ def test_a_stated_list_confirms_enabled_readers_only(import_rows: ImportRows) ->
     assert dry.counts == printed.counts == {"added": 1, "skipped": 4}
     assert not any("--list-is-confirmed" in line for line in dry.lines)
     assert SAYS_SO in printed.lines
+    assert f"line 3 skipped: bob@example.org: {NO_MAIL}" in printed.lines
+    assert "Statuses: Nothing about the subscription: 3; Not to be mailed, suppressed: 2" in (
+        printed.lines
+    )
     assert "  added                1  as confirmed; consent given elsewhere" in dry.lines
     assert the_list() == {
         "ada@example.org": ("ada", "confirmed"),

@@ -19,9 +19,12 @@ from subscribers.importing.file_format.records import BadRow
 from subscribers.importing.file_format.validate_row import validate_row
 from subscribers.importing.import_sentences import (
     ENCODING_WARNINGS,
+    chosen_answers,
     columns_sentence,
+    offers,
     unused_sentence,
 )
+from subscribers.models import SubscriberImport
 from subscribers.models.subscriber_import import LONGEST_EXCERPT
 
 READERS = [
@@ -253,6 +256,26 @@ def test_a_header_of_a_thousand_columns_is_described_briefly() -> None:
     assert description.unused_columns[:1] == ("“c0”",)
     assert description.unused_columns[-1] == "988 more"
     assert len(description.unused_columns) == 13
+
+
+@pytest.mark.parametrize("name", ["tags", "status", "signed up at"])
+def test_a_thousand_columns_of_one_use_are_described_briefly(name: str) -> None:
+    description, _ = read("email," + ",".join([name] * 1000))
+    sentence = columns_sentence(description)
+    assert sentence.endswith("988 more")
+    assert sentence.count(f"“{name}”") == 12
+
+
+def test_a_thousand_tags_of_columns_are_described_briefly() -> None:
+    names = [f"c{number}" for number in range(1000)]
+    record = SubscriberImport(
+        read_as={"tag_columns": {name: [name] for name in names}, "offers": {}},
+        tag_values={name: {"yes": 1} for name in names},
+    )
+    assert len(chosen_answers(record)) == 13
+    assert columns_sentence(Description(tag_columns={n: [n] for n in names})).count("Tag “") == 12
+    record.read_as = {"offers": dict(enumerate(names))}
+    assert [len(offers(record)), offers(record)[-1]] == [13, "988 more"]
 
 
 def test_a_late_accent_decides_the_encoding() -> None:

@@ -9,6 +9,7 @@ from django.core.management import CommandError
 
 from delivery.models import Delivery
 from subscribers.confirmed_readers import confirmed
+from subscribers.consent import consent_details
 from subscribers.data_requests.erase import erase
 from subscribers.importing.file_format.columns import layout_of
 from subscribers.importing.file_format.read_file import Row
@@ -84,7 +85,7 @@ def test_the_report_names_product_statuses_and_reasons(
         "A Ghost file does not show bounces or complaints.",
     ):
         assert line in printed.lines
-    assert "unsubscribed.bo@orchard.example.org: The file says “unsubscribed”" in printed.text
+    assert "unsubscribed.bo@orchard.example.org: According to the file, this" in printed.text
     assert "rejected.cy@orchard.example.org: The status in “subscribed_to_emails”" in printed.text
     assert "Status: “subscribed_to_emails”, “deleted_at”" in printed.text
 
@@ -134,6 +135,8 @@ class TestWhoIsKnown:
             "import",
             "file_says_unsubscribed",
         )
+        in_words = consent_details.sentence_of(line.detail)
+        assert in_words == "According to the imported file, the reader unsubscribed."
 
     @pytest.mark.parametrize(("left_at", "stays"), [("", True), ("2020-01-01", True), ("2", False)])
     def test_an_opted_in_reader_stays_unless_they_left_later(
