@@ -110,9 +110,9 @@ class _Finder:
     def run(self, *, html: bool) -> Places:
         self._find_in_text()
         if html:
-            # A value right after `<` would name a tag.
+            # A value right after `<` would name a tag. No tag in capitals is left out.
             markup = re.sub(
-                rf"(?<=<){self._mark.pattern}|(?<=</){self._mark.pattern}", "x", self._text
+                rf"(?<=<){self._mark.pattern}|(?<=</){self._mark.pattern}", "X", self._text
             )
             for piece in iter_markup(markup):
                 if self._mark.search(self._text, piece.start, piece.end):

@@ -37,9 +37,10 @@ class Markup(NamedTuple):
     attributes: tuple[Attribute, ...] = ()
 
 
-_BEGINNING = re.compile(r"<(?:!--|/?[a-zA-Z]|[!?]|/(?!>))")
-# Most tags have no attributes.
-_PLAIN = re.compile(r"<(/?[a-zA-Z][a-zA-Z0-9]*+)>")
+_WITH_CONTENT = ("iframe", "noembed", "noframes", "script", "style", "textarea", "title", "xmp")
+# A plain tag is left out: most tags are, and none contains an address or a field.
+_PLAIN = rf"/?(?!(?:{'|'.join(_WITH_CONTENT)})>)[a-z][a-z0-9]*+>"
+_BEGINNING = re.compile(rf"<(?!{_PLAIN})(?:!--|/?[a-zA-Z]|[!?]|/(?!>))")
 _NAME = re.compile(r"</?([^ \t\n\f\r/>]*+)")
 _ATTRIBUTE = re.compile(
     r"[ \t\n\f\r/]*+([^ \t\n\f\r/>][^ \t\n\f\r/>=]*+)"
@@ -50,13 +51,14 @@ _END_OF_COMMENT = re.compile(r"--!?>")
 _EMPTY_COMMENT = re.compile(r"<!---?>")
 _CONDITION = re.compile(r"<!--\[if [^]<>]*+\]>")
 _ENDS_OF_CONTENT = {
-    name: re.compile(rf"</{name}(?=[ \t\n\f\r/>])", re.IGNORECASE)
-    for name in ("iframe", "noembed", "noframes", "script", "style", "textarea", "title", "xmp")
+    name: re.compile(rf"</{name}(?=[ \t\n\f\r/>])", re.IGNORECASE) for name in _WITH_CONTENT
 }
 
 
 def iter_markup(html: str) -> Iterator[Markup]:
-    """Yield all markup in order. Whatever never ends reaches to the end of the text.
+    """Yield markup in order. Whatever never ends reaches to the end of the text.
+
+    Tags in lower case without attributes, such as `<p>`, are left out.
 
     Comments with a condition are read as Outlook does: their tags count."""
     position, stop = 0, len(html)
@@ -83,12 +85,7 @@ def iter_markup(html: str) -> Iterator[Markup]:
             position = end_of_it + 1 or stop
             yield Markup(Kind.COMMENT, "", start, position)
         else:
-            plain = _PLAIN.match(html, start, stop)
-            tag = (
-                Markup(Kind.TAG, plain[1].lower(), start, plain.end())
-                if plain
-                else _match_tag(html, start, stop)
-            )
+            tag = _match_tag(html, start, stop)
             position = tag.end
             yield tag
             if ends := _ENDS_OF_CONTENT.get(tag.name):
