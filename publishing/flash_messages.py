@@ -56,11 +56,11 @@ def page_of_test(number: int, draft: uuid.UUID | str | None = None) -> str:
 
 def to_nobody(edition: Edition) -> str:
     """Return the message about an edition without an audience."""
-    nobody = {REACHED.value: NONE_LEFT, UNREACHED.value: ALL_REACHED}.get(edition.goes_to)
+    by_version = {REACHED.value: NONE_LEFT, UNREACHED.value: ALL_REACHED}.get(edition.goes_to)
+    reason = by_version or TO_NOBODY
     if edition.with_tags or edition.without_tags:
-        nobody = NONE_OF_BOTH if nobody else NO_TAG_MATCHES
-    nobody = nobody or TO_NOBODY
-    return f"{nobody} {archive_sentence(edition.issue.visibility)}"
+        reason = NONE_OF_BOTH if by_version else NO_TAG_MATCHES
+    return f"{reason} {archive_sentence(edition.issue.visibility)}"
 
 
 def in_the_archive(edition: Edition) -> str:

@@ -40,7 +40,7 @@ def read_address(text: str) -> str | InputRefusal:
 
 
 def read_address_cell(cell: str) -> tuple[str | InputRefusal, str]:
-    """Return the address in a cell, or why it is refused, and the name beside it."""
+    """Return the address in a cell or its refusal, and the name beside it, if any."""
     email = strip_invisible(unguarded(cell))
     address = read_address(email)
     if isinstance(address, InputRefusal) and (copied := _NAME_AND_ADDRESS.fullmatch(email)):
