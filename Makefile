@@ -15,8 +15,8 @@ format-check: tools ## check the format of the code
 lint: tools ## find common mistakes
 	$(PYTHON) -m ruff check .
 
-words: tools ## check plain English and marks for translation; some files: make words PATHS="docs README.md"
-	$(PYTHON) -m tests.plain_english $(PATHS)
+words: tools ## check plain words and marks for translation
+	$(PYTHON) -m pytest -q tests/test_plain_words.py tests/translations/test_marks.py
 
 types: tools ## check the types of everything except tests and benchmarks
 	DEBUG=on $(PYTHON) -m mypy

@@ -147,10 +147,10 @@ class Explained:
         """Read a notice of the module auto_explain."""
         _, is_plan, plan = (notice.message_primary or "").partition(" plan:\n")
         if is_plan:
-            told = json.loads(plan)
-            if any(table in told["Query Text"] for table in self._tables):
-                plan = told["Plan"] | {"is_compiled": "JIT" in told}
-                self.plans.append((told["Query Text"], plan))
+            logged = json.loads(plan)
+            if any(table in logged["Query Text"] for table in self._tables):
+                plan = logged["Plan"] | {"is_compiled": "JIT" in logged}
+                self.plans.append((logged["Query Text"], plan))
 
     def read_whole(self) -> list[str]:
         """List the statements that scan a long table, each with the table."""

@@ -15,8 +15,13 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from django.conf import settings
 
-from tests.plain_english.prose import REPOSITORY
-from tests.translations.extract import Message, for_operators, for_readers, messages
+from tests.translations.extract import (
+    REPOSITORY,
+    Message,
+    for_operators,
+    for_readers,
+    messages,
+)
 
 LANGUAGES = [code for code, _name in settings.LANGUAGES if code != "en"]
 # The desk has these besides English; the other catalogues have the texts of readers only.

@@ -6,14 +6,24 @@ import io
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 from babel.messages.extract import extract_python
 from django.utils.translation.template import templatize
 
-from tests.plain_english.prose import REPOSITORY, prose_files
-from tests.plain_english.translation_marks import ENGLISH_ONLY, PRODUCT
-
+REPOSITORY = Path(__file__).parents[2]
 Message = str | tuple[str, str]  # a text, or its singular and plural
+
+PRODUCT = ("delivery", "idempotency", "newsletter_site", "publishing", "subscribers", "templates")
+# Programs read these texts, operators search for them, or they are shown before Django runs.
+ENGLISH_ONLY = (
+    *("delivery/checks.py", "delivery/feedback/webhook_view.py", "delivery/postmark/"),
+    *("newsletter_site/api/", "newsletter_site/checks.py", "newsletter_site/demo/"),
+    *("newsletter_site/embedded_postgres/", "newsletter_site/environment", "newsletter_site/logs/"),
+    *("newsletter_site/operations/metrics/", "newsletter_site/settings"),
+    *("newsletter_site/web_worker.py", "publishing/api/", "publishing/demo_material/"),
+    "subscribers/api/",
+)
 
 KEYWORDS = {
     **dict.fromkeys(("_", "gettext", "gettext_lazy", "gettext_noop"), None),
@@ -55,14 +65,21 @@ FOR_OPERATORS = (
 )
 
 
+def files() -> list[str]:
+    """List the modules and templates of the product whose texts are translated."""
+    found = [path for folder in PRODUCT for path in (REPOSITORY / folder).rglob("*")]
+    names = sorted(path.relative_to(REPOSITORY).as_posix() for path in found)
+    kinds = (".py", ".html", ".txt")
+    return [name for name in names if name.endswith(kinds) and not name.startswith(ENGLISH_ONLY)]
+
+
 @cache
 def messages() -> dict[Message, set[str]]:
     """Return every marked text of the product with its files."""
     found: dict[Message, set[str]] = defaultdict(set)
-    for path in prose_files(*PRODUCT):
-        if path.endswith((".py", ".html", ".txt")) and not path.startswith(ENGLISH_ONLY):
-            for message in _messages_in(path):
-                found[message].add(path)
+    for path in files():
+        for message in _messages_in(path):
+            found[message].add(path)
     return dict(found)
 
 

@@ -51,8 +51,8 @@ def test_issue_sent_after_the_backup_reaches_nobody_twice(database_url: str, set
         restored.last_line("deliver", "--until-empty")
 
         assert copies() == [1, 1, 1]
-        stands = restored.last_line("issue_status", str(edition.issue_id))
-        assert (stands["state"], stands["audience"], stands["sent"]) == ("succeeded", 3, 3)
+        state = restored.last_line("issue_status", str(edition.issue_id))
+        assert (state["state"], state["audience"], state["sent"]) == ("succeeded", 3, 3)
         restored.run("audit")
 
 

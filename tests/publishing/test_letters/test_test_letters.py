@@ -394,11 +394,11 @@ def test_script_gets_the_address_and_state_of_the_test(window, worker):
 
     assert response.status_code == 200
     address = response.json()["address"]
-    stands = window.client.get(address, secure=True, headers=JSON).json()
-    assert (stands["outcome"], stands["settled"], stands["to"]) == ("waiting", False, TO)
+    state = window.client.get(address, secure=True, headers=JSON).json()
+    assert (state["outcome"], state["settled"], state["to"]) == ("waiting", False, TO)
     worker.deliver_all()
-    stands = window.client.get(address, secure=True, headers=JSON).json()
-    assert (stands["outcome"], stands["settled"]) == ("sent", True)
+    state = window.client.get(address, secure=True, headers=JSON).json()
+    assert (state["outcome"], state["settled"]) == ("sent", True)
 
 
 def test_suppressed_address_gets_no_test_and_page_explains_it(window, worker, provider):

@@ -134,8 +134,8 @@ def test_a_reported_bounce_is_stored_without_addresses(newsroom: Newsroom) -> No
     newsroom.deliver_all()
     words = {"Type": f"Odd{NAMED}", "Description": TEXT, "ID": 1, "Inactive": False}
     for kind in ("Bounce", "SpamComplaint", f"Odd{NAMED}"):
-        told = event("", None, record_type=kind, Email="reader0@example.net", **words)
-        stored = event_inbox.store(orjson.dumps(told | {"ServerID": kind}))
+        reported = event("", None, record_type=kind, Email="reader0@example.net", **words)
+        stored = event_inbox.store(orjson.dumps(reported | {"ServerID": kind}))
         assert stored is not None
         assert event_inbox.apply(stored)
     assert Bounce.objects.get().description.endswith(REST)
@@ -144,12 +144,12 @@ def test_a_reported_bounce_is_stored_without_addresses(newsroom: Newsroom) -> No
 
 
 def test_polled_lists_are_stored_without_addresses_in_texts(polled: Pages) -> None:
-    told = {"Type": "HardBounce", "Description": TEXT, "ID": 1, "Email": "a@example.net"}
-    told |= {"BouncedAt": "2026-05-04T10:00:00Z", "MessageStream": "broadcast"}
+    reported = {"Type": "HardBounce", "Description": TEXT, "ID": 1, "Email": "a@example.net"}
+    reported |= {"BouncedAt": "2026-05-04T10:00:00Z", "MessageStream": "broadcast"}
     entry = {"EmailAddress": "a@example.net", "SuppressionReason": NAMED, "Origin": NAMED}
     entry |= {"CreatedAt": "2026-05-04T10:00:00Z"}
     polled.pages += [
-        http("200 OK", body({"TotalCount": 1, "Bounces": [told]})),
+        http("200 OK", body({"TotalCount": 1, "Bounces": [reported]})),
         http("200 OK", body({"Suppressions": [entry]})),
         http("422 Unprocessable Entity", body({"ErrorCode": 1, "Message": TEXT})),
     ]

@@ -35,7 +35,7 @@ only actions that belong together join a transaction
     test_an_action_leaves_the_transaction_guard_in_place
 
 # --- Drafts ---
-a draft is published once, whoever publishes
+a draft is published once, by anyone
     publish_draft: if «locked.edition is not None → False»:
     test_concurrent_press_publishes_once_and_names_the_other_author
 an issue that may have reached a reader does not become a draft again

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.plain_english.prose import prose_files, template_texts
-from tests.plain_english.translation_marks import PRODUCT, unmarked_in_python, unmarked_texts
+from tests.translations.extract import REPOSITORY, files
+from tests.translations.unmarked import unmarked_texts
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from tests.plain_english.translation_marks import PRODUCT, unmarked_in_python, u
     ],
 )
 def test_unmarked_text_in_a_template_is_found(source):
-    assert [text for text in template_texts("a.html", source) if text.kind == "unmarked"]
+    assert list(unmarked_texts("a.html", source))
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_unmarked_text_in_a_template_is_found(source):
     ],
 )
 def test_marked_text_in_a_template_is_accepted(source):
-    assert not [text for text in template_texts("a.html", source) if text.kind == "unmarked"]
+    assert not list(unmarked_texts("a.html", source))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_marked_text_in_a_template_is_accepted(source):
     ],
 )
 def test_unmarked_text_in_python_is_found(source):
-    assert list(unmarked_in_python(source))
+    assert list(unmarked_texts("a.py", source))
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,11 @@ def test_unmarked_text_in_python_is_found(source):
     ],
 )
 def test_code_and_logs_need_no_mark(source):
-    assert not list(unmarked_in_python(source))
+    assert not list(unmarked_texts("a.py", source))
 
 
 def test_every_text_of_the_product_is_marked():
-    assert not [
-        f"{path}:{line}: {words}"
-        for path in prose_files(*PRODUCT)
-        for line, words in unmarked_texts(path)
+    found = [
+        text for path in files() for text in unmarked_texts(path, (REPOSITORY / path).read_text())
     ]
+    assert not found, "Mark these for translation:\n" + "\n".join(found)
