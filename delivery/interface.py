@@ -7,6 +7,7 @@ from delivery.feedback import event_inbox
 from delivery.feedback.edition_results import count_unsubscribed, merge_results
 from delivery.feedback.lift_for_mail import request_lifting, was_lifted_for_mail
 from delivery.feedback.suppression_changes import queue_suppression_change
+from delivery.postmark.message_rules import find_refusals
 from delivery.postmark.provider_events import (
     WEBHOOK_TYPES,
     AddressEvent,
@@ -16,7 +17,6 @@ from delivery.postmark.provider_events import (
     BounceMeaning,
     bounce_types,
 )
-from delivery.postmark.responses import classify_message
 from delivery.queue import control, scheduled_editions
 from delivery.queue.batches.batch_size import batch_size_for
 from delivery.queue.batches.roll_up import roll_up_finished

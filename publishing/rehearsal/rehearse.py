@@ -18,7 +18,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from delivery.interface import batch_size_for, renderer_of, without_nested_loops
+from delivery.interface import batch_size_for, find_refusals, renderer_of, without_nested_loops
 from delivery.models import Batch, Edition
 from publishing.content.compose_content import edition_columns
 from publishing.content.draft_content import build_content
@@ -28,7 +28,6 @@ from publishing.editions.listing import content_of
 from publishing.editions.posted_tags import choice_of
 from publishing.editions.versions import versions_of
 from publishing.models import Draft, Rehearsal
-from publishing.rehearsal.local_provider import LocalProvider
 from publishing.rehearsal.rehearsal_report import RehearsalReport
 from publishing.task_lease import LeaseLostError, claim, end, release, renew
 from subscribers.fields.reader_fields import load_own_fields
@@ -124,7 +123,7 @@ def _rehearse(
         edition.issue_id, edition.version, draft.goes_to, fields=edition.merge_fields, tags=tags
     )
     Rehearsal.objects.filter(pk=rehearsal.pk).update(audience=audience.count())
-    provider, report, attempt = LocalProvider(), RehearsalReport(), uuid.uuid4()
+    report, attempt = RehearsalReport(), uuid.uuid4()
     renderer = renderer_of(edition)
     size = batch_size_for(edition, settings.DELIVERY_BATCH_SIZE)
     saved_s, rests = 0.0, 0
@@ -134,7 +133,7 @@ def _rehearse(
             rows = [(*row[:-1], *row[-1]) for row in batch] if edition.merge_fields else batch
             call = renderer.body(rows, attempt)
             report.add_call(call)
-            for row, (message, refusal) in zip(rows, provider.check(call), strict=True):
+            for row, (message, refusal) in zip(rows, find_refusals(call), strict=True):
                 report.add_message(row[0], message, refusal)
             now_s = time.monotonic()
             if now_s - saved_s >= SAVE_EVERY_S:

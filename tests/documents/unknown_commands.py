@@ -87,7 +87,8 @@ def _below(path: object) -> str:
 @cache
 def command(name: str) -> BaseCommand | None:
     """Return a command of manage.py."""
-    commands = get_commands()
+    # The settings add the app of this command where it is typed.
+    commands = get_commands() | {"sandbox": "postmark_sandbox"}
     return load_command_class(commands[name], name) if name in commands else None
 
 

@@ -91,6 +91,15 @@ def test_settings_of_a_real_site_are_strict(settings_under: ReadSettings) -> Non
     assert real["CSRF_TRUSTED_ORIGINS"] == ["https://letter.example.org"]
 
 
+def test_only_development_and_its_own_command_load_the_sandbox(
+    settings_under: ReadSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "postmark_sandbox" in settings_under()["INSTALLED_APPS"]
+    assert "postmark_sandbox" not in settings_under(**REAL)["INSTALLED_APPS"]
+    monkeypatch.setattr("sys.argv", ["manage.py", "sandbox"])
+    assert "postmark_sandbox" in settings_under(**REAL)["INSTALLED_APPS"]
+
+
 @pytest.mark.parametrize("name", ["SECRET_KEY", "POSTMARK_SERVER_TOKEN"])
 def test_one_variable_of_a_real_site_turns_debug_off(
     settings_under: ReadSettings, name: str
