@@ -7,7 +7,6 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModif
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
-from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_safe
 
 from publishing.activity.activity_log import parse_id
@@ -24,33 +23,25 @@ from publishing.images.images import (
 from publishing.images.resize_image import UnusableImageError
 from publishing.models import UploadedImage
 from publishing.script_request import wants_json
-from subscribers.files.bounded_upload import BoundedUpload
+from subscribers.files.bounded_upload import BoundedUpload, takes_upload
 from subscribers.links.see_other import see_other
 
 POLICY = "default-src 'none'; sandbox"
 FOR_A_YEAR = "public, max-age=31536000, immutable"
 
 
-# Checking the CSRF token reads the whole form, so the upload gets its limit first.
-@csrf_exempt
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
-def upload_image(request: HttpRequest) -> HttpResponse:
+@takes_upload(lambda: MOST_BYTES)
+def upload_image(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
     """Show the upload form, or on POST store an image and return its markup."""
-    bounded = BoundedUpload(MOST_BYTES)
-    request.upload_handlers = [bounded]
-    return _upload(request, bounded)
-
-
-@csrf_protect
-def _upload(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
     if request.method != "POST":
         named = parse_id(request.GET.get("image"))
         shown = UploadedImage.objects.filter(pk=named).first() if named else None
         return _page(request, shown)
     files = request.FILES.getlist("image")
     try:
-        if bounded.is_over:
+        if upload.is_over:
             count_attempt(user_id_of(request))
             return _refused(request, str(TOO_LARGE))
         if not files:

@@ -9,36 +9,28 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
 from publishing.activity.record_activity import record_move
 from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.past_issues import run
 from publishing.past_issues.report_sentences import refusal_sentence, report_lines
-from subscribers.files.bounded_upload import BoundedUpload
+from subscribers.files.bounded_upload import BoundedUpload, takes_upload
+from subscribers.importing import stored_file
 from subscribers.importing.file_format.files_in_zip import lists_in
 from subscribers.importing.import_sentences import lists_sentence
 from subscribers.links.see_other import see_other
 
 
-# Checking the CSRF token reads the whole form, so the upload gets its limit first.
-@csrf_exempt
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
-def move_page(request: HttpRequest) -> HttpResponse:
+@takes_upload(stored_file.largest_size)
+def move_page(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
     """Show the newest move; on POST store an export for a worker."""
-    bounded = BoundedUpload(settings.IMPORT_MAX_MB * 1024 * 1024)
-    request.upload_handlers = [bounded]
-    return _move(request, bounded)
-
-
-@csrf_protect
-def _move(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
     if request.method != "POST":
         return _page(request)
     files = request.FILES.getlist("file")
-    if bounded.is_over:
+    if upload.is_over:
         return _page(request, refusal_sentence("too_large"))
     if len(files) != 1:
         return _page(request, _("Choose one file."))

@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_sameorigin
-from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_safe
 
 from delivery.languages import in_language_of
@@ -31,32 +30,24 @@ from publishing.permissions import MAY_WRITE
 from publishing.settings.change_settings import change_settings
 from publishing.settings.logo import NO_LOGO, store_logo
 from publishing.settings.look_form import LookForm
-from subscribers.files.bounded_upload import BoundedUpload
+from subscribers.files.bounded_upload import BoundedUpload, takes_upload
 from subscribers.links.see_other import see_other
 from subscribers.signup.signup_view import cacheable_form_context
 
 ISSUES_SHOWN = 3
 
 
-# Checking the CSRF token reads the whole form, so the upload gets its limit first.
-@csrf_exempt
 @may_change_newsletter
 @require_http_methods(["GET", "HEAD", "POST"])
-def look_page(request: HttpRequest) -> HttpResponse:
+@takes_upload(lambda: MOST_BYTES)
+def look_page(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
     """Show the look with a preview; for POST show or save the posted look."""
-    bounded = BoundedUpload(MOST_BYTES)
-    request.upload_handlers = [bounded]
-    return _look_page(request, bounded)
-
-
-@csrf_protect
-def _look_page(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
     newsletter = Newsletter.objects.get_current()
     form = LookForm(request.POST if request.method == "POST" else None, newsletter)
     is_preview = request.POST.get("then") == "preview"
     if form.is_bound and form.is_valid() and not is_preview:
         try:
-            values = form.columns | _posted_logo(request, bounded)
+            values = form.columns | _posted_logo(request, upload)
         except UnusableImageError as error:
             form.add_error(None, str(error))
         else:
@@ -84,8 +75,8 @@ def _look_page(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
     return desk_page(request, "publishing/settings/look.html", context)
 
 
-def _posted_logo(request: HttpRequest, bounded: BoundedUpload) -> dict[str, str | int]:
-    if bounded.is_over:
+def _posted_logo(request: HttpRequest, upload: BoundedUpload) -> dict[str, str | int]:
+    if upload.is_over:
         count_attempt(user_id_of(request))
         raise UnusableImageError(str(TOO_LARGE))
     file = request.FILES.get("logo")

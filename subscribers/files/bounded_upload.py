@@ -1,8 +1,16 @@
 """Uploads with a size limit, so that they cannot fill the disk."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
 
 from django.core.files.uploadhandler import StopUpload, TemporaryFileUploadHandler
+from django.http import HttpRequest
+from django.http.response import HttpResponse
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
 class BoundedUpload(TemporaryFileUploadHandler):
@@ -19,3 +27,28 @@ class BoundedUpload(TemporaryFileUploadHandler):
             self.is_over = True
             raise StopUpload(connection_reset=False)
         return super().receive_data_chunk(raw_data, start)
+
+
+def takes_upload(
+    max_bytes: Callable[[], int],
+) -> Callable[[Callable[Concatenate[HttpRequest, BoundedUpload, P], HttpResponse]], View[P]]:
+    """Give a view an upload of at most `max_bytes()`, with its form's CSRF token checked.
+
+    Checking the token reads the whole form, so it waits until the upload has its limit. Put the
+    decorators that need no form, such as permissions, above this one."""
+
+    def decorate(
+        view: Callable[Concatenate[HttpRequest, BoundedUpload, P], HttpResponse],
+    ) -> View[P]:
+        checked = csrf_protect(view)
+
+        @csrf_exempt
+        @wraps(view)
+        def limited(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            upload = BoundedUpload(max_bytes())
+            request.upload_handlers = [upload]
+            return checked(request, upload, *args, **kwargs)
+
+        return limited
+
+    return decorate

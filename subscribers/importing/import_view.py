@@ -11,14 +11,13 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import reverse
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
-from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from delivery.humanise import digits
 from delivery.models import Newsletter
 from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
 from subscribers.fields.reader_fields import load_fields
-from subscribers.files.bounded_upload import BoundedUpload
+from subscribers.files.bounded_upload import BoundedUpload, takes_upload
 from subscribers.files.safe_csv import csv_download
 from subscribers.importing import accept_upload, stored_file
 from subscribers.importing import import_sentences as sentences
@@ -58,23 +57,15 @@ State = SubscriberImport.State
 UNDO_STATES = (State.UNDOING, State.UNDONE)
 
 
-# The CSRF check reads the whole form, so it runs below, after the upload has a size limit.
-@csrf_exempt
 @may_manage_readers
 @require_http_methods(["GET", "HEAD", "POST"])
-def imports(request: HttpRequest) -> HttpResponseBase:
+@takes_upload(stored_file.largest_size)
+def imports(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
     """List the imports with an upload form for GET; take a file to check for POST."""
-    bounded = BoundedUpload(stored_file.largest_size())
-    request.upload_handlers = [bounded]
-    return _imports(request, bounded)
-
-
-@csrf_protect
-def _imports(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
     if request.method != "POST":
         return _history(request)
     files = request.FILES.getlist("file")
-    if bounded.is_over:
+    if upload.is_over:
         return _history(request, str(stored_file.too_large()))
     if not files:
         return _history(request, _("Choose a file first."))

@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.files.uploadhandler import StopUpload
 
 from delivery.models import Delivery
-from subscribers.files.bounded_upload import BoundedUpload
 from subscribers.importing.run import run_next_import
 from subscribers.models import (
     ConsentRecord,
@@ -317,17 +315,6 @@ def test_the_publishing_form_warns_about_a_running_import(window: WindowOf) -> N
     assert f'href="{address}"' in page.html
     run_workers()
     assert "An import is running" not in both.get().words
-
-
-def test_an_upload_stops_at_the_size_limit(window: WindowOf, settings: Any, tmp_path: Path) -> None:
-    settings.IMPORT_MAX_MB = 1
-    settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path)
-    handler = BoundedUpload(1024 * 1024)
-    handler.new_file("file", "list.csv", "text/csv", None)
-    handler.receive_data_chunk(b"x" * 1024 * 1024, 0)
-    with pytest.raises(StopUpload):
-        handler.receive_data_chunk(b"x", 1024 * 1024)
-    assert handler.is_over
 
 
 def test_the_page_shows_the_product_and_the_statuses(window: WindowOf) -> None:

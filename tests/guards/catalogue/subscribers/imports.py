@@ -44,13 +44,13 @@ a continued import skips finished rows
     _run: «_skip_to_checkpoint(rows, record.rows, lease, is_stopping)»
     test_a_stopping_worker_releases_the_import_after_a_chunk
 an upload has at most 20 files
-    _imports: if «len(files) > MOST_FILES → False»:
+    imports: if «len(files) > MOST_FILES → False»:
     test_a_bad_file_among_several_keeps_all_out
 an upload may be read for longer than other work may be silent
     upload_import: «allow_silence(LONGEST_READING) → pass»
     test_a_file_that_takes_long_to_read_is_stored
 the lists of an uploaded ZIP are stored together
-    _imports: «with transaction.atomic() → if True»:
+    imports: «with transaction.atomic() → if True»:
     test_an_upload_checks_each_list_or_none
 unknown lists in a ZIP are not guessed
     choose_lists: if «len(found) > 1 → False»: shown
@@ -385,10 +385,11 @@ the file of rejected rows never replaces a device
     atomic_file: if «file.exists() and not file.is_file() → False»:
     test_a_folder_or_pipe_named_as_rejects_prevents_the_import
 a form from another site uploads nothing
-    _imports: «@csrf_protect» def _imports
+    takes_upload: checked = «csrf_protect(view) → view»
+    test_an_upload_is_refused_without_its_token
     test_every_form_needs_its_csrf_token
 users without permission for readers cannot upload
-    imports: csrf_exempt «@may_manage_readers» @require_http_methods(["GET", "HEAD", "POST"])
+    imports: «@may_manage_readers» @require_http_methods(["GET", "HEAD", "POST"])
     test_each_page_is_open_only_to_its_groups[readers:imports]
 users without permission for readers cannot see an import
     show_import: «@may_manage_readers» @require_safe def show_import(
