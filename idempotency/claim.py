@@ -4,12 +4,12 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
-from uuid import UUID
 
 from django.db import OperationalError, connection
 from psycopg import errors
 
 from idempotency.isolation import ADVICE, REASON, WrongIsolationError
+from idempotency.key import UserId
 from idempotency.saved_response import SavedResponse, find_earlier
 
 MAX_WAITING = 3  # each post that waits holds a server connection
@@ -26,7 +26,7 @@ class InProgressError(Exception):
 
 
 def claim(
-    user_id: UUID, key: str, fingerprints: Sequence[bytes], *, wait_s: float
+    user_id: UserId, key: str, fingerprints: Sequence[bytes], *, wait_s: float
 ) -> SavedResponse | None:
     """Claim a key, or wait for an earlier post and return its response.
 
@@ -66,14 +66,14 @@ def allow_silence(longest: str) -> None:
         )
 
 
-def _require_earlier(user_id: UUID, key: str, fingerprints: Sequence[bytes]) -> SavedResponse:
+def _require_earlier(user_id: UserId, key: str, fingerprints: Sequence[bytes]) -> SavedResponse:
     earlier = find_earlier(user_id, key, fingerprints)
     if isinstance(earlier, SavedResponse):
         return earlier
     raise earlier or InProgressError
 
 
-def slot_locks(user_id: UUID, key: str) -> list[int]:
+def slot_locks(user_id: UserId, key: str) -> list[int]:
     """Return the slots of one key: numbers of advisory locks (signed 64 bits)."""
     names = (json.dumps(["idempotency", str(user_id), key, slot]) for slot in range(SLOTS))
     return [
@@ -82,7 +82,7 @@ def slot_locks(user_id: UUID, key: str) -> list[int]:
     ]
 
 
-def _prepare(user_id: UUID, key: str) -> tuple[str, bool]:
+def _prepare(user_id: UserId, key: str) -> tuple[str, bool]:
     """Limit how long a lost process can block others, and try to take a slot.
 
     Return the statement_timeout, and whether a slot was free. A CASE is evaluated in order, so at
@@ -111,7 +111,7 @@ def _set_statement_timeout(value: str) -> None:
         cursor.execute("SELECT set_config('statement_timeout', %s, true)", [value])
 
 
-def _insert(user_id: UUID, key: str, fingerprint: bytes) -> bool:
+def _insert(user_id: UserId, key: str, fingerprint: bytes) -> bool:
     """Insert the claim and return whether it is new.
 
     It is raw SQL, because it must wait for other posts with this key.

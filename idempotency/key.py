@@ -4,12 +4,17 @@ import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
+from uuid import UUID
 
 from django.utils.translation import gettext as _
 
 FIELD = "idempotency_key"
 HEADER = "Idempotency-Key"
 LONGEST_KEY = 49
+
+# The primary key of a user, of whatever kind the site has.
+UserId: TypeAlias = int | str | UUID
 
 # No space at the ends: headers drop it and fields keep it, so one key would become two.
 KEY_PATTERN = r"^[!-~]([ -~]{0,47}[!-~])?$"

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 from django.contrib.messages import add_message
@@ -16,6 +15,7 @@ from django.template.response import SimpleTemplateResponse
 
 from idempotency.captured_messages import capture_messages
 from idempotency.claim import InProgressError, claim
+from idempotency.key import UserId
 from idempotency.saved_response import (
     CannotBeReplayedError,
     DifferentContentError,
@@ -31,6 +31,9 @@ logger = logging.getLogger(__name__)
 # In whole seconds, as the header requires. Most work ends sooner, and a retry then gets the
 # saved response.
 RETRY_AFTER_S = 1
+
+# How long a repeated post waits for the first one. The setting IDEMPOTENCY_WAIT_S replaces it.
+DEFAULT_WAIT_S = 10.0
 
 # Django sets this in request.META when the CSRF token is read (django.middleware.csrf).
 _TOKEN_WAS_READ = "CSRF_COOKIE_NEEDS_UPDATE"  # noqa: S105 -- not a password
@@ -50,7 +53,7 @@ class PostOutcome(StrEnum):
 
 def run_once(
     request: HttpRequest,
-    user_id: UUID,
+    user_id: UserId,
     key: str,
     fingerprints: Sequence[bytes],
     *,
@@ -76,7 +79,7 @@ def run_once(
         if saved is None:
             # durable: inside another transaction, other posts would wait for the end of that one.
             with transaction.atomic(durable=True):
-                saved = claim(user_id, key, fingerprints, wait_s=settings.IDEMPOTENCY_WAIT_S)
+                saved = claim(user_id, key, fingerprints, wait_s=_wait_s())
                 if saved is None:
                     response, messages = _work(request, user_id, key, work)
     except (DifferentContentError, InProgressError) as error:
@@ -92,13 +95,17 @@ def run_once(
     return response
 
 
+def _wait_s() -> float:
+    return float(getattr(settings, "IDEMPOTENCY_WAIT_S", DEFAULT_WAIT_S))
+
+
 def _report(outcome: PostOutcome) -> None:
     # Django logs a failing receiver. The response stays the same.
     form_posted.send_robust(sender=PostOutcome, outcome=outcome)
 
 
 def _work(
-    request: HttpRequest, user_id: UUID, key: str, work: Callable[[], HttpResponse]
+    request: HttpRequest, user_id: UserId, key: str, work: Callable[[], HttpResponse]
 ) -> tuple[HttpResponse, tuple[Message, ...]]:
     """Run the work, and save or roll back.
 

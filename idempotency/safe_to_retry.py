@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
 from typing import Concatenate, ParamSpec, TypeVar
-from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
 from django.forms import BaseForm
@@ -12,7 +11,7 @@ from django.utils.translation import gettext
 
 from idempotency.claim import InProgressError
 from idempotency.fingerprint import form_hash, keyed_fingerprints
-from idempotency.key import FIELD, HEADER, InvalidKey, read_key
+from idempotency.key import FIELD, HEADER, InvalidKey, UserId, read_key
 from idempotency.run_once import RETRY_AFTER_S, run_once
 from idempotency.saved_response import DifferentContentError, SavedResponse, find_earlier
 
@@ -104,7 +103,7 @@ def safe_to_retry(
     return decorate
 
 
-def _choose_key(user_id: UUID, keys: Sequence[str], fingerprints: Sequence[bytes]) -> str:
+def _choose_key(user_id: UserId, keys: Sequence[str], fingerprints: Sequence[bytes]) -> str:
     """Return the first key, unless this form was answered under another one."""
     different = list(dict.fromkeys(keys))
     if len(different) > 1:

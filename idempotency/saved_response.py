@@ -3,13 +3,14 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from uuid import UUID
 
 from django.conf import settings
 from django.contrib.messages.storage.base import Message
 from django.contrib.messages.storage.cookie import MessageDecoder, MessageEncoder
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
+
+from idempotency.key import UserId
 
 # The length of Django's CSRF tokens. A shorter text may be in a response by chance.
 SHORTEST_TOKEN = 32
@@ -96,7 +97,7 @@ def to_http_response(saved: SavedResponse) -> HttpResponse:
 
 
 def find_earlier(
-    user_id: UUID, key: str, fingerprints: Sequence[bytes]
+    user_id: UserId, key: str, fingerprints: Sequence[bytes]
 ) -> SavedResponse | DifferentContentError | None:
     """Return the response to an earlier post with this key, or None if there was none.
 
@@ -120,7 +121,7 @@ def find_earlier(
     return response if bytes(fingerprint) in fingerprints else DifferentContentError(response.url)
 
 
-def save_response(user_id: UUID, key: str, response: SavedResponse) -> None:
+def save_response(user_id: UserId, key: str, response: SavedResponse) -> None:
     """Save the response in the claimed row.
 
     Raise BrokenClaimError if the row is missing or already has a response.

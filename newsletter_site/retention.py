@@ -17,6 +17,7 @@ from delivery.monitoring import worker_heartbeat
 from delivery.retention import expire_details
 from delivery.retention.batched_delete import OldRows
 from delivery.rules.provider_retention import details_retention_days
+from idempotency.expire_saved_responses import count_expired, expire_saved_responses
 from newsletter_site.logs.exceptions import summarise
 from publishing.external_checks import cached_results
 from publishing.images import unused_images
@@ -83,12 +84,6 @@ class Pruned:
     error: str = ""
 
 
-def saved_answers() -> OldRows:
-    """Return the old responses to posted forms. An edition keeps its key permanently."""
-    along = ["created_at", "user_id", "idempotency_key"]
-    return OldRows("idempotency", along, "created_at", settings.IDEMPOTENCY_TTL_DAYS)
-
-
 def retention_rules() -> list[RetentionRule]:
     """Return all rules for the current settings."""
     days, details = settings.DETAILS_KEEP_DAYS, _kept_by("DETAILS_KEEP_DAYS")
@@ -99,6 +94,7 @@ def retention_rules() -> list[RetentionRule]:
     copies_kept = _("until dropped by hand (DELIVERIES_KEEP_DAYS)")
     if (copies_days := drop_old_deliveries.days_kept()) is not None:
         copies_kept = _kept(copies_days, "DELIVERIES_KEEP_DAYS")
+    answers = Deletion(count_expired, _repeat(expire_saved_responses))
     test_letters = Deletion(
         partial(expire_details.count_test_letters, provider_days),
         partial(expire_details.delete_test_letters, provider_days),
@@ -115,7 +111,7 @@ def retention_rules() -> list[RetentionRule]:
     workers = OldRows("worker", ["id"], "heard_at", 1, in_order=False)
     copies = Deletion(drop_old_deliveries.count_old_copies, drop_old_deliveries.drop_old_copies)
     return [
-        RetentionRule("answers", _kept_by("IDEMPOTENCY_TTL_DAYS"), saved_answers()),
+        RetentionRule("answers", _kept_by("IDEMPOTENCY_TTL_DAYS"), answers),
         RetentionRule("pending", _kept_by("PENDING_EXPIRES_DAYS"), pending),
         RetentionRule("files", _kept_by("IMPORT_EXPIRES_DAYS"), files),
         RetentionRule("rejected_rows", details, rejected_rows),
