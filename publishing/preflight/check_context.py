@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from django.utils.formats import date_format
@@ -11,12 +12,12 @@ from django.utils.translation import gettext as _
 from delivery.mail.html_and_text import MailParts
 from delivery.models import Newsletter
 from delivery.reader_fields import ReaderField
-from publishing.content.edition_content import Content
+from publishing.content.edition_content import Content, ContentProblem, find_problems
 from publishing.external_checks.cached_results import CachedResults
-from publishing.preflight.parse_letter import ParsedLetter
+from publishing.preflight.parse_letter import ParsedLetter, Passage, TextLocation, parse_text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CheckContext:
     """The content, its mail, and what surrounds it."""
 
@@ -50,6 +51,21 @@ class CheckContext:
     test: tuple[str, datetime] | None = None
     worker_is_running: bool = True
     worker_seen_at: datetime | None = None
+
+    @cached_property
+    def problems(self) -> list[ContentProblem]:
+        """The reasons why the form refuses the content."""
+        return find_problems(self.content, self.own_fields)
+
+    @cached_property
+    def passages(self) -> list[Passage]:
+        """Everything that readers see, title first. Plain text only if the author wrote it."""
+        passages = [Passage(TextLocation("title"), self.content.title)]
+        passages.append(Passage(TextLocation("preheader"), self.content.preheader))
+        passages.extend(self.letter.passages)
+        if self.has_own_text or not self.content.html.strip():
+            passages.extend(parse_text(self.content.text))
+        return passages
 
     def clock(self, at: datetime) -> str:
         """Write a time in the newsletter's zone, with its day unless that is today."""

@@ -1,9 +1,17 @@
-"""The result of a check: a code with parameters. `finding_texts.py` has the texts."""
+"""The result of a check: a code with parameters. Each check has its own texts."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from publishing.preflight.parse_letter import TextLocation
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
 
 
 class Severity(StrEnum):
@@ -60,3 +68,29 @@ stop = partial(_finding, Severity.STOPS)
 advice = partial(_finding, Severity.ADVICE)
 unknown = partial(_finding, Severity.UNKNOWN)
 passed = partial(_finding, Severity.PASSED)
+
+
+class FindingText(NamedTuple):
+    """The finding, and its reason or the next step. Both have named parameters."""
+
+    sentence: str | _StrPromise
+    detail: str | _StrPromise = ""
+
+
+Params: TypeAlias = Mapping[str, object]
+# The texts of a check by code; a function where the parameters choose the sentences.
+Texts: TypeAlias = Mapping[str, FindingText | Callable[[Params], tuple[str, str]]]
+
+# Where to fix a finding, by part of the content.
+FIX_PART = {
+    "title": FixIn.TITLE,
+    "preheader": FixIn.PREHEADER,
+    "html_content": FixIn.LETTER,
+    "text_content": FixIn.TEXT,
+    "text": FixIn.TEXT,
+}
+
+
+def fix_at(location: TextLocation) -> FixIn:
+    """Return where to fix a finding at this place of the letter."""
+    return FIX_PART.get(location.kind, FixIn.LETTER)

@@ -5,17 +5,11 @@ from datetime import datetime
 
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import digits
 from publishing.preflight.finding import Finding, Findings
-from publishing.preflight.finding_texts import (
-    DUPLICATE,
-    DUPLICATE_DETAIL,
-    TEXTS,
-    UNKNOWN_FIELD,
-    name_location,
-)
+from publishing.preflight.list_of_checks import TEXTS
 from publishing.preflight.parse_letter import TextLocation
 
 Clock = Callable[[datetime], str]
@@ -33,23 +27,10 @@ def describe(finding: Finding, clock: Clock) -> tuple[str, str]:
     params = {name: _as_text(value, clock) for name, value in finding.params.items()}
     if "field" in params:
         params["field"] = f"{{{{ {params['field']} }}}}"
-    if finding.code == "unknown_field":
-        unknown = str(UNKNOWN_FIELD[str(params["part"])]).format(**params)
-        return unknown, _explain_unknown_field(params)
-    if finding.code == "duplicate":
-        kind = bool(params["same_words"]), bool(params["is_scheduled"])
-        return str(DUPLICATE[kind]).format(**params), str(DUPLICATE_DETAIL)
-    sentence, detail = TEXTS[finding.code]
-    return sentence.format(**params), detail.format(**params)
-
-
-def _explain_unknown_field(params: dict[str, object]) -> str:
-    sentences = [_("You can use: {known}.").format(**params)]
-    if params["meant"]:
-        sentences.insert(0, _("Did you mean “{{{{ {meant} }}}}”?").format(**params))
-    if params["location"]:
-        sentences.insert(0, _("Place: {location}.").format(**params))
-    return " ".join(sentences)
+    text = TEXTS[finding.code]
+    if callable(text):
+        return text(params)
+    return text.sentence.format(**params), text.detail.format(**params)
 
 
 def summarise(findings: Findings) -> str:
@@ -76,9 +57,26 @@ def refuse(findings: Findings, clock: Clock) -> str:
 
 def _as_text(value: object, clock: Clock) -> object:
     if isinstance(value, TextLocation):
-        return name_location(value)
+        return _name_location(value)
     if isinstance(value, datetime):
         return clock(value)
     if isinstance(value, tuple):
         return get_text_list([*map(str, value)], _("and"))
     return _Count(value) if type(value) is int else value
+
+
+_LOCATIONS = {
+    "title": gettext_lazy("title"),
+    "preheader": gettext_lazy("preview text"),
+    "link": gettext_lazy("address of a link"),
+    "paragraph": gettext_lazy("paragraph {number}"),
+    "text": gettext_lazy("plain text, paragraph {number}"),
+    "heading": gettext_lazy("heading"),
+    "table": gettext_lazy("table"),
+    "list": gettext_lazy("list"),
+    "quotation": gettext_lazy("quotation"),
+}
+
+
+def _name_location(location: TextLocation) -> str:
+    return str(_LOCATIONS[location.kind]).format(number=location.number)

@@ -40,7 +40,7 @@ from publishing.flash_messages import (
     to_nobody,
 )
 from publishing.models import Draft
-from publishing.preflight.collect import PreflightResult, check
+from publishing.preflight.check_sheet import PreflightResult, check
 from publishing.preflight.preflight_view import check_page, get_draft_or_404, publication_context
 from publishing.publish.publish_draft import (
     CHANGED,

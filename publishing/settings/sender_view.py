@@ -18,10 +18,10 @@ from publishing.desk_access import desk_page, may_change_newsletter, user_id_of
 from publishing.external_checks.cached_results import load_fresh
 from publishing.external_checks.check_letter import check_letter
 from publishing.external_checks.domain_records import domain_of
+from publishing.preflight.checks.mail.spf_dkim_dmarc import check_domain
 from publishing.preflight.finding import Severity
 from publishing.preflight.finding_sentences import describe
 from publishing.preflight.link_address import is_placeholder
-from publishing.preflight.sender import check_domain
 from publishing.settings.sender_candidate import (
     Candidate,
     CandidateState,

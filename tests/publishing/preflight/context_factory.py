@@ -9,9 +9,9 @@ from publishing.content.edition_content import Content
 from publishing.external_checks.cached_results import CachedResults
 from publishing.external_checks.domain_records import DnsStatus, DomainRecords, Records
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.collect import run_checks
 from publishing.preflight.finding import Findings
 from publishing.preflight.finding_sentences import describe
+from publishing.preflight.list_of_checks import run_checks
 from publishing.preflight.parse_letter import ParsedLetter
 
 NOW = datetime(2026, 9, 17, 6, 0, tzinfo=UTC)

@@ -11,12 +11,13 @@ from publishing.content.edition_content import Content, find_problems
 from publishing.editions.sending_time import estimate_duration
 from publishing.external_checks.domain_records import DnsStatus, Records
 from publishing.external_checks.open_link import LinkError, LinkResult
-from publishing.preflight.estimates import readers_change
+from publishing.preflight.checks.letter.dead_links import links_to_open
 from publishing.preflight.finding import FixIn
 from publishing.preflight.finding_sentences import describe, summarise
 from publishing.preflight.link_address import AddressPart
-from publishing.preflight.links import links_to_open
+from publishing.preflight.list_of_checks import CHECKS, CHECKS_OF_DRAFT, TEXTS
 from publishing.preflight.parse_letter import ParsedLetter
+from publishing.preflight.readers_change import readers_change
 from tests.publishing.preflight.context_factory import (
     NOW,
     context,
@@ -409,6 +410,11 @@ def test_summary_counts_stops_and_advice():
 )
 def test_the_checks_accept_any_letter_without_an_error(words):
     assert found(words, title=words, text=words, has_own_text=True)
+
+
+def test_every_text_of_a_finding_has_one_code() -> None:
+    checks = (*CHECKS, *CHECKS_OF_DRAFT)
+    assert sum(len(one.TEXTS) for one in checks) == len(TEXTS)
 
 
 @pytest.mark.parametrize(

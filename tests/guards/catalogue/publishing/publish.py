@@ -107,7 +107,7 @@ a draft goes only to the readers whom its tags choose
     publish_draft: tags=«choice_of(locked.with_tags, locked.without_tags) → None»,
     test_a_draft_goes_to_the_chosen_tags
 an issue with a deleted tag is not confirmed
-    _rules: if «tags.has_deleted → False»:
+    check: if «checked.tags.has_deleted → False»:
     test_a_draft_with_a_deleted_tag_is_not_published
 an open draft keeps the tags that it excludes
     delete_tag: «if title := _find_draft[0](tag): → if title := "":»

@@ -1,4 +1,4 @@
-"""Describe how the number of confirmed readers changed. Pure."""
+"""Describe how the number of confirmed readers changed since the last issue."""
 
 from collections.abc import Mapping
 
@@ -6,11 +6,23 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from delivery.humanise import digits
+from publishing.editions.confirmed_then import mailed_issues
+from publishing.editions.status import since_when
+from subscribers.consent.consent_log import count_acts_since
+
+
+def describe_change_to(now: int) -> str:
+    """Describe the change to `now` since the last issue; empty if there is none."""
+    last = mailed_issues().values_list("confirmed_then", "published_at").first()
+    if last is None or last[0] is None:
+        return ""
+    before, at = last
+    return readers_change(before, now, count_acts_since(at), date=since_when(at))
 
 
 def readers_change(before: int, now: int, acts: Mapping[str, int], *, date: str) -> str:
     """
-    Describe the change since the last issue, which was mailed on `date`.
+    Describe the change since the last issue, which was mailed on `date`. Pure.
 
     Example: “315 more confirmed readers than at the last issue on 2 July 2026 (joined: 402,
     unsubscribed: 87)”.

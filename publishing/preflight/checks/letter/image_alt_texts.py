@@ -2,15 +2,38 @@
 
 from collections.abc import Iterator
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext, ngettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.finding import Finding, FixIn, advice, passed
+from publishing.preflight.finding import Finding, FindingText, FixIn, Texts, advice, passed
 from publishing.preflight.link_address import absolute_url, is_encrypted, is_web_url, looks_public
 from publishing.preflight.parse_letter import Image
 
+TEXTS: Texts = {
+    "images_without_alt": FindingText(
+        ngettext_lazy(
+            "{images} image has no alt text", "{images} images have no alt text", "images"
+        ),
+        _("Readers with a screen reader or without images get nothing in its place."),
+    ),
+    "images_have_alt": FindingText(
+        ngettext_lazy("{images} image has alt text.", "{images} images have alt text.", "images")
+    ),
+    "images_unreachable": FindingText(
+        ngettext_lazy(
+            "Readers cannot load {images} image", "Readers cannot load {images} images", "images"
+        ),
+        _("An image in a mail needs a complete public address with https://."),
+    ),
+    "images_over_http": FindingText(
+        ngettext_lazy("{images} image uses http", "{images} images use http", "images"),
+        _("Some mail programs show only images that use https."),
+    ),
+}
 
-def check_images(context: CheckContext) -> Iterator[Finding]:
+
+def check(context: CheckContext) -> Iterator[Finding]:
     """Find problems with images; nothing if there are none."""
     images = context.letter.images
     if not images:
@@ -33,7 +56,7 @@ def check_images(context: CheckContext) -> Iterator[Finding]:
 
 
 def _advice(code: str, urls: list[str]) -> Finding:
-    examples = (url or _("(no address)") for url in urls)
+    examples = (url or gettext("(no address)") for url in urls)
     return advice(code, FixIn.LETTER, examples=examples, images=len(urls))
 
 

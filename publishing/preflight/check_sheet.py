@@ -1,0 +1,148 @@
+"""Check a draft: what its publication would be, and all findings."""
+
+import uuid
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db.models import Count
+from django.utils.translation import gettext as _
+
+from delivery.models import Newsletter
+from publishing.content.edition_content import plain_title
+from publishing.editions.audience import EVERY_READER, EVERYONE, NOBODY, TagChoice
+from publishing.editions.listing import content_of, has_been_public, visibility_of_draft
+from publishing.editions.posted_tags import choice_of
+from publishing.editions.sending_time import time_to_send
+from publishing.editions.versions import VersionPlan, plan_version, readers_now
+from publishing.external_checks import cached_results
+from publishing.external_checks.domain_records import domain_of
+from publishing.models import Draft, Visibility
+from publishing.preflight.check_context import CheckContext
+from publishing.preflight.checks.letter.dead_links import links_to_open
+from publishing.preflight.draft_to_check import DraftToCheck
+from publishing.preflight.finding import Findings, Severity
+from publishing.preflight.finding_sentences import refuse
+from publishing.preflight.link_address import is_placeholder
+from publishing.preflight.list_of_checks import run_checks
+from publishing.preflight.load_context import load_context
+from publishing.preflight.parse_letter import ParsedLetter
+from publishing.preflight.readers_change import describe_change_to
+from subscribers.confirmed_readers import confirmed
+from subscribers.fields.reader_fields import load_own_fields
+from subscribers.models import Subscriber
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreflightResult:
+    """A checked draft; `plan` is None for a new issue."""
+
+    draft: Draft
+    context: CheckContext
+    findings: Findings
+    plan: VersionPlan | None
+    version: int
+    visibility: Visibility
+    is_public: bool  # an earlier version is
+    not_reached: int
+    change: str
+    pending: int
+    gone: int
+    duration: str
+    is_externally_checked: bool
+    tags: TagChoice
+
+    @property
+    def earlier_title(self) -> str:
+        """The title of the version before, as pages show it."""
+        return plain_title(self.plan.newest) if self.plan and self.plan.newest else ""
+
+    @property
+    def has_tags(self) -> bool:
+        """Whether tags limit the readers."""
+        return self.tags != EVERY_READER
+
+    @property
+    def not_included(self) -> int:
+        """The readers who get no copy.
+
+        If the issue does not go to everyone, only confirmed readers count.
+        """
+        if self.draft.goes_to == EVERYONE and not self.has_tags:
+            return self.pending + self.gone
+        return self.not_reached
+
+    @property
+    def is_page_correction(self) -> bool:
+        """Whether only the page of an issue that readers got is corrected."""
+        is_correction = self.plan is not None and self.plan.is_correction
+        return is_correction and self.draft.goes_to == NOBODY
+
+    @property
+    def archive_reason(self) -> str:
+        """Why the issue is unlisted without a choice of the author; or empty."""
+        is_default = not self.draft.fields.archive and self.visibility is Visibility.UNLISTED
+        if not (is_default and self.has_tags) or self.is_public:
+            return ""
+        return _("It is unlisted because tags limit its readers.")
+
+    @property
+    def is_welcome_letter(self) -> bool:
+        """Whether the welcome letter that is on has this title."""
+        return any(one.code == "is_welcome_letter" for one in self.findings[Severity.ADVICE])
+
+    @property
+    def refusal(self) -> str:
+        """The reason why it may not be published; empty if it may."""
+        return refuse(self.findings, self.context.clock)
+
+
+def external_targets(letter: ParsedLetter) -> tuple[str, list[str]]:
+    """Return the domain (or an empty string) and the links to check externally."""
+    domain = domain_of(Newsletter.objects.get_current().sender)
+    links = links_to_open(letter, settings.SITE_URL)
+    return ("" if is_placeholder(domain) else domain), links
+
+
+def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
+    """Check a draft for this publisher. Reads only."""
+    visibility = visibility_of_draft(draft)
+    content = content_of(draft)
+    tags = choice_of(draft.with_tags, draft.without_tags)
+    plan = plan_version(draft.issue_id, tags=tags) if draft.issue_id else None
+    everyone = confirmed().count()
+    readers = readers_now(draft.goes_to, tags, plan)
+    letter = ParsedLetter(content.html)
+    domain, links = external_targets(letter)
+    external = cached_results.load_fresh(domain, links)
+    checked = DraftToCheck(
+        draft=draft,
+        publisher=publisher,
+        content=content,
+        letter=letter,
+        own_fields=load_own_fields(),
+        plan=plan,
+        tags=tags,
+        visibility=visibility,
+    )
+    context = load_context(checked, readers, external)
+    states = dict(Subscriber.objects.order_by().values_list("state").annotate(Count("id")))
+    pending = states.get(Subscriber.State.PENDING, 0)
+    return PreflightResult(
+        draft=draft,
+        context=context,
+        findings=run_checks(context, checked),
+        plan=plan,
+        version=plan.version if plan else 1,
+        visibility=visibility,
+        is_public=has_been_public(draft.issue_id),
+        not_reached=everyone - readers,
+        change=describe_change_to(states.get(Subscriber.State.CONFIRMED, 0))
+        if readers == everyone
+        else "",
+        pending=pending,
+        gone=sum(states.values()) - pending - everyone,
+        duration=time_to_send(readers),
+        is_externally_checked=bool(external.domain or not domain)
+        and all(url in external.links for url in links),
+        tags=tags,
+    )

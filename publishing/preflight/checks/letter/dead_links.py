@@ -1,0 +1,103 @@
+"""Check the results of opening the links of a letter. Pure."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import islice
+from urllib.parse import unquote
+
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
+
+from publishing.preflight.check_context import CheckContext
+from publishing.preflight.finding import Finding, FindingText, FixIn, Texts, advice, passed, unknown
+from publishing.preflight.link_address import absolute_url, is_web_url, looks_public
+from publishing.preflight.parse_letter import ParsedLetter
+
+_MAX_URL_BYTES = 2000
+
+# One run opens 40 of them, so five runs open all.
+MAX_OPENED = 200
+
+TEXTS: Texts = {
+    "links_failed": FindingText(
+        ngettext_lazy("{links} link answers {status}", "{links} links answer {status}", "links")
+    ),
+    "links_dead": FindingText(
+        ngettext_lazy("{links} link is dead", "{links} links are dead", "links"),
+        _("Result: {error}."),
+    ),
+    "links_unclear": FindingText(
+        ngettext_lazy(
+            "{links} link gave no clear result", "{links} links gave no clear result", "links"
+        ),
+        _("Result: {results}. Readers may still see the page. Open it once yourself."),
+    ),
+    "links_unopened": FindingText(_("The links have not been opened yet")),
+    "links_timed_out": FindingText(
+        ngettext_lazy(
+            "{links} link could not be opened in time",
+            "{links} links could not be opened in time",
+            "links",
+        )
+    ),
+    "links_beyond_limit": FindingText(
+        ngettext_lazy("{links} link was not opened", "{links} links were not opened", "links"),
+        _("Homing opens only the first {limit} links. Open the others yourself."),
+    ),
+    "links_ok": FindingText(
+        ngettext_lazy("{links} link answers.", "{links} links answer.", "links")
+    ),
+    "first_links_ok": FindingText(
+        ngettext_lazy("The first {links} link answers.", "The first {links} links answer.", "links")
+    ),
+}
+
+
+def links_to_open(letter: ParsedLetter, site_url: str) -> list[str]:
+    """Return the first `MAX_OPENED` distinct URLs that can be opened, in order."""
+    return list(islice(_can_be_opened(letter, site_url), MAX_OPENED))
+
+
+def _can_be_opened(letter: ParsedLetter, site_url: str) -> Iterator[str]:
+    urls = dict.fromkeys(absolute_url(link.address, site_url) for link in letter.links)
+    return (
+        url
+        for url in urls
+        if "{{" not in unquote(url)
+        and len(url.encode()) <= _MAX_URL_BYTES
+        and url.isprintable()
+        and is_web_url(url)
+        and looks_public(url)
+    )
+
+
+def check(context: CheckContext) -> Iterator[Finding]:
+    """Find links that do not answer, and links that were not opened."""
+    all_urls = list(_can_be_opened(context.letter, context.site_url))
+    urls = all_urls[:MAX_OPENED]
+    if not urls:
+        return
+    known = context.external.links
+    results = {url: known[url] for url in urls if url in known}
+    by_reason: dict[tuple[int, str], list[str]] = defaultdict(list)
+    for url, result in results.items():
+        if result.is_dead:
+            by_reason[result.status, result.words].append(url)
+    for (status, error), dead in by_reason.items():
+        code, count = "links_failed" if status else "links_dead", len(dead)
+        reason = {"status": str(status), "error": error}
+        yield advice(code, FixIn.LETTER, examples=dead, links=count, **reason)
+    if unclear := [url for url, one in results.items() if not (one.is_dead or one.is_ok)]:
+        reasons = ", ".join(sorted({results[url].words for url in unclear}))
+        yield unknown(
+            "links_unclear", FixIn.LETTER, examples=unclear, links=len(unclear), results=reasons
+        )
+    left = [url for url in urls if url not in results]
+    if context.external.links_at is None:
+        yield unknown("links_unopened")
+    elif left:
+        yield unknown("links_timed_out", FixIn.LETTER, examples=left, links=len(left))
+    if beyond := len(all_urls) - len(urls):
+        yield unknown("links_beyond_limit", FixIn.LETTER, links=beyond, limit=MAX_OPENED)
+    if all(url in results and results[url].is_ok for url in urls):
+        yield passed("first_links_ok" if beyond else "links_ok", links=len(urls))

@@ -1,0 +1,111 @@
+"""Count readers who have no value for a merge field of the letter."""
+
+from collections.abc import Iterator, Sequence
+
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
+
+from delivery.mail import merge_fields
+from delivery.reader_fields import READER_FIELDS, ReaderField
+from publishing.preflight.check_context import CheckContext
+from publishing.preflight.draft_to_check import DraftToCheck
+from publishing.preflight.finding import FIX_PART, Finding, FindingText, Texts, advice, passed
+from subscribers.confirmed_readers import count_without_value
+
+TEXTS: Texts = {
+    "fields_have_values": FindingText(_("Every merge field has a value for every reader.")),
+    "field_has_values": FindingText(_("Every reader has a value for “{label}”.")),
+    "field_has_fallback": FindingText(
+        ngettext_lazy(
+            "{readers} of {total} readers has no {label} and sees “{fallback}”.",
+            "{readers} of {total} readers have no {label} and see “{fallback}”.",
+            "readers",
+        )
+    ),
+    "field_without_value": FindingText(
+        ngettext_lazy(
+            "{readers} reader has no value and no fallback for {field}",
+            "{readers} readers have no value and no fallback for {field}",
+            "readers",
+        ),
+        _("They see nothing in its place. {{{{ {with_fallback} }}}} shows them “{fallback}”."),
+    ),
+}
+
+
+def load_readers_without_value(checked: DraftToCheck) -> dict[str, int]:
+    """Return how many readers of a draft have no value, by merge field."""
+    content = checked.content
+    parts = (content.title, content.preheader, content.html, content.text)
+    return count_without_value(
+        [field.name for field in _fields_to_count(checked.own_fields, *parts)],
+        with_tags=checked.tags.with_ids,
+        without_tags=checked.tags.without_ids,
+    )
+
+
+def _fields_to_count(own: Sequence[ReaderField], *parts: str) -> list[ReaderField]:
+    """Return the reader fields in these parts that some readers may see no value of.
+
+    The author's `own` fields count even with a fallback, because they are often empty."""
+    found = [field for part in parts for field in merge_fields.iter_fields(part)]
+    names = {field.name for field in found}
+    without = {field.name for field in found if not field.fallback}
+    return [
+        *(field for field in READER_FIELDS if field.name in without),
+        *(field for field in own if field.name in names),
+    ]
+
+
+def check(context: CheckContext) -> Iterator[Finding]:
+    """Find fields that are empty for some readers."""
+    has_unknown = any(problem.merge_field for problem in context.problems)
+    fields = _fields_to_count(context.own_fields, *(text for _, text in _parts(context)))
+    if not fields and not has_unknown:
+        used = (field for _, text in _parts(context) for field in merge_fields.iter_fields(text))
+        if any(field.name in merge_fields.BODY_FIELDS for field in used):
+            yield passed("fields_have_values")
+    for field in fields:
+        readers, label = context.without_value[field.name], field.label
+        if not readers:
+            yield passed("field_has_values", label=label)
+            continue
+        first, fallback = _first_use(context, field)
+        if fallback:
+            yield passed(
+                "field_has_fallback",
+                readers=readers,
+                total=context.readers,
+                label=label,
+                fallback=fallback,
+            )
+            continue
+        yield advice(
+            "field_without_value",
+            FIX_PART[first],
+            readers=readers,
+            with_fallback=f"{field.name}|{field.fallback or field.label}",
+            fallback=field.fallback or str(field.label),
+            field=field.name,
+        )
+
+
+def _first_use(context: CheckContext, field: ReaderField) -> tuple[str, str]:
+    """Return the first part that uses a field, preferably without a fallback.
+
+    The second value is the fallback there. The author's own fields bring theirs."""
+    uses = [
+        (part, found.fallback or (field.fallback if field in context.own_fields else ""))
+        for part, text in _parts(context)
+        for found in merge_fields.iter_fields(text)
+        if found.name == field.name
+    ]
+    return next((use for use in uses if not use[1]), uses[0])
+
+
+def _parts(context: CheckContext) -> Iterator[tuple[str, str]]:
+    content = context.content
+    yield "title", content.title
+    yield "preheader", content.preheader
+    yield "html_content", content.html
+    yield "text_content", content.text

@@ -1,0 +1,24 @@
+"""Check that the letter has no script. Pure."""
+
+import re
+from collections.abc import Iterator
+
+from django.utils.translation import gettext_lazy as _
+
+from publishing.preflight.check_context import CheckContext
+from publishing.preflight.finding import Finding, FindingText, FixIn, Texts, advice
+
+_SCRIPT = re.compile(r"<script\b", re.IGNORECASE)
+
+TEXTS: Texts = {
+    "script": FindingText(
+        _("The letter contains a script"),
+        _("Mail programs remove scripts, and spam filters may reject the letter."),
+    ),
+}
+
+
+def check(context: CheckContext) -> Iterator[Finding]:
+    """Find a script in the HTML."""
+    if _SCRIPT.search(context.content.html):
+        yield advice("script", FixIn.LETTER)

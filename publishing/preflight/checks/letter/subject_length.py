@@ -1,0 +1,25 @@
+"""Check that phones show the whole subject. Pure."""
+
+from collections.abc import Iterator
+
+from django.utils.translation import gettext_lazy as _
+
+from publishing.preflight.check_context import CheckContext
+from publishing.preflight.finding import Finding, FindingText, FixIn, Texts, advice
+
+# Characters of a subject that a phone shows; the narrowest show about 40.
+SHOWN_ON_A_PHONE = 50
+
+TEXTS: Texts = {
+    "long_subject": FindingText(
+        _("The subject has {length} characters; phones show about {shown}"),
+        _("The rest is cut off. Put the important part first."),
+    ),
+}
+
+
+def check(context: CheckContext) -> Iterator[Finding]:
+    """Find a subject that phones cut off."""
+    length = len(context.content.plain_title)
+    if length > SHOWN_ON_A_PHONE:
+        yield advice("long_subject", FixIn.TITLE, length=length, shown=SHOWN_ON_A_PHONE)

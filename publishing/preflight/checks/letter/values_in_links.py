@@ -1,0 +1,83 @@
+"""Count readers whose value of a merge field makes an address of the letter invalid."""
+
+from collections.abc import Iterable, Iterator
+
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
+
+from delivery.reader_fields import ReaderField
+from publishing.content.edition_content import Content
+from publishing.preflight.check_context import CheckContext
+from publishing.preflight.draft_to_check import DraftToCheck
+from publishing.preflight.finding import Finding, FindingText, FixIn, Texts, advice
+from publishing.preflight.link_address import (
+    AddressPart,
+    FieldInAddress,
+    addresses_in,
+    fields_in_addresses,
+)
+from publishing.preflight.parse_letter import ParsedLetter
+from subscribers.confirmed_readers import count_unfit_values
+
+_MAX_FIELDS = 5
+
+_FIELD_BREAKS = {
+    AddressPart.BEGINNING: "field_begins_address",
+    AddressPart.HOST: "field_in_host",
+    AddressPart.RECIPIENT: "field_is_recipient",
+}
+
+_BROKEN_LINK = ngettext_lazy(
+    "{readers} reader gets a broken link because of {field}",
+    "{readers} readers get a broken link because of {field}",
+    "readers",
+)
+
+TEXTS: Texts = {
+    "field_begins_address": FindingText(
+        _BROKEN_LINK,
+        _("The link begins with it, so its value or fallback must be a complete https:// address."),
+    ),
+    "field_in_host": FindingText(
+        _BROKEN_LINK,
+        _(
+            "It is in the name of a site, which can only have letters from a to z, digits, hyphens "
+            "and dots."
+        ),
+    ),
+    "field_is_recipient": FindingText(
+        _BROKEN_LINK,
+        _("It follows mailto:, so its value or fallback must be an email address."),
+    ),
+}
+
+
+def load_unfit_values(checked: DraftToCheck) -> dict[tuple[str, str], tuple[int, int]]:
+    """Return readers with an unfit value and readers without one, by merge field and pattern."""
+    fields = _fields_to_match(checked.content, checked.letter, checked.own_fields)
+    return count_unfit_values(
+        dict.fromkeys((one.field, one.part.value) for one in fields),
+        with_tags=checked.tags.with_ids,
+        without_tags=checked.tags.without_ids,
+    )
+
+
+def check(context: CheckContext) -> Iterator[Finding]:
+    """Find fields whose values break an address."""
+    for one in _fields_to_match(context.content, context.letter, context.own_fields):
+        unfit, empty = context.unfit_values.get((one.field, one.part), (0, 0))
+        if readers := unfit + (0 if one.has_valid_fallback else empty):
+            code, examples = _FIELD_BREAKS[one.part], [one.address]
+            yield advice(code, FixIn.LETTER, examples=examples, field=one.field, readers=readers)
+
+
+def _fields_to_match(
+    content: Content, letter: ParsedLetter, own: Iterable[ReaderField]
+) -> list[FieldInAddress]:
+    """Return the first fields whose values may make an address invalid."""
+    if content.html.strip():
+        addresses = [link.address for link in letter.links]
+        addresses += [image.address for image in letter.images]
+    else:
+        addresses = list(addresses_in(content.text))
+    return fields_in_addresses(addresses, own)[:_MAX_FIELDS]

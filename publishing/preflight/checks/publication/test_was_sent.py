@@ -1,0 +1,47 @@
+"""Check that a test of exactly this content was sent."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.utils.translation import gettext_lazy as _
+
+from delivery.models import Delivery, Edition
+from publishing.content.edition_content import Content
+from publishing.preflight.check_context import CheckContext
+from publishing.preflight.finding import Finding, FindingText, FixIn, Texts, advice, passed
+
+TEXTS: Texts = {
+    "test_sent": FindingText(_("A test was sent to {address} ({at}).")),
+    "no_test": FindingText(
+        _("You haven't sent a test of this version"),
+        _("A test shows you the letter in a real mailbox."),
+    ),
+}
+
+
+def load_sent_test(content: Content) -> tuple[str, datetime] | None:
+    """Return address and time of the newest accepted test of exactly this content."""
+    for number, issue in (
+        Edition.objects.filter(kind=Edition.Kind.TEST, content_hash=content.sha256)
+        .order_by("-pk")
+        .values_list("version", "issue_id")[:5]
+    ):
+        copy = (
+            Delivery.objects.filter(issue=issue, version=number, sent_at__isnull=False)
+            .values_list("address", "sent_at")
+            .first()
+        )
+        if copy and copy[1]:
+            return copy[0], copy[1]
+    return None
+
+
+def check(context: CheckContext) -> Iterator[Finding]:
+    """Find a version that the author sent no test of."""
+    if not context.is_mailed:
+        return
+    if context.test:
+        address, at = context.test
+        yield passed("test_sent", address=address, at=at)
+    else:
+        yield advice("no_test", FixIn.TEST)
