@@ -12,6 +12,7 @@ from publishing.dashboard.dashboard_view import acknowledge_alarms, issues
 from publishing.exporting.export_view import download_export, export_page
 from publishing.images.images_view import upload_image
 from publishing.images.video_view import prepare_video
+from publishing.look.look_page import look_page, look_preview
 from publishing.past_issues.move_view import move_page
 from publishing.preflight.preflight_view import check_draft, choose_archive, run_external_checks
 from publishing.progress.outcomes_csv import readers_csv
@@ -23,7 +24,6 @@ from publishing.publish.welcome_view import welcome_page
 from publishing.publish.when_view import describe_time
 from publishing.receipts.receipt_view import check_receipt, receipt, receipt_json
 from publishing.rehearsal.rehearsal_view import rehearsal_page
-from publishing.settings.look_view import look_page, look_preview
 from publishing.settings.newsletter_view import newsletter_page
 from publishing.settings.sender_view import check_sender_domain, sender_page, use_sender
 from publishing.snippets.snippets_view import (

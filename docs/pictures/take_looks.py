@@ -57,7 +57,7 @@ def main() -> None:
 def show(services: Services, look: str, language: str, letter: Letter) -> None:
     """Give the newsletter a look and a language."""
     from delivery.models import Newsletter
-    from publishing.settings.logo import store_logo
+    from publishing.look.logo import store_logo
 
     has_logo = LOOKS[look]["header"] != "name"
     logo = store_logo(LOGO, "logo.svg", services.author.pk) if has_logo else {}

@@ -22,10 +22,10 @@ from delivery.reports.edition_words import alarm_words
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.approval.approval import current_rule, shortage_sentence
 from publishing.content.edition_content import plain_title
-from publishing.content.look_sheet import look_address
 from publishing.display_name import called
 from publishing.editions.status import EditionStatus
 from publishing.editions.tag_sentences import edition_audience
+from publishing.look.look_style_sheet import look_address
 from publishing.outcome_labels import outcome_label
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, load_publishers
 from publishing.scheduling.local_time import scheduled_time_of

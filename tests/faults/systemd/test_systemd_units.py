@@ -34,7 +34,7 @@ import os, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "newsletter_site.settings"
 django.setup()
 from delivery.tasks.separate_process import limit_memory
-from publishing.settings.draw_svg import draw_svg
+from publishing.look.draw_svg import draw_svg
 limit_memory()
 assert draw_svg(b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')[1:4] == b"PNG"
 """

@@ -19,17 +19,17 @@ from publishing.archive.archived_editions import latest_issues, listed_editions
 from publishing.composer.preview_view import frame_policy
 from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content
-from publishing.content.look_sheet import look_sheet
 from publishing.content.render_preview import render_preview
 from publishing.desk_access import desk_page, may_change_newsletter, sees_readers, user_id_of
 from publishing.images.image_limits import MOST_BYTES, TOO_LARGE
 from publishing.images.images import count_attempt
 from publishing.images.resize_image import UnusableImageError
+from publishing.look.logo import NO_LOGO, store_logo
+from publishing.look.look_form import LookForm
+from publishing.look.look_style_sheet import look_sheet
 from publishing.models import Draft
 from publishing.permissions import MAY_WRITE
 from publishing.settings.change_settings import change_settings
-from publishing.settings.logo import NO_LOGO, store_logo
-from publishing.settings.look_form import LookForm
 from subscribers.files.bounded_upload import BoundedUpload, takes_upload
 from subscribers.links.see_other import see_other
 from subscribers.signup.signup_view import cacheable_form_context
@@ -72,7 +72,7 @@ def look_page(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
         # Validation writes the posted values into the other one.
         "newsletter": Newsletter.objects.get_current(),
     }
-    return desk_page(request, "publishing/settings/look.html", context)
+    return desk_page(request, "publishing/look/look.html", context)
 
 
 def _posted_logo(request: HttpRequest, upload: BoundedUpload) -> dict[str, str | int]:
@@ -129,5 +129,5 @@ def _latest_content(request: HttpRequest) -> Content:
     edition = listed_editions().exclude(html_content="").first()
     if edition is not None:
         return Content(edition.title, edition.html_content, edition.text_content)
-    sample = render_to_string("publishing/settings/sample_letter.html")
+    sample = render_to_string("publishing/look/sample_letter.html")
     return Content(_("A sample letter"), sample, "")

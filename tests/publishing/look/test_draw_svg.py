@@ -12,8 +12,8 @@ from django.conf import settings
 from PIL import Image
 
 from publishing.images.resize_image import UnusableImageError
-from publishing.settings import svg_program
-from publishing.settings.draw_svg import HEIGHT, MOST_BYTES, MOST_ELEMENTS, WIDTH, draw_svg
+from publishing.look import svg_program
+from publishing.look.draw_svg import HEIGHT, MOST_BYTES, MOST_ELEMENTS, WIDTH, draw_svg
 
 pytestmark = pytest.mark.process
 
@@ -79,7 +79,7 @@ def test_hostile_or_unfit_drawing_is_refused(file: bytes, sentence: str) -> None
 
 DRAW_UNCHECKED = """
 import sys
-from publishing.settings import svg_program
+from publishing.look import svg_program
 if sys.argv[1] == "limited":
     svg_program.give_up_rights()
 sys.stdout.buffer.write(svg_program.draw(sys.stdin.read(), 100, 100))

@@ -2,10 +2,15 @@
 
 import hashlib
 
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.cache import patch_cache_control
+from django.views.decorators.http import require_safe
 
 from delivery.mail.look import ON_DARK_ACCENT, ON_LIGHT_ACCENT, SANS, Look, look_of
 from delivery.models import Newsletter
+
+YEAR_S, MINUTE_S = 31_536_000, 60
 
 
 def look_sheet(look: Look) -> str:
@@ -24,7 +29,17 @@ def look_sheet(look: Look) -> str:
 
 def look_address(newsletter: Newsletter) -> str:
     """Return the path of the style sheet, which changes with its content."""
-    return f"{reverse('look')}?v={version_of(look_sheet(look_of(newsletter)))}"
+    return f"{reverse('look')}?v={_version_of(look_sheet(look_of(newsletter)))}"
+
+
+@require_safe
+def serve_look(request: HttpRequest) -> HttpResponse:
+    """Serve the style sheet. Caches keep the version of the address for a year."""
+    sheet = look_sheet(look_of(Newsletter.objects.get_current()))
+    answer = HttpResponse(sheet, content_type="text/css; charset=utf-8")
+    is_current = request.GET.get("v") == _version_of(sheet)
+    patch_cache_control(answer, public=True, max_age=YEAR_S if is_current else MINUTE_S)
+    return answer
 
 
 def _colours(accent: str, deep: str, on_accent: str) -> str:
@@ -34,6 +49,6 @@ def _colours(accent: str, deep: str, on_accent: str) -> str:
     )
 
 
-def version_of(sheet: str) -> str:
+def _version_of(sheet: str) -> str:
     """Return a short hash of the style sheet."""
     return hashlib.sha256(sheet.encode()).hexdigest()[:12]

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from delivery.mail.look import accent_for, look_of
 from delivery.models import Newsletter
-from publishing.content.look_sheet import look_sheet
+from publishing.look.look_style_sheet import look_sheet
 from tests.subscribers.signup_browser import visitor
 
 pytestmark = pytest.mark.django_db
