@@ -1,7 +1,7 @@
 """The questions about readers that delivery asks through registered hooks.
 
-`newsletter_site/wiring.py` registers the answers. The function `readers_not_to_mail` of the
-database is another such question (migrations/subscribers/0004_readers_not_to_mail.py)."""
+`newsletter_site/wiring.py` registers the answers. The database function
+`readers_who_get_no_copy` is another such question (`subscribers/suppression/sql/`)."""
 
 from collections.abc import Collection, Sequence
 from typing import Protocol

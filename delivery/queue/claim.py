@@ -60,7 +60,7 @@ def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> C
 def _claim_next(worker: UUID, lease_s: float, *, unless_slowed: bool) -> Claim | None:
     values = arguments_of_claim(worker, lease_s, unless_slowed=unless_slowed)
     with connection.cursor() as cursor:
-        return claim_from(call_function(cursor, "claim_batch", **values))
+        return claim_from(call_function(cursor, "claim_batch_1", **values))
 
 
 def arguments_of_claim(worker: UUID, lease_s: float, *, unless_slowed: bool) -> dict[str, Any]:

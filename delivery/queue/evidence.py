@@ -197,7 +197,7 @@ def unapplied_evidence(cursor: CursorWrapper, batch: int) -> list[int]:
 
     Call this in the transaction that gives up a lease. Evidence that came during the lease was left
     to its holder."""
-    cursor.execute("SELECT unapplied_evidence(%s)", [batch])
+    cursor.execute("SELECT unapplied_evidence_1(%s)", [batch])
     return sorted(row[0] for row in cursor.fetchall())
 
 

@@ -8,6 +8,6 @@ DIFFERS = """(
     OR (stored.timeline <> this.timeline AND stored.timeline <> '' AND this.timeline <> ''))"""
 
 # Part of the claim statement. It is uncorrelated, so it is computed once per statement.
-IS_THE_KNOWN_DATABASE = (
-    f"NOT EXISTS (SELECT FROM database_identity AS stored, this_database() AS this WHERE {DIFFERS})"
-)
+IS_THE_KNOWN_DATABASE = f"""
+    NOT EXISTS (SELECT FROM database_identity AS stored, this_database_1() AS this WHERE {DIFFERS})
+"""

@@ -80,7 +80,7 @@ def settle_call_and_claim(
     that must be settled in more than one statement."""
     values = _values(claim, settlement, looked_up=False) | {"attempt": attempt, "result": result}
     next_batch = arguments_of_claim(worker, lease_s, unless_slowed=True)
-    row = _settle_alone(claim, settlement, values, then={"claim_batch": next_batch})
+    row = _settle_alone(claim, settlement, values, then={"claim_batch_1": next_batch})
     if row is None:
         settle_call(claim, attempt, settlement, result)
         return None
@@ -135,7 +135,7 @@ def _settle(
         control = locked_control or "running"
         (probing,) = call_function(
             cursor,
-            "settle_batch",
+            "settle_batch_1",
             state=_state_after(settlement, looked_up, control),
             alone=False,
             **values,
@@ -176,7 +176,7 @@ def _settle_alone(
     if not isinstance(settlement.outcomes, AllSent) or _needs_edition_lock(claim, settlement):
         return None
     try:
-        row = call_alone("settle_batch", then=then, state="ready", **values)
+        row = call_alone("settle_batch_1", then=then, state="ready", **values)
     except DatabaseError as error:
         if getattr(error.__cause__, "sqlstate", "") != NEEDS_EDITION_LOCK:
             raise

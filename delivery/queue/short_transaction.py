@@ -52,7 +52,7 @@ def join_transaction() -> Iterator[None]:
 def call_function(cursor: CursorWrapper, name: str, **values: Any) -> tuple[Any, ...]:
     """Call a function of the database; return its row.
 
-    The functions are in `migrations/delivery/0004_batch_functions.py`."""
+    The functions are in `delivery/queue/sql/`."""
     return _call(cursor, {name: values})
 
 

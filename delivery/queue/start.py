@@ -43,13 +43,13 @@ def start(
         "deadline_s": deadline_s,
     }
     if not claim.probing:
-        is_started, _, _, unmarked, *_ = call_alone("start_batch", lease_s=lease_s, **values)
+        is_started, _, _, unmarked, *_ = call_alone("start_batch_1", lease_s=lease_s, **values)
         if is_started is None or is_started:
             return list(unmarked or ())
     with short_transaction() as cursor:
         lock_edition(cursor, claim.edition)
         is_started, control, probing, *found = call_function(
-            cursor, "start_batch", alone=False, lease_s=lease_s, **values
+            cursor, "start_batch_1", alone=False, lease_s=lease_s, **values
         )
         unmarked, marked, misplaced, gone, verdicts = (each or [] for each in found)
         if is_started is None or is_started:
@@ -71,7 +71,7 @@ def start(
         if recipients:
             call_function(
                 cursor,
-                "record_attempt",
+                "record_attempt_1",
                 edition=claim.edition,
                 messages=len(recipients),
                 **values,

@@ -94,7 +94,7 @@ def short_name(cursor: CursorWrapper) -> str:
         """
         SELECT left(encode(sha256(concat_ws(' ', this.system_identifier, this.timeline,
                                             this.database, stored.since)::bytea), 'hex'), 8)
-        FROM this_database() AS this LEFT JOIN database_identity AS stored ON true
+        FROM this_database_1() AS this LEFT JOIN database_identity AS stored ON true
         """
     )
     return str(cursor.fetchone()[0])
@@ -108,7 +108,7 @@ def _lock_identity(cursor: CursorWrapper) -> IdentityCheck:
     cursor.execute(
         """
         INSERT INTO database_identity (id, system_identifier, timeline, database, since)
-        SELECT 1, system_identifier, timeline, database, clock_timestamp() FROM this_database()
+        SELECT 1, system_identifier, timeline, database, clock_timestamp() FROM this_database_1()
         ON CONFLICT DO NOTHING
         """
     )
@@ -128,7 +128,7 @@ def _compare_identity(cursor: CursorWrapper, *, lock: bool) -> IdentityCheck | N
                array_remove(ARRAY[
                    CASE this.system_identifier WHEN '' THEN 'system identifier' END,
                    CASE this.timeline WHEN '' THEN 'timeline' END], NULL)
-        FROM database_identity AS stored, this_database() AS this
+        FROM database_identity AS stored, this_database_1() AS this
         {"FOR UPDATE OF stored" if lock else ""}
         """  # noqa: S608 -- constants
     )
@@ -144,7 +144,7 @@ def _store(cursor: CursorWrapper) -> None:
                                          stored.system_identifier),
             timeline = coalesce(nullif(this.timeline, ''), stored.timeline),
             database = this.database, since = clock_timestamp()
-        FROM this_database() AS this
+        FROM this_database_1() AS this
         """
     )
 

@@ -53,9 +53,9 @@ def seed(apps, schema_editor):
 class Migration(migrations.Migration):
     dependencies = [
         ("newsletter_site", "0001_authors_and_api_tokens"),
-        ("publishing", "0001_issues"),
-        ("subscribers", "0001_readers_consent_and_imports"),
-        ("delivery", "0001_editions_batches_and_deliveries"),
+        ("publishing", "0001_issue"),
+        ("subscribers", "0001_readers_and_consent"),
+        ("delivery", "0001_editions_and_deliveries"),
         ("auth", "0012_alter_user_first_name_max_length"),
         ("contenttypes", "0002_remove_content_type_name"),
     ]

@@ -114,7 +114,7 @@ def _describe(cursor: CursorWrapper, keys: Sequence[str], programs: Programs) ->
         SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'),
                current_setting('server_version'),
                current_setting('server_encoding'), current_database(), system_identifier
-        FROM this_database()
+        FROM this_database_1()
         """
     )
     made_at, server, encoding, database, system_identifier = cursor.fetchone()

@@ -158,7 +158,7 @@ def _parse(text: str) -> str:
 
 def _is_address_fixed(issue: Issue) -> bool:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT the_address_is_fixed(%s)", [issue.pk])
+        cursor.execute("SELECT the_address_is_fixed_1(%s)", [issue.pk])
         return bool(cursor.fetchone()[0])
 
 

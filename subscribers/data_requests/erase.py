@@ -33,7 +33,7 @@ def erase(subscriber_id: int) -> bool:
         forget_in_imports(key)
         ImportSeenAddress.objects.filter(email_key=key).delete()
         with connection.cursor() as cursor:
-            cursor.execute("SELECT erase_subscriber(%s, %s)", [subscriber_id, hash_of(key)])
+            cursor.execute("SELECT erase_subscriber_1(%s, %s)", [subscriber_id, hash_of(key)])
             (erased,) = cursor.fetchone()
         # The transaction that had locked the row may have queued a mail or a change.
         anonymise_recipient(subscriber_id, key)

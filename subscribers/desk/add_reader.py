@@ -29,7 +29,7 @@ INSERT = f"""
     INSERT INTO subscriber (email, {FIELD_COLUMNS}, fields, tags, left_topics, state, source,
                             confirmed_at)
     SELECT %(email)s, {", ".join(f"%({name})s" for name in FIELD_NAMES)}, %(fields)s,
-           tags_with('{{}}', %(left_topics)s, %(tags)s), %(left_topics)s, %(state)s, %(source)s,
+           tags_with_1('{{}}', %(left_topics)s, %(tags)s), %(left_topics)s, %(state)s, %(source)s,
            CASE WHEN %(state)s = 'confirmed' THEN statement_timestamp() END
     ON CONFLICT (email_key) DO NOTHING
     RETURNING id

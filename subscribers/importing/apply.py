@@ -191,13 +191,13 @@ SUPPRESS_GONE = f"""
         at = CASE WHEN held.lifted_at IS NULL THEN least(held.at, excluded.at)
                   ELSE excluded.at END
     WHERE held.lifted_at IS NOT NULL
-       OR gravity_of_suppression(excluded.reason, excluded.origin)
-          > gravity_of_suppression(held.reason, held.origin)
+       OR gravity_of_suppression_1(excluded.reason, excluded.origin)
+          > gravity_of_suppression_1(held.reason, held.origin)
 """  # noqa: S608 -- a constant, like the next two
 # A pending reader stays pending and is not mailed; their own confirmation lifts the suppression.
 UPDATE_GONE = f"""
     UPDATE subscriber
-       SET state = CASE WHEN gravity_of_state(effect.state) > gravity_of_state(subscriber.state)
+       SET state = CASE WHEN gravity_of_state_1(effect.state) > gravity_of_state_1(subscriber.state)
                         THEN effect.state ELSE subscriber.state END,
            unsubscribed_at = CASE WHEN status = 'unsubscribed'
                                   THEN coalesce(unsubscribed_at, import_left.at)
@@ -205,7 +205,7 @@ UPDATE_GONE = f"""
       FROM import_left JOIN {EFFECT} USING (status)
      WHERE subscriber.id = import_left.subscriber_id AND effect.state IS NOT NULL
        AND subscriber.state <> 'pending'
-       AND (gravity_of_state(effect.state) > gravity_of_state(subscriber.state)
+       AND (gravity_of_state_1(effect.state) > gravity_of_state_1(subscriber.state)
             OR status = 'unsubscribed' AND unsubscribed_at IS NULL)
 """  # noqa: S608
 # Record each act once since the last opt-in or the lifting of a bounce. An operator's block is not
@@ -234,7 +234,7 @@ ADD = """
         INSERT INTO subscriber
                (email, name, fields, tags, left_topics, state, source, subscriber_import_id,
                 confirmed_at, requests)
-        SELECT email, name, fields, tags_with('{}', left_topics, tags || %(tags)s), left_topics,
+        SELECT email, name, fields, tags_with_1('{}', left_topics, tags || %(tags)s), left_topics,
                CASE WHEN confirms THEN 'confirmed' ELSE 'pending' END,
                'import', %(import_id)s,
                CASE WHEN confirms THEN coalesce(since, statement_timestamp()) END,
@@ -276,11 +276,11 @@ LOCK_KNOWN = """
     ) AS locked
 """
 TAG_KNOWN = """
-    UPDATE subscriber SET tags = tags_with(subscriber.tags, subscriber.left_topics, added)
+    UPDATE subscriber SET tags = tags_with_1(subscriber.tags, subscriber.left_topics, added)
       FROM import_candidate CROSS JOIN LATERAL (SELECT import_candidate.tags || %s) AS _ (added)
      WHERE subscriber.email_key = import_candidate.email_key
        AND import_candidate.email NOT IN (SELECT email FROM import_added)
-       AND tags_with(subscriber.tags, subscriber.left_topics, added) <> subscriber.tags
+       AND tags_with_1(subscriber.tags, subscriber.left_topics, added) <> subscriber.tags
 """
 TO_BE_ASKED = "SELECT id, email FROM import_added WHERE state = 'pending' ORDER BY id"
 

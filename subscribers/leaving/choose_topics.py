@@ -9,13 +9,14 @@ from django.db import connection
 # the reader never had is not one that they left. Names are as at that time, for the record.
 CHOOSE = """
     WITH reader AS (
-        SELECT id, name, tags, left_topics, tags_without(%(chosen)s, tags) AS joined,
-               tags_without(tags, tags_without(tags, %(others)s)) AS abandoned
+        SELECT id, name, tags, left_topics, tags_without_1(%(chosen)s, tags) AS joined,
+               tags_without_1(tags, tags_without_1(tags, %(others)s)) AS abandoned
           FROM subscriber WHERE id = %(reader)s AND unsubscribed_at IS NULL FOR UPDATE
     ), changed AS (
         UPDATE subscriber
-           SET tags = tags_with(tags_without(reader.tags, abandoned), '{}', joined),
-               left_topics = tags_with(tags_without(reader.left_topics, joined), '{}', abandoned),
+           SET tags = tags_with_1(tags_without_1(reader.tags, abandoned), '{}', joined),
+               left_topics =
+                   tags_with_1(tags_without_1(reader.left_topics, joined), '{}', abandoned),
                name = coalesce(nullif(%(name)s, ''), reader.name)
           FROM reader
          WHERE subscriber.id = reader.id

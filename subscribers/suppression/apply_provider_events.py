@@ -176,7 +176,7 @@ def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datet
                              (excluded.reason, excluded.origin, true))
                      AS reported (reason, origin, counts)
                 WHERE counts
-                ORDER BY gravity_of_suppression(reported.reason, reported.origin) DESC LIMIT 1),
+                ORDER BY gravity_of_suppression_1(reported.reason, reported.origin) DESC LIMIT 1),
             at = CASE WHEN held.lifted_at IS NULL THEN least(held.at, excluded.at)
                       ELSE excluded.at END,
             reported_at = greatest(held.reported_at, excluded.reported_at),

@@ -19,9 +19,9 @@ from tests.delivery.edition_factory import Newsroom
 
 # The statements that claim, start and settle a batch, in order.
 STATEMENTS = [
-    "SELECT * FROM claim_batch",
-    "SELECT * FROM start_batch",
-    "SELECT * FROM settle_batch",
+    "SELECT * FROM claim_batch_1",
+    "SELECT * FROM start_batch_1",
+    "SELECT * FROM settle_batch_1",
 ]
 # The most calls per copy. Measured: 25 and 89. If every message were built from scratch: 63 and
 # 249.

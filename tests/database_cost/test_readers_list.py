@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.db import connection
+from django.db.migrations.state import ProjectState
 
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.desk.reader_list import load_page
@@ -13,7 +14,8 @@ from subscribers.reader_totals import counts_by_state
 from tests.database_cost.test_query_plans import rows_read, run
 from tests.faults.servers.postgres_server import OwnServer
 
-search_index = importlib.import_module("migrations.subscribers.0007_index_for_search")
+migration = importlib.import_module("migrations.subscribers.0002_consent_functions_and_search")
+add_index = migration.SearchIndex("subscribers/desk/sql/subscriber_search.sql")
 
 # 20,000 readers of whom three complained. The rare names are the oldest.
 READERS = """
@@ -81,12 +83,12 @@ def test_search_works_where_the_extension_is_refused(caplog: pytest.LogCaptureFi
     try:
         run("SET ROLE guest")
         with caplog.at_level(logging.WARNING), connection.schema_editor(atomic=False) as editor:
-            search_index.add_search_index(None, editor)
+            add_index.database_forwards("subscribers", editor, ProjectState(), ProjectState())
         run("RESET ROLE")
         assert "could not be created (InsufficientPrivilege)" in caplog.text
         assert found(text="żaneta 2") == 1
         with connection.schema_editor(atomic=False) as editor:
-            search_index.add_search_index(None, editor)
+            add_index.database_forwards("subscribers", editor, ProjectState(), ProjectState())
         earlier = rows_read("subscriber")
         assert found(text="żaneta 2") == 1
         assert rows_read("subscriber") - earlier <= 20

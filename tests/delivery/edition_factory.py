@@ -43,7 +43,7 @@ def never() -> bool:
 
 
 # Part of the statement that checks the readers just before a call.
-THE_LAST_LOOK = "FROM start_batch("
+THE_LAST_LOOK = "FROM start_batch_1("
 
 
 STORED_TIMES = {

@@ -29,7 +29,7 @@ READERS = 400
 MANY = 2000
 
 # Parts of the statements with which a worker claims, starts and settles a batch, or signs off.
-CLAIM, START, SETTLE = b"FROM claim_batch(", b"FROM start_batch(", b"FROM settle_batch("
+CLAIM, START, SETTLE = b"FROM claim_batch_1(", b"FROM start_batch_1(", b"FROM settle_batch_1("
 GOOD_BYE = b"DELETE FROM worker WHERE id"
 
 

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from newsletter_site import embedded_postgres
-from tests.database.remove_guard import changed_functions
 from tests.guards.all_guards import GUARDS
 from tests.guards.anchors import LostError, Tree, without
 from tests.guards.notation import Guard
@@ -138,8 +137,9 @@ def _made_ready(guard: Guard, tree: Tree, tests: NamedTests) -> _Guard:
             print(f"Update the entry: {guard.promise}: {note}")
         nodes = tuple(tests.node(test) for test in guard.tests)
         files, sql = without(found), guard.sql
-        for name in [name for name in files if name.startswith("migrations/")]:
-            sql += changed_functions((ROOT / name).read_text(), files.pop(name))
+        # The changed functions replace those of the test database.
+        for name in [name for name in files if name.endswith(".sql")]:
+            sql += files.pop(name)
         return _Guard(guard.promise, sql, files, nodes)
     except (LostError, SyntaxError) as error:
         return _Guard(guard.promise, guard.sql, {}, (), fault=str(error))

@@ -68,8 +68,7 @@ class Tree:
         paths = [root / "homing", root / "manage.py", *root.glob("deploy/**/*.conf")]
         for folder in [*product, "deploy"]:
             paths += root.glob(f"{folder}/**/*.py")
-        migrations = root.glob("migrations/*/*.py")
-        paths += [path for path in migrations if "CREATE FUNCTION" in path.read_text()]
+            paths += root.glob(f"{folder}/**/sql/*.sql")
         return cls({str(p.relative_to(root)): p.read_text() for p in paths if p.is_file()})
 
     def find(self, change: Change) -> Found:

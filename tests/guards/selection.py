@@ -83,7 +83,8 @@ def changed_since(
     migrated = "".join(
         (root / name).read_text()
         for name in files
-        if name.startswith("migrations/") and (root / name).is_file()
+        if name.startswith("migrations/") or name.endswith(".sql")
+        if (root / name).is_file()
     )
     before: set[Guard] = set()
     if any(name.startswith(_CATALOGUE) for name in files):

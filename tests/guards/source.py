@@ -79,7 +79,9 @@ class Source:
         self.path = path
         self.text = text
         self.is_python = path.endswith(".py") or "." not in path
-        self.module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        self.is_sql = path.endswith(".sql")
+        bare = path.removesuffix(".py").removesuffix(".sql").removesuffix("/__init__")
+        self.module = bare.replace("/", ".")
 
     @property
     def may_name(self) -> set[str]:
@@ -100,7 +102,8 @@ class Source:
     @cached_property
     def scopes(self) -> list[Scope]:
         """The module, then every scope in it."""
-        whole = Scope(self.module if self.is_python else self.path, 0, len(self.text))
+        has_module = self.is_python or self.is_sql
+        whole = Scope(self.module if has_module else self.path, 0, len(self.text))
         if not self.is_python:
             return [whole]
         starts = [0, *(end.end() for end in re.finditer(r"\n|\Z", self.text))]
@@ -176,7 +179,7 @@ def _without_comments(text: str, is_python: bool) -> str:
         return " " * len(match[0])
 
     if not is_python:
-        return re.sub(r"(?m)^\s*#[^\n]*", blank, text)
+        return re.sub(r"(?m)^\s*(?:#|-- )[^\n]*", blank, text)
     text = _STRING_OR_COMMENT.sub(lambda m: blank(m) if m["comment"] else m[0], text)
     return _COMMENT_OF_SQL.sub(blank, text)
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.database.remove_guard import changed_functions
 from tests.guards.anchors import LostError, Tree, without
 from tests.guards.notation import Change
 
@@ -117,27 +116,18 @@ def test_lost_anchor_is_reported_in_a_sentence(files: dict[str, str], expected: 
     assert expected in str(lost.value)
 
 
+def test_a_function_in_sql_is_found_by_its_file() -> None:
+    text = "-- WHERE state = 'ready'\nSELECT id\nWHERE state = 'ready' AND due_at <= now();\n"
+    change = Change("claim_batch", "WHERE state = 'ready' «AND due_at <= now()»;")
+    found = Tree({"delivery/queue/sql/claim_batch.sql": text}).find(change)
+    (changed,) = without([found]).values()
+    assert found.note == ""
+    assert changed == "-- WHERE state = 'ready'\nSELECT id\nWHERE state = 'ready' ;\n"
+
+
 def test_a_module_name_distinguishes_functions_of_the_same_name() -> None:
     change = Change("b:Line.take", CLAIM.fragment)
 
     tree = Tree({"delivery/a.py": AS_BUILT, "delivery/b.py": AS_BUILT})
 
     assert tree.find(change).source.path == "delivery/b.py"
-
-
-def test_only_the_changed_function_of_a_migration_is_replaced() -> None:
-    functions = "".join(
-        f"CREATE FUNCTION {name}() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN 1; END $$;\n"
-        for name in ("one", "two")
-    )
-    migration = (
-        "from django.db import migrations\n"
-        "class Migration(migrations.Migration):\n"
-        f"    operations = [migrations.RunSQL({functions!r})]\n"
-    )
-    changed = "RETURN 2; END $$".join(migration.rsplit("RETURN 1; END $$", 1))
-
-    assert changed_functions(migration, changed) == (
-        "CREATE OR REPLACE FUNCTION two() RETURNS int LANGUAGE plpgsql "
-        "AS $$ BEGIN RETURN 2; END $$;\n"
-    )

@@ -88,5 +88,5 @@ def other_session(database_url: str) -> Iterator[psycopg.Connection[Any]]:
 def not_to_mail(recipients: list[int], kind: str) -> dict[int, str]:
     """Ask the function that `start_batch` asks."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT * FROM readers_not_to_mail(%s, %s)", [recipients, kind])
+        cursor.execute("SELECT * FROM readers_who_get_no_copy_1(%s, %s)", [recipients, kind])
         return dict(cursor.fetchall())

@@ -193,7 +193,7 @@ def test_erasing_leaves_a_hash_and_nothing_else() -> None:
     opt_in(reader)
     SuppressionFactory(address_key=reader.email)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT erase_subscriber(%s, %s)", [reader.pk, b"hashed"])
+        cursor.execute("SELECT erase_subscriber_1(%s, %s)", [reader.pk, b"hashed"])
         assert cursor.fetchone() == (True,)
     assert bytes(Erasure.objects.get().address_hash) == b"hashed"
     for model in (Subscriber, ConsentRecord, Suppression):

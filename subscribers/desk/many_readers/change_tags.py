@@ -8,7 +8,7 @@ from subscribers.fields.topics import lock_tags
 
 # A separate statement in the order of ids, so that two changes never wait for each other.
 _LOCK = "SELECT FROM subscriber WHERE id = ANY(%(readers)s) ORDER BY id FOR NO KEY UPDATE"
-_NEW_TAGS = "tags_without(tags_with(tags, left_topics, %(added)s), %(removed)s)"
+_NEW_TAGS = "tags_without_1(tags_with_1(tags, left_topics, %(added)s), %(removed)s)"
 _CHANGE = """
     UPDATE subscriber SET tags = {new_tags}
      WHERE id = ANY(%(readers)s) AND tags <> {new_tags}

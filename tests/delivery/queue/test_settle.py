@@ -268,7 +268,7 @@ def write(batch: int, outcomes: dict[int, Outcome], *, was: str = "waiting") -> 
         write_outcomes(cursor, batch, others, old=was)
         call_function(
             cursor,
-            "write_sent",
+            "write_sent_1",
             batch=batch,
             old=was,
             evidence="reply",

@@ -110,10 +110,10 @@ def test_ordinary_role_can_read_the_identity(newsroom: Newsroom) -> None:
         cursor.execute(f"CREATE ROLE {role}")
         try:
             cursor.execute(f"SET ROLE {role}")
-            cursor.execute("SELECT * FROM this_database()")
+            cursor.execute("SELECT * FROM this_database_1()")
             plain = cursor.fetchone()
             cursor.execute("RESET ROLE")
-            cursor.execute("SELECT * FROM this_database()")
+            cursor.execute("SELECT * FROM this_database_1()")
             assert plain == cursor.fetchone()
             assert "" not in plain
         finally:

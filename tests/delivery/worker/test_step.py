@@ -147,7 +147,7 @@ def test_a_lost_database_connection_loses_no_look_up(newsroom: Newsroom) -> None
     cuts = []
 
     def cut_once(execute: Callable[..., object], sql: str, *rest: Any) -> object:
-        if "settle_batch" in sql and not cuts:
+        if "settle_batch_1" in sql and not cuts:
             cuts.append(sql)
             sql, rest = "SELECT pg_terminate_backend(pg_backend_pid())", (None, *rest[1:])
         return execute(sql, *rest)

@@ -8,6 +8,7 @@ for longer than a change of the catalogue takes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,8 @@ from django.db.models import CheckConstraint, Field, GeneratedField, Value
 from django.db.models.fields import NOT_PROVIDED
 from django.db.models.functions import Now
 
+from migrations.sql_file import ROOT, SqlFile
+
 LATER = "take it away a release later"
 
 # Operations that do not change the database, or are instant and safe for old code.
@@ -30,7 +33,19 @@ HARMLESS = (
     django.AlterModelTableComment,
     postgres.AddConstraintNotValid,
 )
+LOCK_NOTHING = (django.AlterModelOptions, django.AlterModelManagers, SqlFile)
 CONCURRENT = (postgres.AddIndexConcurrently, postgres.RemoveIndexConcurrently)
+
+# The lines of a file that creates only functions, as far as they are not indented.
+FUNCTION_LINES = (
+    "CREATE OR REPLACE FUNCTION",
+    "RETURNS",
+    "LANGUAGE",
+    "AS",
+    "DECLARE",
+    "BEGIN",
+    "END",
+)
 
 WHAT_TO_DO: Mapping[type[Operation], str] = {
     django.RemoveField: f"old code still reads that column; {LATER}",
@@ -63,58 +78,7 @@ class UnsafeOperation:
 
 # Maps (migration, operation) of an UnsafeOperation to the reason why it is allowed. The test fails
 # if an exception is not needed.
-EXCEPTIONS: Mapping[tuple[str, str], str] = {
-    ("delivery.0004_batch_functions", "Raw SQL operation"): "new functions",
-    ("subscribers.0004_readers_not_to_mail", "Raw SQL operation"): "a new function",
-    ("delivery.0005_batch_totals", "Raw SQL operation"): "a trigger, a change of the catalogue",
-    ("subscribers.0005_reader_totals", "Raw SQL operation"): (
-        "triggers, and one count of the readers: writers wait a second for 5,000,000"
-    ),
-    ("delivery.0007_audience_of_an_edition", "Raw SQL operation"): "a trigger",
-    ("subscribers.0008_fields_and_tags", "Raw SQL operation"): (
-        "functions, and constraints that are checked for new rows only"
-    ),
-    ("subscribers.0009_fields_of_a_sign_up", "Raw SQL operation"): (
-        "a constraint that is checked for new rows only"
-    ),
-    ("subscribers.0010_edited_readers", "Raw SQL operation"): "a trigger, and a function's body",
-    (
-        "subscribers.0011_undo_of_imports",
-        "Remove constraint one_import_per_content from model subscriberimport",
-    ): "it is back in the same transaction, and old code knows no undone imports",
-    (
-        "subscribers.0011_undo_of_imports",
-        "Create constraint one_import_per_content on model subscriberimport",
-    ): "the table has a row for each import",
-    (
-        "delivery.0011_own_look_and_sender",
-        "Create constraint accent_is_a_colour on model newsletter",
-    ): "the table has one row",
-    ("delivery.0013_results_of_editions", "Raw SQL operation"): (
-        "it fills a new table and locks no rows: one reading of the deliveries"
-    ),
-    ("delivery.0014_batch_functions_without_jit", "Raw SQL operation"): "settings of functions",
-    ("delivery.0015_texts_without_addresses", "Raw SQL operation"): (
-        "it writes the few rows that quote an address: one reading of each table"
-    ),
-    ("subscribers.0019_readers_not_to_mail_without_jit", "Raw SQL operation"): (
-        "a setting of a function"
-    ),
-    ("subscribers.0020_bounces_without_addresses", "Raw SQL operation"): (
-        "it writes the few bounces that quote an address: one reading of the table"
-    ),
-    ("subscribers.0016_unsubscribed_after_an_edition", "Raw SQL operation"): (
-        "it adds to a new table and locks no rows: one reading of the consent log"
-    ),
-    ("subscribers.0017_new_readers_by_source", "Raw SQL operation"): (
-        "bodies of functions, and one count of the readers into a new table"
-    ),
-    ("subscribers.0018_sign_ups_from_the_archive", "Raw SQL operation"): "a function's body",
-    ("subscribers.0021_lifted_suppressions", "Raw SQL operation"): "bodies of functions",
-    ("subscribers.0007_index_for_search", "Raw Python operation"): (
-        "it creates an extension and builds an index concurrently"
-    ),
-}
+EXCEPTIONS: Mapping[tuple[str, str], str] = {}
 
 
 def unsafe_operations(
@@ -157,7 +121,7 @@ def unsafe_operations_of(
             pass
         elif instead := _advice_on(operation, migration, state, not_valid):
             report(operation, instead)
-        elif not isinstance(operation, (django.AlterModelOptions, django.AlterModelManagers)):
+        elif not isinstance(operation, LOCK_NOTHING):
             locked.add(table)
         if isinstance(operation, postgres.AddConstraintNotValid):
             not_valid.add(operation.constraint.name)
@@ -212,6 +176,10 @@ def _advice_on(
         return "leave only concurrent operations in a migration without a transaction"
     if isinstance(operation, HARMLESS):
         return ""
+    if isinstance(operation, SqlFile):
+        statements = re.findall(r"^[A-Z]+.*", (ROOT / operation.path).read_text(), re.MULTILINE)
+        is_function = all(one.startswith(FUNCTION_LINES) for one in statements)
+        return "" if is_function else WHAT_TO_DO[django.RunSQL]
     if isinstance(operation, django.RemoveConstraint):
         model = state.models[migration.app_label, operation.model_name_lower]
         what = model.get_constraint_by_name(operation.name)

@@ -15,6 +15,7 @@ from django.db.models.functions import Now
 from django.db.models.functions.comparison import Coalesce
 from django.test import override_settings
 
+from migrations.sql_file import SqlFile
 from tests.faults.next_release import settings as next_release
 from tests.newsletter_site.migrating.additive import EXCEPTIONS, UnsafeOperation, unsafe_operations
 from tests.newsletter_site.migrating.releases import Release, releases
@@ -120,6 +121,7 @@ def test_additive_changes_are_safe() -> None:
         postgres.AddConstraintNotValid("batch", SIZE_IS_SOUND),
         postgres.ValidateConstraint("batch", "batch_is_sound"),
         migrations.AlterModelOptions("batch", {"verbose_name": "bundle"}),
+        SqlFile("delivery/queue/sql/claim_batch.sql"),
     ):
         assert advice_on(operation) == [], operation
 
@@ -171,6 +173,8 @@ FELT: list[tuple[Any, str]] = [
     (migrations.RunSQL("UPDATE batch SET size = 1"), "EXCEPTIONS"),
     (migrations.RunPython(migrations.RunPython.noop), "EXCEPTIONS"),
     (migrations.SeparateDatabaseAndState([migrations.RunSQL("SELECT 1")]), "EXCEPTIONS"),
+    (SqlFile("delivery/queue/sql/a_changed_batch_is_not_rolled_up.sql"), "EXCEPTIONS"),
+    (SqlFile("subscribers/fields/sql/a_left_topic_is_no_tag.sql"), "EXCEPTIONS"),
     (postgres.TrigramExtension(), "not known to be safe"),
 ]
 

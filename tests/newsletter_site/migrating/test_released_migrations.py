@@ -1,6 +1,7 @@
-"""Released migrations are unchanged, compared with the checkout's history."""
+"""Released migrations and functions are unchanged, compared with the checkout's history."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -18,6 +19,7 @@ def test_released_migrations_are_unchanged(release: Release) -> None:
         assert (ROOT / "migrations" / app / f"{name}.py").is_file()
     assert changed_since(release, ROOT) == []
     assert dict(release.last_migrations) == last_migrations_of(release, ROOT)
+    assert changed_sql_since(release, ROOT) == []
 
 
 def test_a_released_migration_that_changed_is_found(tmp_path: Path) -> None:
@@ -25,12 +27,7 @@ def test_a_released_migration_that_changed_is_found(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     for name in ("0001_tables", "0002_rules"):
         (folder / f"{name}.py").write_text("operations = []\n")
-    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    git(tmp_path, "init", "--quiet")
-    git(tmp_path, "add", ".")
-    git(tmp_path, *identity, "commit", "--quiet", "--message", "Release it")
-    (commit,) = git(tmp_path, "rev-parse", "HEAD")
-    release = Release("1.0", commit, (("delivery", "0002_rules"),))
+    release = Release("1.0", committed(tmp_path), (("delivery", "0002_rules"),))
 
     (folder / "0003_later.py").write_text("operations = []\n")
     assert changed_since(release, tmp_path) == []
@@ -40,16 +37,80 @@ def test_a_released_migration_that_changed_is_found(tmp_path: Path) -> None:
     assert changed_since(release, tmp_path) == ["migrations/delivery/0001_tables.py"]
 
 
+def test_a_changed_function_gets_a_new_name_and_migration(tmp_path: Path) -> None:
+    path = "delivery/queue/sql/count.sql"
+    file, later = tmp_path / path, tmp_path / "migrations" / "delivery" / "0002_later.py"
+    for folder in (file.parent, later.parent):
+        folder.mkdir(parents=True)
+    function = "CREATE OR REPLACE FUNCTION {}() RETURNS int LANGUAGE sql AS $$ SELECT {} $$;\n"
+    file.write_text(function.format("count_1", 1))
+    release = Release("1.0", committed(tmp_path), ())
+    assert changed_sql_since(release, tmp_path) == []
+
+    file.write_text("-- Counts.\n" + function.format("count_1", 2))
+    not_run = f"{path}: run it in a new migration"
+    in_place = f"{path}: count_1 was released; give the changed function the next number"
+    assert changed_sql_since(release, tmp_path) == [not_run, in_place]
+
+    file.write_text(function.format("count_2", 2))
+    assert changed_sql_since(release, tmp_path) == [not_run]
+
+    later.write_text(f'operations = [SqlFile("{path}")]\n')
+    committed(tmp_path)
+    assert changed_sql_since(release, tmp_path) == []
+
+
+def changed_sql_since(release: Release, checkout: Path) -> list[str]:
+    """Return what is wrong with the functions and triggers that changed since a release."""
+    found = []
+    new = git(
+        checkout, "diff", "--name-only", "--diff-filter=A", release.commit, "--", "migrations"
+    )
+    migrations = "".join((checkout / path).read_text() for path in new.split())
+    changed = git(
+        checkout, "diff", "--name-only", "--diff-filter=AM", release.commit, "--", "*/sql/*.sql"
+    )
+    for path in changed.split():
+        if f'"{path}"' not in migrations:
+            found.append(f"{path}: run it in a new migration")
+        before = git(checkout, "ls-tree", "--name-only", release.commit, path) and git(
+            checkout, "show", f"{release.commit}:{path}"
+        )
+        was, now = functions_in(before), functions_in((checkout / path).read_text())
+        found += [
+            f"{path}: {name} was released; give the changed function the next number"
+            for name in sorted(was.keys() & now.keys())
+            if was[name] != now[name]
+        ]
+    return found
+
+
+def functions_in(sql: str) -> dict[str, str]:
+    """Return the functions with a number in their names, without comments."""
+    sql = re.sub(r"--.*", "", sql)
+    found = re.finditer(r"FUNCTION (\w+_\d+)\(.*?\$\$.*?\$\$;", sql, re.DOTALL)
+    return {match[1]: " ".join(match[0].split()) for match in found}
+
+
+def committed(folder: Path) -> str:
+    """Commit all files, and return the commit."""
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    git(folder, "init", "--quiet")
+    git(folder, "add", ".")
+    git(folder, *identity, "commit", "--quiet", "--message", "Release it")
+    return git(folder, "rev-parse", "HEAD").strip()
+
+
 def changed_since(release: Release, checkout: Path) -> list[str]:
     """Return the migrations of a release that were changed, moved or deleted."""
     command = ("diff", "--name-only", "--diff-filter=DMR", release.commit, "--", "migrations/*/*")
-    return git(checkout, *command)
+    return git(checkout, *command).split()
 
 
 def last_migrations_of(release: Release, checkout: Path) -> dict[str, str]:
     """Return the last migration of each app at the release's commit."""
     last = {}
-    paths = git(checkout, "ls-tree", "-r", "--name-only", release.commit, "migrations")
+    paths = git(checkout, "ls-tree", "-r", "--name-only", release.commit, "migrations").split()
     for path in sorted(paths):
         _, app, *file = path.split("/")
         if file and file[0][0].isdigit():
@@ -57,8 +118,8 @@ def last_migrations_of(release: Release, checkout: Path) -> dict[str, str]:
     return last
 
 
-def git(checkout: Path, *arguments: str) -> list[str]:
-    """Return the words of git's output. If git fails, skip the test; in CI, fail it."""
+def git(checkout: Path, *arguments: str) -> str:
+    """Return git's output. If git fails, skip the test; in CI, fail it."""
     command = ["git", "-c", "safe.directory=*", *arguments]
     done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -66,4 +127,4 @@ def git(checkout: Path, *arguments: str) -> list[str]:
             "This checkout lacks its history, from which the test reads the released migrations. "
             f"Clone the full history to run the test ({done.stderr.strip()})."
         )
-    return done.stdout.split()
+    return done.stdout

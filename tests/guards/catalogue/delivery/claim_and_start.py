@@ -6,23 +6,23 @@ GUARDS = guards(r"""
 
 # --- Claiming ---
 one of two workers that claim at once gets the batch
-    CLAIM: ORDER BY position, id LIMIT 1 «FOR UPDATE SKIP LOCKED»
+    claim_batch: ORDER BY position, id LIMIT 1 «FOR UPDATE SKIP LOCKED»
     test_racing_workers_never_share_a_batch
 a batch that another worker is claiming is skipped, not waited for
-    CLAIM: ORDER BY position, id LIMIT 1 FOR UPDATE «SKIP LOCKED → NOWAIT»
+    claim_batch: ORDER BY position, id LIMIT 1 FOR UPDATE «SKIP LOCKED → NOWAIT»
     test_batch_being_claimed_by_another_worker_is_skipped
 only a batch that is ready is claimed for a call
-    CLAIM: WHERE state «= 'ready' → IN ('ready', 'claimed')» AND due_at <= clock_timestamp()
+    claim_batch: WHERE state «= 'ready' → IN ('ready', 'claimed')» AND due_at <= clock_timestamp()
     test_a_claimed_batch_is_not_given_to_a_second_worker
 nothing is claimed before it is due
-    CLAIM: WHERE state = 'ready' «AND due_at <= clock_timestamp()» AND NOT
+    claim_batch: WHERE state = 'ready' «AND due_at <= clock_timestamp()» AND NOT
     test_nothing_is_claimed_before_the_hold_ends
 a claim reads only the head of the queue, however long it is
     sql: DROP INDEX batch_open; CREATE INDEX batch_open ON batch
         (edition_id) WHERE state <> 'done' OR missed > 0
     test_a_call_reads_as_many_batches_however_many_wait
 a claim raises the epoch
-    CLAIM: UPDATE batch SET state = 'claimed'«, epoch = epoch + 1»,
+    claim_batch: UPDATE batch SET state = 'claimed'«, epoch = epoch + 1»,
     test_lost_claim_cannot_be_released
     test_worker_that_lost_its_claim_starts_no_call
 a claim for a look-up raises the epoch
@@ -46,35 +46,35 @@ a batch with a recorded call is not given back as unused
 
 # --- Starting ---
 a start checks the claim's epoch
-    START: state = 'claimed' «AND epoch = p_epoch» AND lease_until > clock_timestamp()
+    start_batch: state = 'claimed' «AND epoch = p_epoch» AND lease_until > clock_timestamp()
     test_worker_that_lost_its_claim_starts_no_call
 a start checks the claim's lease
-    START: state = 'claimed' AND epoch = p_epoch «AND lease_until > clock_timestamp()»
+    start_batch: state = 'claimed' AND epoch = p_epoch «AND lease_until > clock_timestamp()»
     test_a_worker_whose_lease_has_ended_starts_no_call
 a start checks the batch's state
     why: A pause ends the lease and the state, so the lease alone would show it. And a
         held-back edition starts nothing, whatever the state of its batch.
-    START: AND «state = 'claimed' AND epoch = p_epoch AND lease_until > clock_timestamp() → epoch =
-        p_epoch»
-    START: is_started := «of_control = 'running' AND» of_kind
+    start_batch: AND «state = 'claimed' AND epoch = p_epoch AND lease_until > clock_timestamp() →
+        epoch = p_epoch»
+    start_batch: is_started := «of_control = 'running' AND» of_kind
     start: if «control != "running" → False»:
     test_a_batch_claimed_before_a_pause_does_not_start
     test_a_batch_claimed_before_a_cancel_does_not_start
 a start waits for a concurrent change of its batch
-    START: AND lease_until > clock_timestamp() «FOR NO KEY UPDATE»;
+    start_batch: AND lease_until > clock_timestamp() «FOR NO KEY UPDATE»;
     test_start_waits_for_a_concurrent_pause
 a call holds its batch for the deadline plus the lease
-    START: make_interval(secs => «p_deadline_s +» p_lease_s)
+    start_batch: make_interval(secs => «p_deadline_s +» p_lease_s)
     test_started_call_extends_the_lease_past_its_deadline
 the worker reads its deadline before it records the start of the call
     Dispatcher.send: phases.end(Phase.START) «→ ¶deadline_at_s = now_s() +
         settings.DELIVERY_HTTP_DEADLINE_S»
     test_deadline_includes_the_time_to_record_the_start
 the attempt is recorded before the call
-    START: IF is_started «→ AND false» THEN PERFORM record_attempt
+    start_batch: IF is_started «→ AND false» THEN PERFORM record_attempt_1
     test_an_attempt_is_committed_before_a_call
 the attempt of a call that needs the edition's lock is recorded too
-    start: «call_function(cursor, "record_attempt", edition=claim.edition,
+    start: «call_function(cursor, "record_attempt_1", edition=claim.edition,
         messages=len(recipients), **values) → pass»
     test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn
 the attempt's record is committed before the first byte is sent
@@ -94,77 +94,79 @@ a call contains only copies that pass the last check
     Dispatcher.send: if «recipients != [row[0] for row in rows] → False»:
     test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn
 consent is checked again when a call starts
-    START: FROM readers_not_to_mail(unmarked, of_kind, of_tags) «→ WHERE false»;
+    start_batch: FROM readers_who_get_no_copy_1(unmarked, of_kind, of_tags) «→ WHERE false»;
     test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn
 no call starts before readers who left are settled
-    START: is_started := of_control = 'running' AND of_kind <> 'test' AND marked IS NULL «AND gone
-        IS NULL» AND unmarked
+    start_batch: is_started := of_control = 'running' AND of_kind <> 'test' AND marked IS NULL «AND
+        gone IS NULL» AND unmarked
     test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn
 no test starts before its address is checked
-    START: is_started := of_control = 'running' «AND of_kind <> 'test'» AND marked IS NULL
+    start_batch: is_started := of_control = 'running' «AND of_kind <> 'test'» AND marked IS NULL
     test_suppressed_address_gets_no_test_and_page_explains_it
     test_queued_test_is_not_sent_to_an_erased_reader
 a batch without waiting copies starts no call
-    START: AND gone IS NULL «AND unmarked IS NOT NULL»;
+    start_batch: AND gone IS NULL «AND unmarked IS NOT NULL»;
     test_batch_without_waiting_copies_starts_no_call
 a batch queued while its edition is held back starts no call
-    START: is_started := «of_control = 'running' AND» of_kind
+    start_batch: is_started := «of_control = 'running' AND» of_kind
     test_a_request_to_a_paused_edition_waits_without_a_call
 a reader who unsubscribed gets nothing
-    NOT_TO_MAIL: OR subscriber.state IN («'unsubscribed',» 'bounced', 'complained')
+    readers_who_get_no_copy: OR subscriber.state IN («'unsubscribed',» 'bounced', 'complained')
     test_unsubscribed_is_withdrawn_and_bounced_or_complained_is_suppressed
 a reader who bounced or complained gets nothing
-    NOT_TO_MAIL: OR subscriber.state IN ('unsubscribed'«, 'bounced', 'complained'»)
+    readers_who_get_no_copy: OR subscriber.state IN ('unsubscribed'«, 'bounced', 'complained'»)
     test_unsubscribed_is_withdrawn_and_bounced_or_complained_is_suppressed
 a suppressed address gets nothing
-    NOT_TO_MAIL: subscriber.email_key AND «lifted_at IS NULL → false» OFFSET 0) OR (p_tags
+    readers_who_get_no_copy: subscriber.email_key AND «lifted_at IS NULL → false» OFFSET 0) OR
+        (p_tags
     test_a_suppressed_address_is_suppressed_unless_unsubscribed
 a reader who left the topics of an issue gets no copy
-    NOT_TO_MAIL: OR «(p_tags IS NOT NULL AND subscriber.left_topics && p_tags AND NOT
+    readers_who_get_no_copy: OR «(p_tags IS NOT NULL AND subscriber.left_topics && p_tags AND NOT
         subscriber.tags && p_tags) → false»; ELSIF
     test_a_reader_who_left_the_topic_gets_no_copy
 an author's change of tags withdraws nobody
-    NOT_TO_MAIL: p_tags IS NOT NULL «AND subscriber.left_topics && p_tags» AND NOT subscriber.tags
+    readers_who_get_no_copy: p_tags IS NOT NULL «AND subscriber.left_topics && p_tags» AND NOT
+        subscriber.tags
     test_a_reader_who_left_the_topic_gets_no_copy
 a reader who left one topic of two gets the copy
-    NOT_TO_MAIL: subscriber.left_topics && p_tags «AND NOT subscriber.tags && p_tags»
+    readers_who_get_no_copy: subscriber.left_topics && p_tags «AND NOT subscriber.tags && p_tags»
     test_a_reader_who_left_the_topic_gets_no_copy
 an erased reader gets nothing
-    NOT_TO_MAIL: WHERE «subscriber.id IS NULL OR» subscriber.state
+    readers_who_get_no_copy: WHERE «subscriber.id IS NULL OR» subscriber.state
     test_delivery_hooks::test_an_unknown_recipient_is_withdrawn
 
 # --- Plans that are right for any number of rows ---
 rows are found by their key, even by plans that were made for small tables
-    BY_KEY: «SET enable_seqscan = off» SET enable_bitmapscan = off
+    start_batch: «SET enable_seqscan = off» SET enable_bitmapscan = off
     test_plans_made_for_empty_tables_stay_right
 accepted copies are written in one pass
-    BY_HASH: SET enable_nestloop = «off → on»
+    write_sent: SET enable_nestloop = «off → on»
     test_plans_made_for_empty_tables_stay_right
 
 # --- Marks of an earlier sending ---
 a copy that may have been sent before is not sent with the others
-    START: FILTER (WHERE «NOT is_marked → true»)
+    start_batch: FILTER (WHERE «NOT is_marked → true»)
     test_mark_without_evidence_is_looked_up_first
 no call starts before marked copies are set aside
-    START: AND of_kind <> 'test' «AND marked IS NULL» AND gone IS NULL
+    start_batch: AND of_kind <> 'test' «AND marked IS NULL» AND gone IS NULL
     test_mark_without_evidence_is_looked_up_first
 a provider's id marks a copy as sent before
-    START: OR «provider_message_id IS NOT NULL OR» sent_at IS NOT NULL OR (has_evidence
+    start_batch: OR «provider_message_id IS NOT NULL OR» sent_at IS NOT NULL OR (has_evidence
     test_id_without_time_is_never_resent_automatically
 a time marks a copy as sent before
-    START: provider_message_id IS NOT NULL OR «sent_at IS NOT NULL OR» (has_evidence
+    start_batch: provider_message_id IS NOT NULL OR «sent_at IS NOT NULL OR» (has_evidence
     test_mark_without_evidence_is_looked_up_first
 evidence marks a copy as sent before
-    START: OR (has_evidence AND «→ NOT» EXISTS
+    start_batch: OR (has_evidence AND «→ NOT» EXISTS
     test_a_recorded_acceptance_settles_a_copy_without_an_alarm
 an edition with evidence is recognised when a call starts
-    START: has_evidence := «→ NOT» EXISTS
+    start_batch: has_evidence := «→ NOT» EXISTS
     test_a_recorded_acceptance_settles_a_copy_without_an_alarm
 an unconfirmed copy in a batch to be sent is looked up first
-    START: «outcome = 'unknown' OR» provider_message_id IS NOT NULL
+    start_batch: «outcome = 'unknown' OR» provider_message_id IS NOT NULL
     test_unknown_copy_in_a_queued_batch_is_looked_up
 an unconfirmed copy that was put into a batch is found
-    START: outcome IN ('waiting'«, 'unknown'»)
+    start_batch: outcome IN ('waiting'«, 'unknown'»)
     test_unknown_copy_in_a_queued_batch_is_looked_up
 a mark without evidence raises an alarm
     quarantine: «_raise_alarms(cursor, batch, edition, marked)»

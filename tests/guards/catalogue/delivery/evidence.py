@@ -31,7 +31,7 @@ a delivery that a worker holds is left to it
     settle_by_evidence: WHERE «state NOT IN ('claimed', 'sending', 'looking_up') → true»
     test_leased_batch_is_left_to_its_worker
 a reply that names another id than an earlier acceptance is noticed
-    SETTLE: (outcome <> 'sent' «OR provider_message_id <> message_id»)
+    unapplied_evidence: (outcome <> 'sent' «OR provider_message_id <> message_id»)
     test_reply_with_another_id_is_a_second_copy
 copies still queued after evidence settled others wait while the edition is stopped
     _SETTLE: WHEN «(SELECT control FROM edition WHERE id = %(edition)s) = 'running' → true»

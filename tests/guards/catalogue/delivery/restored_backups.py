@@ -13,18 +13,18 @@ editions that continue after a restore are named even if the run fails
     Command.handle: «self._report_running(unreconciled)» if isinstance
     test_failed_run_still_names_continuing_editions
 nothing is claimed for a call in another database
-    CLAIM: FROM database_identity AS «stored, this_database() AS this → stored JOIN this_database()
-        AS this ON false» WHERE stored.database
+    claim_batch: FROM database_identity AS «stored, this_database_1() AS this → stored JOIN
+        this_database_1() AS this ON false» WHERE stored.database
     test_another_database_gives_out_no_batch
 each changed value keeps a claim from another database
-    CLAIM: WHERE «stored.database <> this.database OR» (stored.system_identifier
+    claim_batch: WHERE «stored.database <> this.database OR» (stored.system_identifier
     test_another_database_gives_out_no_batch
 a changed cluster gives out no batch
-    CLAIM: OR (stored.system_identifier <> this.system_identifier AND stored.system_identifier <> ''
-        AND this.system_identifier <> ''«→ AND false») OR
+    claim_batch: OR (stored.system_identifier <> this.system_identifier AND
+        stored.system_identifier <> '' AND this.system_identifier <> ''«→ AND false») OR
     test_another_database_gives_out_no_batch
 a changed timeline gives out no batch
-    CLAIM: OR («stored.timeline <> this.timeline → false» AND stored.timeline
+    claim_batch: OR («stored.timeline <> this.timeline → false» AND stored.timeline
     test_another_database_gives_out_no_batch
 a changed own number means another database
     DIFFERS: «stored.database <> this.database → false» OR (

@@ -16,7 +16,7 @@ no worker calls before the time that the provider named
     quiet_s: return «max(SHORTEST_BREATH_S, retry_after_s or 0.0) → SHORTEST_BREATH_S»
     test_no_worker_calls_before_retry_after
 while the rate is limited no batch goes before its slot
-    CLAIM: AND NOT («p_unless_slowed → false» AND EXISTS
+    claim_batch: AND NOT («p_unless_slowed → false» AND EXISTS
     test_after_a_429_batches_wait_for_their_permit
 a worker takes its slot no earlier than it is due
     acquire_permit: FROM send_rate WHERE next_claim_at «<= clock_timestamp() → IS NOT NULL»

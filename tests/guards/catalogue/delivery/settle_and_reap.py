@@ -6,27 +6,27 @@ GUARDS = guards(r"""
 
 # --- Settling ---
 a settlement checks the claim's epoch
-    SETTLE: WHERE id = p_batch AND state = p_was «AND epoch = p_epoch»
+    settle_batch: WHERE id = p_batch AND state = p_was «AND epoch = p_epoch»
     test_an_earlier_epoch_does_not_settle_a_later_call
 a settlement checks the batch's state
-    SETTLE: WHERE id = p_batch «AND state = p_was» AND epoch = p_epoch
+    settle_batch: WHERE id = p_batch «AND state = p_was» AND epoch = p_epoch
     test_stale_worker_cannot_settle_a_recovered_batch
 outcomes change only of deliveries that are as the decision saw them
     write_outcomes: if «cursor.rowcount != len(outcomes) → False»:
     test_an_outcome_changed_in_sql_undoes_the_settlement
 accepted deliveries are all written, or none
-    SETTLE: IF «written <> cardinality(p_recipients) → false» THEN
+    write_sent: IF «written <> cardinality(p_recipients) → false» THEN
     test_an_outcome_changed_in_sql_undoes_the_settlement
 a settled delivery keeps its outcome
     write_outcomes: WHERE batch_id = %s AND «outcome = %s → (outcome = %s OR true)» AND
     test_an_outcome_changed_in_sql_undoes_the_settlement
 a late acceptance leaves a settled delivery as it is
-    SETTLE: recipient_id = accepted.recipient «AND outcome = p_old»;
+    write_sent: recipient_id = accepted.recipient «AND outcome = p_old»;
     test_an_outcome_changed_in_sql_undoes_the_settlement
 only the batch's own deliveries are written
     why: Without the batch's number too many rows are written, which their count shows.
-    SETTLE: WHERE «batch_id = p_batch AND» recipient_id = accepted.recipient
-    SETTLE: IF «written <> cardinality(p_recipients) → false» THEN
+    write_sent: WHERE «batch_id = p_batch AND» recipient_id = accepted.recipient
+    write_sent: IF «written <> cardinality(p_recipients) → false» THEN
     test_the_same_readers_copy_of_another_issue_is_not_touched
 an unconfirmed delivery keeps its provider's id
     write_outcomes: THEN «provider_message_id → NULL» END
@@ -46,17 +46,18 @@ a settlement uses evidence that arrived meanwhile
     _settle.settle_in: unapplied «= unapplied_evidence(cursor, claim.batch) → : list[int] = []»
     test_evidence_counts_more_than_the_answer
 an accepted batch with evidence is settled under the edition's lock
-    SETTLE: IF p_alone AND (is_probing «OR has_evidence AND EXISTS (SELECT FROM
-        unapplied_evidence(p_batch))») THEN
+    settle_batch: IF p_alone AND (is_probing «OR has_evidence AND EXISTS (SELECT FROM
+        unapplied_evidence_1(p_batch))») THEN
     test_reply_with_another_id_is_a_second_copy
 a settlement looks for evidence only after it has locked its batch
     why: The look is moved before the statement that locks the batch.
-    SETTLE: BEGIN «→ has_evidence := EXISTS (SELECT FROM evidence);» UPDATE batch SET state
-    SETTLE: SELECT probing, «EXISTS (SELECT FROM evidence WHERE evidence.issue_id =
+    settle_batch: BEGIN «→ has_evidence := EXISTS (SELECT FROM evidence);» UPDATE batch SET
+        state
+    settle_batch: SELECT probing, «EXISTS (SELECT FROM evidence WHERE evidence.issue_id =
         edition.issue_id AND evidence.version = edition.version OFFSET 0) → has_evidence» INTO
     test_settlement_sees_evidence_that_it_waited_for
 an accepted batch of a probe is settled under the edition's lock
-    SETTLE: IF p_alone AND («is_probing OR» has_evidence AND EXISTS
+    settle_batch: IF p_alone AND («is_probing OR» has_evidence AND EXISTS
     test_batch_in_flight_at_resume_passes_the_probe_on
 a second copy that a look-up finds is kept and raises its alarm
     _count_found: «record_acceptances(cursor, claim.edition, claim.attempt, again,
@@ -96,10 +97,11 @@ if the first batch is parked, the next one goes first
     _requeue: «pass_probe_on(cursor, held.edition) → pass»
     test_parked_probe_releases_the_rest
 look-ups count from the time when the copy became unconfirmed
-    SETTLE: «{SINCE} + make_interval(secs => p_lookup_after_s) → clock_timestamp()»
+    settle_batch: END «+ make_interval(secs => p_lookup_after_s)»
     test_accepted_call_without_answer_is_found_once
 an inconclusive look-up leaves the copy unconfirmed
-    SINCE: WHEN p_looks_up OR p_state = 'parked' THEN «unknown_since → clock_timestamp()» END
+    settle_batch: unknown_since = CASE WHEN p_newly_unknown THEN clock_timestamp() WHEN p_looks_up
+        OR p_state = 'parked' THEN «unknown_since → clock_timestamp()» END
     test_absent_call_is_resent_after_the_last_look_up
 
 # --- Reaping leases ---

@@ -43,10 +43,10 @@ a mail that was sent again is not sent once more
     requeue_inactive: copies.filter(«outcome=Outcome.SUPPRESSED, reason=INACTIVE»)
     test_a_sign_up_after_a_bounce_gets_its_mail
 transactional mail skips an address that an operator blocked
-    NOT_TO_MAIL: AND («origin = 'operator' → false» OR
+    readers_who_get_no_copy: AND («origin = 'operator' → false» OR
     test_a_blocked_address_gets_no_transactional_mail
 transactional mail skips an erased reader
-    NOT_TO_MAIL: WHERE «subscriber.id IS NULL OR» EXISTS
+    readers_who_get_no_copy: WHERE «subscriber.id IS NULL OR» EXISTS
     TestMailOnRequest::test_an_unknown_recipient_is_withdrawn
 a refused transactional mail costs no confirmed reader the newsletter
     RegisteredReaders.mark_refused: if «kind == Edition.Kind.NEWSLETTER → True»: mailable.append
@@ -64,7 +64,7 @@ a welcome letter that a backup may lack is looked up before it is sent
     open_link: opt_in=request.number, «asked_at=asked.at → asked_at=None»
     test_an_old_link_pressed_after_a_restore_asks_first
 a welcome letter skips a reader who left
-    NOT_TO_MAIL: IF p_kind IN ('newsletter'«, 'welcome'») THEN
+    readers_who_get_no_copy: IF p_kind IN ('newsletter'«, 'welcome'») THEN
     test_readers_who_may_be_mailed_are_not_listed
 a welcome letter has its own link if Postmark handles unsubscribes
     Renderer.__init__: links.handles_unsubscribes «or edition.kind == Edition.Kind.WELCOME»

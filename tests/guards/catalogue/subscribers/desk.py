@@ -55,7 +55,7 @@ a change puts no deleted tag on readers
     change_tags: "added": «lock_tags(added) → [*added]»,
     test_a_tag_deleted_meanwhile_is_put_on_nobody
 a change puts no topic on a reader who left it
-    change_tags: tags_without(tags_with(tags, «left_topics → '{{}}'»,
+    change_tags: tags_without_1(tags_with_1(tags, «left_topics → '{{}}'»,
     test_selected_readers_get_a_tag_once
     test_a_topic_left_meanwhile_stays_off
 """)

@@ -298,10 +298,10 @@ a reader who unsubscribed after confirming here is unsubscribed
     SKIP_GONE: coalesce(«candidate.left_at → NULL::timestamptz», '-infinity')
     test_an_opted_in_reader_stays_unless_they_left_later
 an import puts no topic on a known reader who left it
-    TAG_KNOWN: SET tags = tags_with(subscriber.tags, «subscriber.left_topics → '{}'», added)
+    TAG_KNOWN: SET tags = tags_with_1(subscriber.tags, «subscriber.left_topics → '{}'», added)
     test_known_readers_get_tags_but_no_topic_that_they_left
 a topic that a reader left elsewhere stays left
-    ADD: tags_with('{}', left_topics, tags || %(tags)s), «left_topics → '{}'»
+    ADD: tags_with_1('{}', left_topics, tags || %(tags)s), «left_topics → '{}'»
     test_topics_left_elsewhere_stay_left
 a check adds no tags
     _insert_candidates: if names «and record.state != State.CHECKING»
@@ -323,11 +323,11 @@ a welcomed reader's next request is another one
     ADD: CASE WHEN confirms «AND NOT %(welcome)s → AND %(welcome)s IS NOT NULL» THEN 0 ELSE 1 END
     test_added_confirmed_readers_get_it_if_chosen
 a more severe suppression stays
-    SUPPRESS_GONE: «OR gravity_of_suppression(excluded.reason, excluded.origin)
-        > gravity_of_suppression(held.reason, held.origin) → OR true»
+    SUPPRESS_GONE: «OR gravity_of_suppression_1(excluded.reason, excluded.origin)
+        > gravity_of_suppression_1(held.reason, held.origin) → OR true»
     test_a_more_serious_suppression_is_kept
 a reader unsubscribed in a file who never signed up gets no confirmation mail
-    NOT_TO_MAIL: OR origin = 'import' AND «NOT EXISTS → EXISTS»
+    readers_who_get_no_copy: OR origin = 'import' AND «NOT EXISTS → EXISTS»
     test_a_pending_reader_gets_no_unrequested_mail
 a reader's own opt-in lifts a file's suppression
     _make_a_reader: suppressions.«exclude(origin=Suppression.Origin.OPERATOR) → filter(

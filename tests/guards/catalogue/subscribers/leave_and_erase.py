@@ -23,7 +23,7 @@ GET changes no topics
     preferences: elif «request.method == "POST" → True»
     test_opening_the_page_changes_nothing
 a topic that the reader leaves stays left
-    CHOOSE: tags_with(tags_without(reader.left_topics, joined), '{}', «abandoned → '{}'»)
+    CHOOSE: tags_with_1(tags_without_1(reader.left_topics, joined), '{}', «abandoned → '{}'»)
     test_leaving_and_choosing_topics_is_recorded
 readers choose topics only, not other tags
     preferences: request.POST.getlist("shown")) «& {topic.pk for topic in topics}»

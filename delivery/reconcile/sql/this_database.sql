@@ -1,0 +1,24 @@
+-- Identify this database.
+--
+-- Nothing is read from a table, because a backup contains the tables. The timeline is the one that
+-- is written now; pg_control_checkpoint() names the one of the last checkpoint, which lags after a
+-- promotion. Some managed servers refuse one of the functions: then the value is empty.
+CREATE OR REPLACE FUNCTION this_database_1(
+    OUT system_identifier text, OUT timeline text, OUT database bigint
+) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    database := (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database());
+    BEGIN
+        system_identifier :=
+            (SELECT facts.system_identifier FROM pg_catalog.pg_control_system() AS facts);
+    EXCEPTION WHEN insufficient_privilege OR feature_not_supported OR undefined_function THEN
+        system_identifier := '';
+    END;
+    BEGIN
+        timeline :=
+            left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 8);
+    EXCEPTION WHEN insufficient_privilege OR feature_not_supported OR undefined_function
+                   OR object_not_in_prerequisite_state THEN
+        timeline := '';
+    END;
+END $$;

@@ -1,0 +1,74 @@
+"""A migration's operation that runs a `.sql` file of the product."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.operations.base import Operation
+from django.db.migrations.state import ProjectState
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# What a file creates, and how to drop it.
+_CREATED = re.compile(
+    r"^CREATE (?:OR REPLACE )?(?P<kind>FUNCTION|SEQUENCE|INDEX) (?P<name>\w+)"
+    r"|^CREATE (?:OR REPLACE |CONSTRAINT )?TRIGGER (?P<trigger>\w+).*?\bON (?P<of>\w+)"
+    r"|^ALTER TABLE (?P<table>\w+) ADD CONSTRAINT (?P<constraint>\w+)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+class SqlFile(Operation):
+    """Run a file, such as `delivery/queue/sql/claim_batch.sql`.
+
+    To change a function, change its file and run it again in a new migration. A function that the
+    code calls gets the next number in its name, so that the workers of the previous release keep
+    theirs; the release after that drops the old one. A trigger is shared by both releases.
+    """
+
+    reduces_to_sql = True
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        """Change no model."""
+
+    def database_forwards(
+        self,
+        app_label: str,
+        schema_editor: BaseDatabaseSchemaEditor,
+        from_state: ProjectState,
+        to_state: ProjectState,
+    ) -> None:
+        """Run the file."""
+        schema_editor.execute((ROOT / self.path).read_text(), params=None)
+
+    def database_backwards(
+        self,
+        app_label: str,
+        schema_editor: BaseDatabaseSchemaEditor,
+        from_state: ProjectState,
+        to_state: ProjectState,
+    ) -> None:
+        """Drop what the file created, the last first."""
+        for drop in reversed(drops((ROOT / self.path).read_text())):
+            schema_editor.execute(drop, params=None)
+
+    def describe(self) -> str:
+        return f"Run {self.path}"
+
+
+def drops(sql: str) -> list[str]:
+    """Return the statements that drop what `sql` creates, in the order of creation."""
+    return [_drop(match) for match in _CREATED.finditer(sql)]
+
+
+def _drop(created: re.Match[str]) -> str:
+    found: dict[str, Any] = created.groupdict()
+    if found["kind"]:
+        return f"DROP {found['kind']} IF EXISTS {found['name']}"
+    if found["trigger"]:
+        return f"DROP TRIGGER IF EXISTS {found['trigger']} ON {found['of']}"
+    return f"ALTER TABLE {found['table']} DROP CONSTRAINT IF EXISTS {found['constraint']}"

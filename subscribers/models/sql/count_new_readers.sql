@@ -1,0 +1,12 @@
+-- Count new readers by state, and those that are confirmed at once by month and source.
+CREATE OR REPLACE FUNCTION count_new_readers() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO reader_total (state, readers) SELECT state, count(*) FROM added GROUP BY state;
+    INSERT INTO new_readers (month, source, readers)
+    SELECT date_trunc('month', clock_timestamp() AT TIME ZONE 'UTC')::date, source, count(*)
+    FROM added WHERE state = 'confirmed' GROUP BY source;
+    RETURN NULL;
+END $$;
+
+CREATE OR REPLACE TRIGGER count_new_readers AFTER INSERT ON subscriber
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION count_new_readers();

@@ -1,0 +1,9 @@
+-- Clear the counts of readers with the readers.
+CREATE OR REPLACE FUNCTION count_no_readers() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM reader_total;
+    RETURN NULL;
+END $$;
+
+CREATE OR REPLACE TRIGGER count_no_readers AFTER TRUNCATE ON subscriber
+    FOR EACH STATEMENT EXECUTE FUNCTION count_no_readers();

@@ -1,0 +1,6 @@
+-- Order suppressions: of two for an address the graver stays, in whatever order they come.
+CREATE OR REPLACE FUNCTION gravity_of_suppression_1(reason text, origin text) RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT array_position(ARRAY['bounce', 'manual', 'unsubscribe', 'complaint'], reason)
+           + CASE origin WHEN 'operator' THEN 10 ELSE 0 END
+$$;

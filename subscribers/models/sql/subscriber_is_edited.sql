@@ -1,0 +1,13 @@
+-- Note when a reader was changed after they were added. Only a change of these columns moves the
+-- time, and nothing clears it.
+CREATE OR REPLACE FUNCTION subscriber_is_edited() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.edited_at := clock_timestamp();
+    RETURN NEW;
+END $$;
+
+CREATE OR REPLACE TRIGGER subscriber_is_edited BEFORE UPDATE ON subscriber FOR EACH ROW
+    WHEN ((OLD.email, OLD.name, OLD.fields, OLD.tags, OLD.left_topics, OLD.state, OLD.edited_at)
+          IS DISTINCT FROM
+          (NEW.email, NEW.name, NEW.fields, NEW.tags, NEW.left_topics, NEW.state, NEW.edited_at))
+    EXECUTE FUNCTION subscriber_is_edited();
