@@ -410,10 +410,10 @@ the admin's log has the user who imported
 
 # --- Unused files ---
 only a checked, unimported file expires
-    _expired: filter(«state=State.CHECKED,» checked_at__lt
+    expire_uploads:_expired: filter(«state=State.CHECKED,» checked_at__lt
     test_imports_in_other_states_do_not_expire
 no file expires before its time
-    _expired: Now() «- → +» timedelta
+    expire_uploads:_expired: Now() «- → +» timedelta
     test_after_seven_days_the_content_is_deleted
 the content of an expired file is deleted
     expire_file: «stored_file.delete(record.pk)»
