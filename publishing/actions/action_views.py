@@ -16,6 +16,7 @@ from delivery.models import Edition
 from publishing.actions.action_sentences import ActionRefusal, button, question, refusal_sentence
 from publishing.actions.edition_actions import (
     ACTIONS,
+    OLD_NAMES,
     CannotDoThatError,
     perform,
     readers_now,
@@ -51,6 +52,7 @@ CHOICES = {"unlist": Visibility.UNLISTED, "list": Visibility.PUBLIC}
 @require_http_methods(["GET", "HEAD", "POST"])
 def action(request: HttpRequest, issue: uuid.UUID, name: str) -> HttpResponse:
     """Ask on GET, act on POST. A second POST changes nothing more."""
+    name = OLD_NAMES.get(name, name)
     if name not in ACTIONS:
         raise Http404(_("There is no action “{name}”.").format(name=name))
     edition = edition_from_url(request, issue)

@@ -58,11 +58,13 @@ ACTIONS: Mapping[str, EditionAction] = {
         EditionAction("send-now", _("Send now"), "go"),
         EditionAction("send-to-missed", _("Send to missed readers"), "go"),
         EditionAction("ask-again", _("Check again with Postmark")),
-        EditionAction("send-doubtful", _("Resend unconfirmed copies"), "risk"),
+        EditionAction("resend-unknown", _("Resend unconfirmed copies"), "risk"),
         EditionAction("close", _("Close"), "risk"),
         EditionAction("cancel", _("Cancel"), "risk"),
     )
 }
+# Former names, which scripts, links and programs may use.
+OLD_NAMES: Mapping[str, str] = {"send-doubtful": "resend-unknown"}
 
 
 def perform(
@@ -169,7 +171,7 @@ def refusal_of(action: str, status: EditionStatus) -> ActionRefusal | None:
             (state is EditionState.CLOSED, why.CLOSED),
             (not counts.parked_batches, why.NOTHING_TO_DECIDE),
         ],
-        "send-doubtful": [
+        "resend-unknown": [
             (sends_no_more, why.NOTHING_MORE_IS_SENT),
             restored,
             (not counts.parked_batches, why.NOTHING_TO_DECIDE),

@@ -70,6 +70,7 @@ def plain_sentence_of(entry: LogEntry) -> str:
 def sentence_of(entry: LogEntry) -> ActivitySentence:
     """Return the sentences of an entry."""
     code, params = code_of(entry)
+    code = _RENAMED.get(code, code)
     if not code:
         return _change_in_admin(entry)
     if code in _FUNCTIONS:
@@ -111,6 +112,8 @@ def _change_in_admin(entry: LogEntry) -> ActivitySentence:
 
 # --- The sentences of each code -------------------------------------------------------------------
 
+# Codes in older entries.
+_RENAMED = {"send-doubtful": "resend-unknown", "shut-out": "block", "let-in": "unblock"}
 _TEXTS: Mapping[str, Promise] = {
     "pause": gettext_lazy("{who} paused {thing}."),
     "resume": gettext_lazy("{who} resumed {thing}."),
@@ -118,7 +121,7 @@ _TEXTS: Mapping[str, Promise] = {
     "send-now": gettext_lazy("{who} sent {thing} immediately."),
     "send-to-missed": gettext_lazy("{who} sent {thing} to missed readers."),
     "ask-again": gettext_lazy("{who} checked the unconfirmed copies of {thing} again."),
-    "send-doubtful": gettext_lazy("{who} resent the unconfirmed copies of {thing}."),
+    "resend-unknown": gettext_lazy("{who} resent the unconfirmed copies of {thing}."),
     "close": gettext_lazy("{who} closed {thing}."),
     "cancel": gettext_lazy("{who} cancelled {thing}."),
     "list": gettext_lazy("{who} listed {thing} in the archive."),
@@ -139,8 +142,8 @@ _TEXTS: Mapping[str, Promise] = {
     "delete": gettext_lazy("{who} deleted {thing}."),
     "unsubscribe": gettext_lazy("{who} unsubscribed {thing}."),
     "correct_address": gettext_lazy("{who} corrected the address of {thing}."),
-    "shut-out": gettext_lazy("{who} blocked the address of {thing}."),
-    "let-in": gettext_lazy("{who} unblocked the address of {thing}."),
+    "block": gettext_lazy("{who} blocked the address of {thing}."),
+    "unblock": gettext_lazy("{who} unblocked the address of {thing}."),
     "erase": gettext_lazy("{who} erased {thing}."),
     "download_data": gettext_lazy("{who} downloaded the data of {thing}."),
     "turn_on_welcome": gettext_lazy("{who} turned on the welcome letter {thing}."),
@@ -257,7 +260,7 @@ def _imported(params: Params) -> ActivitySentence:
 
 
 def _changed_readers(params: Params) -> ActivitySentence:
-    n, action = params["readers"], params["action"]
+    n, action = params["readers"], str(params["action"])
     texts = {
         "tag": ngettext(
             "{who} put the tag “{tag}” on {n} reader.",
@@ -272,7 +275,7 @@ def _changed_readers(params: Params) -> ActivitySentence:
         "unsubscribe": ngettext(
             "{who} unsubscribed {n} reader.", "{who} unsubscribed {n} readers.", n
         ),
-        "shut-out": ngettext(
+        "block": ngettext(
             "{who} blocked the address of {n} reader.",
             "{who} blocked the addresses of {n} readers.",
             n,
@@ -285,7 +288,7 @@ def _changed_readers(params: Params) -> ActivitySentence:
         "erase": ngettext("{who} erased {n} reader.", "{who} erased {n} readers.", n),
     }
     reason = params.get("reason", "")
-    return _said(texts[action], n=digits(n), tag=params["tag"], reason=reason)
+    return _said(texts[_RENAMED.get(action, action)], n=digits(n), tag=params["tag"], reason=reason)
 
 
 def _lifted_bounce(params: Params) -> ActivitySentence:

@@ -14,7 +14,7 @@ from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, problem_resp
 from api.schema import BEFORE, LIMIT, DecimalInt, json_response
 from delivery.interface import join_transaction
 from publishing.actions.action_sentences import in_one_line
-from publishing.actions.edition_actions import CannotDoThatError, perform
+from publishing.actions.edition_actions import OLD_NAMES, CannotDoThatError, perform
 from publishing.activity import record_activity
 from publishing.api import scopes
 from publishing.api.routing import THE_VERSION, address_of, edition_named, router
@@ -43,9 +43,10 @@ ActionName = Literal[
     "send-now",
     "send-to-missed",
     "ask-again",
-    "send-doubtful",
+    "resend-unknown",
     "close",
     "cancel",
+    "send-doubtful",  # the former name of `resend-unknown`
 ]
 Which = Literal["all", "sent", "waiting", "unknown", "suppressed", "withdrawn", "failed", "missed"]
 
@@ -186,7 +187,8 @@ def act_on_issue(
         record = partial(record_activity.record_action, caller.user.pk, edition)
         try:
             with join_transaction():
-                done = perform(action, edition, load_status(edition.pk), record=record)
+                name = OLD_NAMES.get(action, action)
+                done = perform(name, edition, load_status(edition.pk), record=record)
         except CannotDoThatError as error:
             raise ProblemError(ProblemType.NOT_NOW, str(error)) from None
         answer = ActionDone(**load_status(edition.pk).as_json(), done=in_one_line(done))

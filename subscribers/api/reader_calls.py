@@ -19,7 +19,7 @@ from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.desk import add_reader as adding
 from subscribers.desk import edit_reader as editing
 from subscribers.desk.many_readers.change_tags import change_tags
-from subscribers.desk.reader_actions import ACTIONS, perform_action
+from subscribers.desk.reader_actions import ACTIONS, OLD_NAMES, perform_action
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.desk.reader_list import SearchTookTooLongError, load_page
 from subscribers.models import Subscriber
@@ -32,7 +32,8 @@ from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 router = Router(tags=["Readers"], auth=Bearer(scopes.READERS))
 
-ActionName = Literal["unsubscribe", "shut-out", "let-in", "erase"]
+# The last two are the former names of `block` and `unblock`.
+ActionName = Literal["unsubscribe", "block", "unblock", "erase", "shut-out", "let-in"]
 WHICH_STATE = Query(None, description="Only readers in this state.")
 WITH_TAG = Query(None, min_length=1, description="Only readers with this tag.")
 FROM_SOURCE = Query(
@@ -280,8 +281,8 @@ def act_on_reader(request: HttpRequest, reader: int, action: ActionName) -> Http
     """
     Perform an action of the desk. None makes a reader confirmed.
 
-    `shut-out` blocks the address. `let-in` ends that block and nothing else. `erase` cannot be
-    undone.
+    `block` blocks the address. `unblock` ends that block and nothing else. `erase` cannot be
+    undone. `shut-out` and `let-in` are the former names of `block` and `unblock`.
     """
 
     return run_call(request, None, lambda _: _act(request, reader, action))
@@ -289,7 +290,9 @@ def act_on_reader(request: HttpRequest, reader: int, action: ActionName) -> Http
 
 def _act(request: HttpRequest, reader: int, action: str, *reason: str) -> HttpResponse:
     _named(reader)
-    done = perform_action(ACTIONS[action], reader, get_caller(request).user.pk, *reason)
+    done = perform_action(
+        ACTIONS[OLD_NAMES.get(action, action)], reader, get_caller(request).user.pk, *reason
+    )
     state = Subscriber.objects.filter(pk=reader).values_list("state", flat=True).first()
     acted = shapes.ReaderActedOn(reader=reader, done=done, state=cast("State | None", state))
     return json_response(acted, url=reverse("api:reader", args=[reader]))

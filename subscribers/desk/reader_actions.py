@@ -54,7 +54,7 @@ _UNSUBSCRIBE = Action(
     perform=lambda subscriber_id: leave(subscriber_id, How.OPERATOR),
 )
 _BLOCK = Action(
-    name="shut-out",
+    name="block",
     label=_("Block this address"),
     heading=_("Block this address?"),
     question=_(
@@ -67,7 +67,7 @@ _BLOCK = Action(
     perform=block,
 )
 _UNBLOCK = Action(
-    name="let-in",
+    name="unblock",
     label=_("Unblock this address"),
     heading=_("Unblock this address?"),
     question=_(
@@ -114,6 +114,8 @@ _ERASE = Action(
 ACTIONS: Mapping[str, Action] = {
     action.name: action for action in (_UNSUBSCRIBE, _BLOCK, _UNBLOCK, _LIFT_BOUNCE, _ERASE)
 }
+# Former names, which links and programs may use.
+OLD_NAMES: Mapping[str, str] = {"shut-out": "block", "let-in": "unblock"}
 
 
 def applicable_actions(reader: Subscriber) -> list[Action]:

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from subscribers.data_requests.personal_data import PersonalData, load_personal_data
 from subscribers.data_requests.personal_data_sentences import describe
-from subscribers.desk.reader_actions import ACTIONS, applicable_actions, perform_action
+from subscribers.desk.reader_actions import ACTIONS, OLD_NAMES, applicable_actions, perform_action
 from subscribers.desk.reader_form import ReasonForm
 from subscribers.desk.reader_headline import reader_headline
 from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
@@ -58,6 +58,7 @@ def reader_file(request: HttpRequest, reader: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def act_on_reader(request: HttpRequest, reader: int, name: str) -> HttpResponse:
     """Ask for confirmation for GET; perform the action for POST, once."""
+    name = OLD_NAMES.get(name, name)
     if name not in ACTIONS:
         raise Http404(_("There is no such action."))
     action, back = ACTIONS[name], reverse("readers:reader", args=[reader])

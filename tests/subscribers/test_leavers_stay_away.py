@@ -105,7 +105,7 @@ def test_no_api_call_resubscribes_a_gone_reader(gone: Subscriber, operator: Wind
     tried = 0
     for path, operations in document()["paths"].items():
         place = path.removeprefix(API).replace("{reader}", str(gone.pk))
-        for action in ("shut-out", "let-in", "unsubscribe", "confirm", "resubscribe"):
+        for action in ("block", "unblock", "unsubscribe", "confirm", "resubscribe"):
             named = place.replace("{action}", action).replace("{import_id}", "1")
             for issue in Edition.objects.values_list("issue", flat=True):
                 address = named.replace("{issue}", str(issue))
@@ -152,7 +152,7 @@ def test_no_event_resubscribes_a_gone_reader(
 
 
 def test_no_desk_action_resubscribes_a_gone_reader(gone: Subscriber, operator: WindowOf) -> None:
-    for action in ("shut-out", "let-in", "unsubscribe", "confirm", "edit", "resubscribe"):
+    for action in ("block", "unblock", "unsubscribe", "confirm", "edit", "resubscribe"):
         operator.post(f"{DESK}readers/{gone.pk}/{action}/", state="confirmed", email=ADA)
     # The admin cannot edit readers or their data.
     ours = set(apps.get_app_config("subscribers").get_models())

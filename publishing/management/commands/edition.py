@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from publishing.actions.action_sentences import in_one_line
-from publishing.actions.edition_actions import ACTIONS, CannotDoThatError, perform
+from publishing.actions.edition_actions import ACTIONS, OLD_NAMES, CannotDoThatError, perform
 from publishing.activity.record_activity import record_action_from_the_command_line
 from publishing.editions.status import load_status
 from publishing.management.edition_command import EditionCommand
@@ -22,7 +22,7 @@ _EXPLAINED = {
     "send-now": gettext_lazy("end the hold, or start a scheduled issue at once"),
     "send-to-missed": gettext_lazy("try again to send to readers who were missed"),
     "ask-again": gettext_lazy("check unconfirmed copies with Postmark again; sends no copy"),
-    "send-doubtful": gettext_lazy("resend unconfirmed copies; some readers may get two"),
+    "resend-unknown": gettext_lazy("resend unconfirmed copies; some readers may get two"),
     "close": gettext_lazy("accept missed and unconfirmed copies as they are; final"),
     "cancel": gettext_lazy("withdraw the copies that were not sent; final"),
 }
@@ -37,7 +37,11 @@ class Command(EditionCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         explained = [f"{name}: {_EXPLAINED[name]}" for name in ACTIONS]
         parser.add_argument(
-            "action", choices=list(ACTIONS), metavar="ACTION", help="\n".join(explained)
+            "action",
+            type=lambda name: OLD_NAMES.get(name, name),
+            choices=list(ACTIONS),
+            metavar="ACTION",
+            help="\n".join(explained),
         )
         super().add_arguments(parser)
 

@@ -361,7 +361,7 @@ def watching(author: Any) -> Pages:
     asked = {
         "held": ("pause", "cancel"),
         "scheduled": ("call-back", "send-now"),
-        "parked": ("ask-again", "send-doubtful"),
+        "parked": ("ask-again", "resend-unknown"),
         "missed": ("send-to-missed", "close"),
     }
     page_of = {name: f"{DESK}{edition.issue_id}/" for name, edition in of.items()}

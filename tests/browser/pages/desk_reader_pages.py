@@ -56,7 +56,7 @@ def _readers(author: Any) -> dict[str, Subscriber]:
     left = SubscriberFactory(email="gone@posthouse.example.org", name="Odo Lindqvist")
     bounced = SubscriberFactory(email="harriet@oxbow.example.org", name="Harriet Snow")
     complained = SubscriberFactory(email="f.mbeki@quarry.example.org", name="")
-    shut_out = SubscriberFactory(email=LONGEST_ADDRESS, name="Sigríður " * 20)
+    blocked = SubscriberFactory(email=LONGEST_ADDRESS, name="Sigríður " * 20)
     words = {"network": "203.0.113.0/24", "wording": "Yes, send me the letter.", "request": 1}
     for reader in (confirmed, pending, left):
         record_consent(reader.pk, "asked", "form", values={"name": reader.name}, **words)
@@ -73,10 +73,10 @@ def _readers(author: Any) -> dict[str, Subscriber]:
         )  # fmt: skip
         with transaction.atomic():
             RegisteredReaders().apply_events([event])
-    manual_suppression.block(shut_out.pk)
+    manual_suppression.block(blocked.pk)
     return {
         "confirmed": confirmed, "pending": pending, "left": left, "bounced": bounced,
-        "complained": complained, "blocked": shut_out,
+        "complained": complained, "blocked": blocked,
     }  # fmt: skip
 
 
@@ -185,7 +185,7 @@ def readers(author: Any) -> Pages:
     tag, everybody = Tag.objects.get(pk=birds), Selection(ReaderFilter())
     running_change = start_change(uuid4(), "tag", tag, everybody, number, author.pk)
     assert running_change is not None
-    confirmed, shut_out = f"{READERS}{readers['confirmed'].pk}/", readers["blocked"].pk
+    confirmed, blocked = f"{READERS}{readers['confirmed'].pk}/", readers["blocked"].pk
     return {
         "readers": Shown(READERS),
         "readers of one state": Shown(f"{READERS}?state=confirmed"),
@@ -200,10 +200,10 @@ def readers(author: Any) -> Pages:
         "a running change": Shown(f"{READERS}changes/{running_change.pk}/"),
         "nobody found": Shown(f"{READERS}?q=nobody%40nowhere"),
         **{f"reader {name}": Shown(f"{READERS}{one.pk}/") for name, one in readers.items()},
-        **{action: Shown(f"{confirmed}{action}/") for action in ("unsubscribe", "shut-out")},
+        **{action: Shown(f"{confirmed}{action}/") for action in ("unsubscribe", "block")},
         "erase": Shown(f"{confirmed}erase/"),
-        "let in": Shown(f"{READERS}{shut_out}/let-in/"),
-        "nothing to do": Shown(f"{READERS}{shut_out}/shut-out/"),
+        "unblock": Shown(f"{READERS}{blocked}/unblock/"),
+        "nothing to do": Shown(f"{READERS}{blocked}/block/"),
         "imports": Shown(IMPORTS),
         **{f"import {name}": Shown(f"{IMPORTS}{one.pk}/") for name, one in imports.items()},
         "undo": Shown(f"{IMPORTS}{imports['finished with rejects'].pk}/undo/"),

@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.definitions import OPENAPI_31
 from idempotency.models import PostedForm
 from newsletter_site.api.openapi_document import document
 from newsletter_site.tokens.manage import NAMES, SCOPES
-from publishing.actions.edition_actions import ACTIONS
+from publishing.actions.edition_actions import ACTIONS, OLD_NAMES
 from publishing.api.issue_calls import ActionName, Which
 from publishing.models import Export, IssueMove
 from publishing.progress.reader_outcomes import LISTS
@@ -35,6 +35,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 PUBLISH, OPERATE, LOOK, WRITE = "publish_edition", "operate_sending", "view_issue", "write_draft"
 MANAGE = "manage_readers"
+OF_READERS = {*reader_actions.ACTIONS, *reader_actions.OLD_NAMES}
 
 # Each operation, with the scope of its token and its permissions. One of the permissions is enough.
 TABLE = {
@@ -144,7 +145,7 @@ def places(transactional_db: None) -> dict[str, str]:
 
 def call(program: Program, name: str, places: dict[str, str], key: str | None = "") -> Any:
     method, path, _ = OPERATIONS[name]
-    path = path.removeprefix(API).replace("{action}", "pause" if "Issue" in name else "shut-out")
+    path = path.removeprefix(API).replace("{action}", "pause" if "Issue" in name else "block")
     for place, value in places.items():
         path = path.replace(place, value)
     if method == "get":
@@ -196,11 +197,12 @@ def test_every_operation_is_fully_described() -> None:
 
 
 def test_the_api_knows_the_same_actions_as_the_pages() -> None:
-    assert set(ActionName.__args__) == set(ACTIONS)  # type: ignore[attr-defined]
+    of_issues = set(ActionName.__args__)  # type: ignore[attr-defined]
+    assert of_issues == {*ACTIONS, *OLD_NAMES}
     assert set(Which.__args__) == set(LISTS)  # type: ignore[attr-defined]
     of_readers = reader_calls.ActionName.__args__  # type: ignore[attr-defined]
     # Lifting a bounce needs a reason, so it has its own call.
-    assert {*of_readers, "lift-bounce"} == set(reader_actions.ACTIONS)
+    assert {*of_readers, "lift-bounce"} == OF_READERS
 
 
 def test_the_table_names_every_operation_and_every_scope() -> None:
@@ -320,8 +322,8 @@ def test_unknown_addresses_get_problems(program: Program) -> None:
         assert (answer.status_code, type_of(answer)) == (404, "not-found"), path
     issue = uuid.uuid4()
     for address, there_are in (
-        (f"/issues/{issue}/explode/?version=1", ACTIONS),
-        ("/readers/17/explode/", {*reader_actions.ACTIONS} - {"lift-bounce"}),
+        (f"/issues/{issue}/explode/?version=1", {*ACTIONS, *OLD_NAMES}),
+        ("/readers/17/explode/", OF_READERS - {"lift-bounce"}),
     ):
         answer = program.post(address)
         assert (answer.status_code, type_of(answer)) == (404, "not-found")

@@ -14,7 +14,7 @@ from django.utils import timezone
 from delivery.models import Batch, Delivery, Edition
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.call_results import AllAccepted
-from publishing.actions.edition_actions import ACTIONS, applicable, perform
+from publishing.actions.edition_actions import ACTIONS, OLD_NAMES, applicable, perform
 from publishing.activity.activity_sentences import code_of, plain_sentence_of
 from publishing.editions.status import load_status
 from publishing.models import Draft
@@ -121,7 +121,7 @@ def names(edition):
             {"cancel"},
         ),
         (0, missed, {"send-to-missed", "close"}),
-        (0, parked, {"ask-again", "send-doubtful", "close", "cancel"}),
+        (0, parked, {"ask-again", "resend-unknown", "close", "cancel"}),
         (0, {"control": "cancelled"}, set()),
         (0, {"control": "closed"}, set()),
     ],
@@ -138,7 +138,7 @@ def test_the_state_decides_which_actions_apply(publish_letter, hold_s, becomes, 
     assert names(edition) == expected
 
 
-@pytest.mark.parametrize("name", list(ACTIONS))
+@pytest.mark.parametrize("name", [*ACTIONS, *OLD_NAMES])
 def test_page_and_command_refuse_actions_that_do_not_apply(publish_letter, window, name):
     edition = publish_letter()
     control(edition, control="closed")
@@ -161,7 +161,7 @@ def test_page_and_command_refuse_actions_that_do_not_apply(publish_letter, windo
         (0, missed, "send-to-missed", "2 readers", "sending"),
         (0, missed, "close", "2 readers", "closed"),
         (0, parked, "ask-again", "2 copies", "sending"),
-        (0, parked, "send-doubtful", "second", "sending"),
+        (0, parked, "resend-unknown", "second", "sending"),
         (0, parked, "close", "2 copies", "closed"),
     ],
 )
@@ -291,7 +291,7 @@ def test_cancel_does_not_ask_about_an_issue_that_reached_nobody(publish_letter, 
     assert "Make it unlisted" not in window.get(address(edition, "cancel/")).words
 
 
-@pytest.mark.parametrize("name", ["ask-again", "send-doubtful"])
+@pytest.mark.parametrize("name", ["ask-again", "resend-unknown"])
 def test_the_question_counts_only_undecided_unconfirmed_copies(publish_letter, window, name):
     edition = publish_letter()
     asked_and_parked(edition)

@@ -318,7 +318,7 @@ def test_allowed_actions_on_a_scheduled_issue(newsroom: Newsroom) -> None:
     ]
     with pytest.raises(CannotDoThatError, match="you cannot pause it"):
         perform("pause", edition, status(edition))
-    for name in ("resume", "close", "send-to-missed", "ask-again", "send-doubtful"):
+    for name in ("resume", "close", "send-to-missed", "ask-again", "resend-unknown"):
         with pytest.raises(CannotDoThatError):
             perform(name, edition, status(edition))
     assert status(edition).state is EditionState.SCHEDULED

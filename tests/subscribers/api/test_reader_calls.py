@@ -178,7 +178,7 @@ def test_a_program_corrects_an_address_once(program: Program) -> None:
 def test_saved_answers_contain_nothing_about_an_erased_reader(program: Program) -> None:
     program.post("/readers/", {"address": ADA, "name": "Ada"}, key="a")
     reader = Subscriber.objects.get()
-    program.post(f"/readers/{reader.pk}/shut-out/")
+    program.post(f"/readers/{reader.pk}/block/")
     erased = program.post(f"/readers/{reader.pk}/erase/", key="e")
     assert erased.json() == {"reader": reader.pk, "done": True, "state": None}
     with connection.cursor() as cursor:

@@ -371,7 +371,7 @@ def test_an_author_can_download_the_data_of_a_reader(operator: Client) -> None:
 @pytest.mark.parametrize("name", list(ACTIONS))
 def test_every_action_needs_a_confirmation(operator: Client, name: str) -> None:
     reader = SubscriberFactory()
-    if name == "let-in":
+    if name == "unblock":
         SuppressionFactory(address_key=reader.email, reason="manual", origin="operator")
     if name == "lift-bounce":
         SuppressionFactory(address_key=reader.email)
@@ -380,6 +380,14 @@ def test_every_action_needs_a_confirmation(operator: Client, name: str) -> None:
     reader.refresh_from_db()
     assert reader.state == "confirmed"
     assert not LogEntry.objects.exists()
+
+
+def test_former_names_of_actions_still_work(operator: Client) -> None:
+    reader = SubscriberFactory()
+    operator.post(page_of(reader, "shut-out"))
+    assert Suppression.objects.get().lifted_at is None
+    operator.post(page_of(reader, "let-in"))
+    assert Suppression.objects.get().lifted_at is not None
 
 
 def test_an_author_can_unsubscribe_a_reader(operator: Client) -> None:
@@ -394,10 +402,10 @@ def test_an_author_can_unsubscribe_a_reader(operator: Client) -> None:
 def test_an_address_can_be_blocked_and_unblocked(operator: Client) -> None:
     reader = SubscriberFactory()
 
-    operator.post(page_of(reader, "shut-out"))
+    operator.post(page_of(reader, "block"))
     standing = Suppression.objects.get()
     assert (standing.reason, standing.origin, standing.lifted_at) == ("manual", "operator", None)
-    operator.post(page_of(reader, "let-in"))
+    operator.post(page_of(reader, "unblock"))
 
     standing.refresh_from_db()
     assert standing.lifted_at is not None
@@ -405,7 +413,7 @@ def test_an_address_can_be_blocked_and_unblocked(operator: Client) -> None:
         "suppress",
         "reactivate",
     ]
-    operator.post(page_of(reader, "shut-out"))
+    operator.post(page_of(reader, "block"))
     standing.refresh_from_db()
     assert standing.lifted_at is None
 
@@ -414,9 +422,9 @@ def test_an_address_can_be_blocked_and_unblocked(operator: Client) -> None:
 def test_unblocking_lifts_only_the_desks_own_block(operator: Client, reason: str) -> None:
     reader = SubscriberFactory()
     SuppressionFactory(address_key=reader.email, reason=reason)
-    operator.post(page_of(reader, "shut-out"))
+    operator.post(page_of(reader, "block"))
     assert Suppression.objects.get().origin == "operator"
-    operator.post(page_of(reader, "let-in"))
+    operator.post(page_of(reader, "unblock"))
     standing = Suppression.objects.get()
     assert (standing.reason, standing.origin, standing.lifted_at) == (reason, "provider", None)
 
@@ -437,7 +445,7 @@ def test_unblocking_reactivates_only_confirmed_readers(state: str) -> None:
             "Edith Marlow unsubscribed {}.",
             "Unsubscribed. This took effect immediately.",
         ),
-        ("shut-out", "Edith Marlow blocked the address of {}.", ""),
+        ("block", "Edith Marlow blocked the address of {}.", ""),
         ("erase", "Edith Marlow erased {}.", "Homing keeps only a hash of the address."),
     ],
 )
