@@ -11,10 +11,10 @@ from django.db.models.functions import Length, Lower, Now
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
+from delivery.issue_attributes import TITLE
 from delivery.models import Edition
 from idempotency.key import LONGEST_KEY, fresh_key
 from publishing.content.draft_content import DraftFields
-from publishing.content.edition_content import LONGEST_TITLE
 
 LARGEST_IMAGE = 2 * 1024 * 1024
 LONGEST_MOVED_KEY = 120
@@ -193,7 +193,7 @@ class Draft(models.Model):
         ]
 
     def __str__(self) -> str:
-        return " ".join(self.title.split())[:LONGEST_TITLE] or "Untitled"
+        return " ".join(self.title.split())[: TITLE.longest] or "Untitled"
 
     @property
     def fields(self) -> DraftFields:

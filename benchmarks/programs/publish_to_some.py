@@ -36,7 +36,7 @@ def main() -> None:
         counts_s.append(time.perf_counter() - began)
     author = get_user_model().objects.get_or_create(username="edith", is_superuser=True)[0]
     tags = TagChoice(tuple((tag, "tag") for tag in chosen), tuple((tag, "tag") for tag in excluded))
-    content = Content.from_input(f"Swifts {uuid.uuid4()}", asked["html"], "")
+    content = Content.from_input(title=f"Swifts {uuid.uuid4()}", html=asked["html"])
     began = time.perf_counter()
     edition = publish(author.pk, uuid.uuid4().hex, content, hold_s=0, tags=tags).edition
     took_s = time.perf_counter() - began

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
+from delivery.issue_attributes import CONTENT_ATTRIBUTES
 from delivery.mail.html_and_text import compose_transactional
 from delivery.mail.transactional_mail import ISSUE_BY_KIND
 from delivery.models import Delivery, Edition, Newsletter
@@ -29,10 +30,7 @@ Copy = tuple[int, str, str, str | None]
 _COPIED = (
     "kind",
     "stream",
-    "title",
-    "preheader",
-    "html_content",
-    "text_content",
+    *(one.column for one in CONTENT_ATTRIBUTES),
     "html_mail",
     "text_mail",
     "merge_fields",

@@ -132,7 +132,7 @@ def publish_past(services: Services, number: int, folder: Path, pause: Callable[
     edition = publish(
         services.author.pk,
         f"picture-{number}",
-        Content(past.title, f"<p>{past.words}</p>", words),
+        Content(title=past.title, html=f"<p>{past.words}</p>", text=words),
         hold_s=0,
     ).edition
     while load_status(edition.pk).state in (EditionState.HELD, EditionState.SENDING):
@@ -288,7 +288,7 @@ def group_readers(services: Services) -> tuple[int, str]:
     Draft.objects.filter(pk=draft.pk).update(
         with_tags=[lane.pk, friends.pk], letter=f"{SECOND_DRAFT[1]} Look for it in {{{{ town }}}}."
     )
-    turn_on(services.author.pk, Content(WELCOME[0], "", WELCOME[1]))
+    turn_on(services.author.pk, Content(title=WELCOME[0], text=WELCOME[1]))
     return friends.pk, str(draft.pk)
 
 

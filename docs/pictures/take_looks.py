@@ -79,7 +79,11 @@ def send(services: Services, look: str, letter: Letter) -> tuple[str, str]:
     from publishing.editions.status import load_status
     from publishing.publish.publish import publish
 
-    content = build_content(DraftFields(letter.title, letter.preheader, MARKDOWN, letter.text, ""))
+    content = build_content(
+        DraftFields(
+            title=letter.title, preheader=letter.preheader, format=MARKDOWN, letter=letter.text
+        )
+    )
     key = f"look-{look}-{letter.newsletter}"[:40]
     edition = publish(services.author.pk, key, content, hold_s=0).edition
     while load_status(edition.pk).state in (EditionState.HELD, EditionState.SENDING):

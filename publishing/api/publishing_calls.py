@@ -11,7 +11,6 @@ from api.bearer import Bearer, get_caller
 from api.idempotent_call import KEY_PARAMETER, DifferentContentError, run_call
 from api.problem import (
     CHANGE_STATUSES,
-    FieldError,
     ProblemError,
     ProblemType,
     field_problem,
@@ -24,6 +23,7 @@ from delivery.rules.scheduled_time import ScheduledTime
 from publishing.actions.edition_actions import CannotDoThatError, reschedule
 from publishing.activity.record_activity import record_rescheduling
 from publishing.api import scopes
+from publishing.api.content_body import content_in, refuse_problems
 from publishing.api.routing import THE_VERSION, address_of, edition_named, router
 from publishing.api.shapes import (
     Clock,
@@ -35,7 +35,6 @@ from publishing.api.shapes import (
     Words,
 )
 from publishing.approval.approval import NEEDS_TWO, NeedsApprovalError, needs_approval
-from publishing.content.edition_content import Content, find_problems
 from publishing.editions.audience import TagChoice
 from publishing.editions.issue_address import exact_address
 from publishing.editions.status import load_status
@@ -51,9 +50,7 @@ from publishing.publish.publish import (
 )
 from publishing.scheduling.local_time import InvalidTimeError, parse_scheduled_time
 from subscribers.fields.find_tags import UnknownTagError, find_tags
-from subscribers.fields.reader_fields import load_own_fields
 
-_FIELDS = {"html_content": "html", "text_content": "text"}
 _ANSWERS = {201: Published, 200: Published, **problem_responses(*CHANGE_STATUSES)}
 
 
@@ -137,19 +134,13 @@ def _publish(
 ) -> HttpResponse:
     author, goes_to = get_caller(request).user.pk, words.goes_to
     version = words.version if isinstance(words, NewVersion) else None
-    content = Content.from_input(words.title, words.html, words.text, words.preheader)
     tags, archive, address = _tags(words), _archive(words), _address(words, issue)
-    content = replace(content, has_page=archive != Visibility.NONE)
+    content = replace(content_in(words), has_page=archive != Visibility.NONE)
     without_note = isinstance(words, NewVersion) and not words.note
     hold_s = settings.PUBLISH_HOLD_S if words.hold_s is None else words.hold_s
 
     def check(key: str) -> None:
-        errors = [
-            FieldError(_FIELDS.get(flaw.field, flaw.field), flaw.sentence)
-            for flaw in find_problems(content, load_own_fields())
-        ]
-        if errors:
-            raise ProblemError(ProblemType.NOT_VALID, errors[0].detail, errors=errors)
+        refuse_problems(content)
         refusal = version_refusal(issue, version, goes_to)
         if refusal:
             raise ProblemError(ProblemType.NOT_NOW, refusal)
@@ -160,7 +151,16 @@ def _publish(
 
     def work(key: str) -> HttpResponse:
         at = _moment(words, is_known=True)
-        asked = PublishRequest(content, issue, version, goes_to, archive, at, tags, address)
+        asked = PublishRequest(
+            content=content,
+            issue=issue,
+            version=version,
+            goes_to=goes_to,
+            archive=archive,
+            at=at,
+            tags=tags,
+            address=address,
+        )
         try:
             published = publish(
                 author,

@@ -7,8 +7,7 @@ from uuid import UUID
 from pydantic import Field
 
 from api.schema import RequestBody, ResponseBody
-from delivery.mail.merge_fields import TITLE_FIELDS_SHOWN
-from publishing.content.edition_content import LONGEST_PART, LONGEST_PREHEADER, LONGEST_TITLE
+from publishing.api.content_body import ContentBody
 from publishing.editions.edition_name import HIGHEST_VERSION
 from publishing.editions.issue_address import LONGEST_OLD_SLUG
 
@@ -52,32 +51,9 @@ class NewTime(Clock):
     )
 
 
-class Words(Clock):
+class Words(ContentBody, Clock):
     """The content of an issue and its time. It needs text, HTML or both."""
 
-    title: str = Field(
-        max_length=LONGEST_TITLE,
-        description=f"The subject. You can use {TITLE_FIELDS_SHOWN}.",
-        examples=["Tide tables for October"],
-    )
-    html: str = Field(
-        default="",
-        max_length=LONGEST_PART,
-        description="The HTML part; a fragment gets the letter’s frame.",
-        examples=["<p>Dear {{ name|reader }}, the tables are here.</p>"],
-    )
-    text: str = Field(
-        default="",
-        max_length=LONGEST_PART,
-        description="The plain text part.",
-        examples=["Dear {{ name|reader }}, the tables are here."],
-    )
-    preheader: str = Field(
-        default="",
-        max_length=LONGEST_PREHEADER,
-        description="Inboxes show it beside the subject; empty: the letter’s first words.",
-        examples=["High water on the 12th"],
-    )
     tags: list[str] | None = Field(
         default=None,
         max_length=MOST_TAGS,

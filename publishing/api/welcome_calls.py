@@ -9,37 +9,26 @@ from api.bearer import Bearer, get_caller
 from api.idempotent_call import KEY_PARAMETER, run_call
 from api.problem import (
     CHANGE_STATUSES,
-    FieldError,
     ProblemError,
     ProblemType,
     problem_responses,
 )
-from api.schema import RequestBody, ResponseBody, json_response
+from api.schema import ResponseBody, json_response
+from delivery.issue_attributes import TITLE
 from publishing.api import scopes
+from publishing.api.content_body import ContentBody, content_in, refuse_problems
 from publishing.approval.approval import NeedsApprovalError
-from publishing.content.edition_content import (
-    LONGEST_PART,
-    LONGEST_PREHEADER,
-    LONGEST_TITLE,
-    Content,
-    find_problems,
-)
 from publishing.editions.welcome_letter import welcome_letter
 from publishing.publish.welcome import count_sent, turn_off, turn_on
-from subscribers.fields.reader_fields import load_own_fields
 
 router = Router(tags=["Welcome letter"], auth=Bearer(scopes.PUBLISH), by_alias=True)
-_FIELDS = {"html_content": "html", "text_content": "text"}
 
 
-class NewWelcome(RequestBody):
+class NewWelcome(ContentBody):
     """Whether the letter is on, and its content, which needs text, HTML or both."""
 
     on: bool
-    title: str = Field(default="", max_length=LONGEST_TITLE, examples=["Hello {{ name|reader }}"])
-    preheader: str = Field(default="", max_length=LONGEST_PREHEADER)
-    html: str = Field(default="", max_length=LONGEST_PART)
-    text: str = Field(default="", max_length=LONGEST_PART, examples=["Welcome."])
+    title: str = Field(default="", max_length=TITLE.longest, examples=["Hello {{ name|reader }}"])
 
 
 class Welcome(ResponseBody):
@@ -73,15 +62,8 @@ def put_welcome(request: HttpRequest, content: Body[NewWelcome]) -> HttpResponse
     def work(_: str) -> HttpResponse:
         author = get_caller(request).user.pk
         if content.on:
-            letter = Content.from_input(
-                content.title, content.html, content.text, content.preheader
-            )
-            errors = [
-                FieldError(_FIELDS.get(flaw.field, flaw.field), flaw.sentence)
-                for flaw in find_problems(letter, load_own_fields())
-            ]
-            if errors:
-                raise ProblemError(ProblemType.NOT_VALID, errors[0].detail, errors=errors)
+            letter = content_in(content)
+            refuse_problems(letter)
             try:
                 turn_on(author, letter)
             except NeedsApprovalError as error:

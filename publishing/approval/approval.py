@@ -29,7 +29,7 @@ from publishing.display_name import called, named
 from publishing.editions.approved_sender import sender_lines
 from publishing.editions.listing import content_of, visibility_of_draft
 from publishing.editions.status import load_status
-from publishing.models import Draft, Visibility
+from publishing.models import Draft
 from publishing.permissions import PUBLISH, load_publishers, may
 
 NEEDS_TWO = gettext_lazy(
@@ -61,13 +61,6 @@ def needs_approval() -> bool:
     return current_rule().is_required
 
 
-# The columns of an edition that reach readers, besides those that do not depend on the draft.
-_SENT = (
-    *("title", "preheader", "html_content", "text_content", "merge_fields"),
-    *("html_mail", "text_mail"),
-)
-
-
 def approval_hash(
     draft: Draft, content: Content | None = None, columns: Mapping[str, Any] | None = None
 ) -> bytes:
@@ -76,18 +69,19 @@ def approval_hash(
     `columns` are the content's, if they are composed already."""
     content = content or content_of(draft)
     columns = columns or edition_columns(content)
-    newsletter = Newsletter.objects.get_current()
-    sent = [*(columns[name] for name in _SENT), sender_lines(newsletter)]
-    visibility = visibility_of_draft(draft)
-    target = f"{draft.issue_id}\0{draft.goes_to}\0{visibility is not Visibility.PUBLIC}"
-    if draft.without_note:
-        target += "\0without a note"
-    if draft.with_tags or draft.without_tags:
-        target += f"\0{draft.with_tags}\0{draft.without_tags}"
-    if draft.address:
-        target += f"\0{draft.address}"
-    target += json.dumps(sent)
-    return hashlib.sha256(content.sha256 + target.encode()).digest()
+    # Values with their names: without them, two different drafts could have one hash.
+    approved = {
+        **{name: value for name, value in columns.items() if name != "content_hash"},
+        "content": content.sha256.hex(),
+        "sender": sender_lines(Newsletter.objects.get_current()),
+        "issue": str(draft.issue_id),
+        "goes_to": draft.goes_to,
+        "tags": [draft.with_tags, draft.without_tags],
+        "visibility": visibility_of_draft(draft),
+        "without_note": draft.without_note,
+        "address": draft.address,
+    }
+    return hashlib.sha256(json.dumps(approved, sort_keys=True).encode()).digest()
 
 
 def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:

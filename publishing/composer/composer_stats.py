@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from delivery.humanise import digits, kilobytes
+from delivery.issue_attributes import CONTENT_ATTRIBUTES, LETTER
 from delivery.mail.merge_fields import BODY_FIELDS, TITLE_FIELDS, find_fields, unknown_fields
 from delivery.reports.merge_field_sentence import unknown_field_sentence
 from publishing.content.draft_content import DraftFields, build_content, fields_of
@@ -60,17 +61,16 @@ def composer_stats(
 
 def _hints(draft: DraftFields, content: Content) -> dict[str, list[Hint]]:
     texts = form_values(draft)
-    hints: dict[str, list[Hint]] = {
-        name: [] for name in ("title", "preheader", "letter", "text_content")
-    }
+    hints: dict[str, list[Hint]] = {one.control: [] for one in CONTENT_ATTRIBUTES}
     own = load_own_fields()
     names = tuple(field.name for field in own)
     for problem in find_problems(content, own):
-        field = "letter" if problem.field == "html_content" else problem.field
+        field, has_lines = problem.attribute.control, problem.attribute.is_part
         if texts[field].strip():
-            has_lines = field in ("letter", "text_content")
             allowed = (*(BODY_FIELDS if has_lines else TITLE_FIELDS), *names)
-            found = [*fields_of(draft)] if field == "letter" else [*find_fields(texts[field])]
+            found = (
+                [*fields_of(draft)] if problem.attribute is LETTER else [*find_fields(texts[field])]
+            )
             located = _locate_unknown_fields(texts[field], found, allowed, has_lines=has_lines)
             hints[field].append(located.get(problem.sentence) or Hint(problem.sentence))
     return hints

@@ -24,7 +24,6 @@ from publishing.desk_access import desk_page, may_write, sees_readers, user_id_o
 from publishing.display_name import called
 from publishing.drafts import drafts
 from publishing.drafts.draft_form import (
-    COMPARED,
     fields_to_compare,
     form_values,
     is_html_form,
@@ -63,7 +62,7 @@ PREVIEWS = {
     "dark": gettext_lazy("Dark"),
 }
 DEFAULT_PREVIEW = "desktop"
-EMPTY = DraftFields("", "", MARKDOWN, "", "")
+EMPTY = DraftFields()
 DELETED = gettext_lazy(
     "Somebody deleted this draft. Your text is still here. Save it as a new draft."
 )
@@ -323,12 +322,9 @@ def _conflict(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpRe
             "heading": heading,
             "progress": progress,
             "other_heading": other_heading,
-            "parts": [
-                (COMPARED[name], lines)
-                for name, lines in diff_fields(
-                    fields_to_compare(present), fields_to_compare(fields)
-                ).items()
-            ],
+            "parts": list(
+                diff_fields(fields_to_compare(present), fields_to_compare(fields)).items()
+            ),
             "fields": form_values(fields),
             "copy_key": fresh_key(),
             "writer": sign_writer(request.user),

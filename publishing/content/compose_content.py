@@ -7,7 +7,7 @@ from django.conf import settings
 from delivery.languages import in_language_of
 from delivery.mail.html_and_text import MailParts, compose
 from delivery.models import Newsletter
-from publishing.content.edition_content import Content, used_fields, write_fallbacks
+from publishing.content.edition_content import Content, texts_of, used_fields, write_fallbacks
 from subscribers.fields.reader_fields import load_own_fields
 from subscribers.fields.topics import has_topics
 
@@ -30,17 +30,16 @@ def compose_content(content: Content, newsletter: Newsletter | None = None) -> M
         )
 
 
-def edition_columns(content: Content) -> dict[str, Any]:
-    """Return the columns of a newsletter edition that depend on its content."""
+def edition_columns(content: Content, newsletter: Newsletter | None = None) -> dict[str, Any]:
+    """Return the columns of a newsletter edition that depend on its content.
+
+    `newsletter`: settings that are not saved yet."""
     fields = load_own_fields()
     frozen = write_fallbacks(content, fields)
-    mail = compose_content(frozen)
+    mail = compose_content(frozen, newsletter)
     return {
+        **{one.column: text for one, text in texts_of(frozen)},
         "stream": settings.POSTMARK_BROADCAST_STREAM,
-        "title": frozen.title,
-        "preheader": frozen.preheader,
-        "html_content": frozen.html,
-        "text_content": frozen.text,
         "merge_fields": used_fields(frozen, fields),
         "html_mail": mail.html,
         "text_mail": mail.text,

@@ -1,5 +1,7 @@
 """The fields of a draft, and the content of its previews and mails."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -7,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 
+from delivery.issue_attributes import CONTENT_ATTRIBUTES
 from delivery.mail.merge_fields import (
     ANY_BRACES,
     escape_html_braces,
@@ -23,19 +26,19 @@ MARKDOWN, HTML = "markdown", "html"
 LONGEST_MARKDOWN = 250_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DraftFields:
     """
-    The fields of a save.
+    The fields of a save: each of `ISSUE_ATTRIBUTES`.
 
     `format` is that of the letter; an empty `text` is automatic.
     """
 
-    title: str
-    preheader: str
-    format: str
-    letter: str
-    text: str
+    title: str = ""
+    preheader: str = ""
+    format: str = MARKDOWN
+    letter: str = ""
+    text: str = ""
     goes_to: str = Edition.GoesTo.EVERYONE.value
     archive: str = ""  # a value of `Visibility`; empty if the author has not chosen one
     without_note: bool = False  # of a correction that is not mailed
@@ -49,16 +52,23 @@ class DraftFields:
     @property
     def is_empty(self) -> bool:
         """True if nothing was written."""
-        return not (self.title or self.preheader or self.letter or self.text)
+        return not any(getattr(self, one.name) for one in CONTENT_ATTRIBUTES)
+
+    @classmethod
+    def of_content(cls, content: Content) -> DraftFields:
+        """Return the fields of finished HTML with this content."""
+        written = {one.name: getattr(content, one.content) for one in CONTENT_ATTRIBUTES}
+        return cls(format=HTML, **written)
 
 
 def build_content(draft: DraftFields) -> Content:
     """Build the content of these fields."""
+    written = {one.content: getattr(draft, one.name) for one in CONTENT_ATTRIBUTES}
     html = render_markdown(draft.letter) if draft.format == MARKDOWN else draft.letter
-    html = escape_html_braces(html)
-    text = draft.text if draft.text.strip() else html_to_text(html, settings.SITE_URL)
-    content = Content.from_input(draft.title, html, text, draft.preheader)
-    return replace(content, has_page=draft.archive != "none")
+    written["html"] = html = escape_html_braces(html)
+    if not draft.text.strip():
+        written["text"] = html_to_text(html, settings.SITE_URL)
+    return replace(Content.from_input(**written), has_page=draft.archive != "none")
 
 
 def fields_of(draft: DraftFields) -> Iterator[re.Match[str]]:

@@ -9,24 +9,31 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape, unescape
+from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.humanise import digits
+from delivery.issue_attributes import (
+    CONTENT_ATTRIBUTES,
+    LETTER,
+    TITLE,
+    IssueAttribute,
+    Kind,
+)
 from delivery.mail import merge_fields
 from delivery.models import Edition
 from delivery.reader_fields import ReaderField
 from delivery.reports.merge_field_sentence import unknown_field_sentence
 
-LONGEST_TITLE = 500
-LONGEST_PREHEADER = 300
-# A million characters have at most 4 MB; Postmark accepts 5 MB for each part.
-LONGEST_PART = 1_000_000
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
 # The complement of Char in XML 1.0 (fifth edition), section 2.2. One illegal character would
 # break the feed.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -64,31 +71,40 @@ def remove_invisible(text: str) -> str:
     return "\x00".join(map(only_xml_characters, lines.split("\x00")))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """Title, HTML, text and preheader of an edition, with LF line ends.
+    """What readers get of an issue: each of `CONTENT_ATTRIBUTES`, with LF line ends.
 
     The HTML has braces that are no fields as entities; the others have them after a backslash.
     Without `has_page` the archive has no page of it, so the mail has no link to one. The hash does
     not depend on it."""
 
     title: str
-    html: str
-    text: str
     preheader: str = ""
+    html: str = ""
+    text: str = ""
     has_page: bool = True
 
     @classmethod
-    def from_input(cls, title: str, html: str, text: str, preheader: str = "") -> Content:
-        """Build the content from posted texts or files."""
-        title, html, text, preheader = map(remove_invisible, (title, html, text, preheader))
-        return cls(title.strip(), merge_fields.escape_html_braces(html), text, preheader.strip())
+    def from_input(cls, **written: str) -> Content:
+        """Build the content from posted texts or files, by their names in the content."""
+        if unknown := set(written) - {one.content for one in CONTENT_ATTRIBUTES}:
+            raise TypeError(f"A content has no {min(unknown)}.")
+        texts: dict[str, Any] = {
+            one.content: _clean(one, written.get(one.content, "")) for one in CONTENT_ATTRIBUTES
+        }
+        return cls(**texts)
+
+    @classmethod
+    def of_edition(cls, edition: Edition) -> Content:
+        """Return the content with which an edition was frozen."""
+        return cls(**{one.content: getattr(edition, one.column) for one in CONTENT_ATTRIBUTES})
 
     @property
     def sha256(self) -> bytes:
-        """The hash of title, HTML, text and any preheader; 32 bytes."""
-        words = [self.title, self.html, self.text, *filter(None, [self.preheader])]
-        canonical = json.dumps(words, ensure_ascii=False)
+        """The hash of the attributes that are not empty, each with its name; 32 bytes."""
+        written = {one.content: text for one, text in texts_of(self) if text}
+        canonical = json.dumps(written, ensure_ascii=False, sort_keys=True)
         return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).digest()
 
     @property
@@ -103,23 +119,39 @@ class Content:
         return " ".join(merge_fields.FieldTemplate(self.preheader, html=False).fill({}).split())
 
 
+def _clean(attribute: IssueAttribute, text: str) -> str:
+    text = remove_invisible(text)
+    match attribute.kind:
+        case Kind.HTML:
+            return merge_fields.escape_html_braces(text)
+        case Kind.TEXT:
+            return text
+        case _:
+            return text.strip()
+
+
+def texts_of(content: Content) -> list[tuple[IssueAttribute, str]]:
+    """Return the texts of a content, title first."""
+    return [(one, getattr(content, one.content)) for one in CONTENT_ATTRIBUTES]
+
+
 def write_fallbacks(content: Content, fields: Sequence[ReaderField]) -> Content:
     """Write each field's own fallback where the letter names none."""
     fallbacks = {field.name: field.fallback for field in fields if field.fallback}
     escaped = {name: escape(fallback) for name, fallback in fallbacks.items()}
-    return replace(
-        content,
-        title=merge_fields.with_fallbacks(content.title, fallbacks),
-        html=merge_fields.with_fallbacks(content.html, escaped),
-        text=merge_fields.with_fallbacks(content.text, fallbacks),
-        preheader=merge_fields.with_fallbacks(content.preheader, fallbacks),
-    )
+    written: dict[str, Any] = {
+        one.content: merge_fields.with_fallbacks(
+            text, escaped if one.kind is Kind.HTML else fallbacks
+        )
+        for one, text in texts_of(content)
+    }
+    return replace(content, **written)
 
 
 def used_fields(content: Content, fields: Sequence[ReaderField]) -> list[str]:
     """Return the names of those `fields` that the content uses, in their order."""
-    texts = (content.title, content.html, content.text, content.preheader)
-    used = {field.name for text in texts for field in merge_fields.iter_fields(text)}
+    texts = texts_of(content)
+    used = {field.name for _, text in texts for field in merge_fields.iter_fields(text)}
     return [field.name for field in fields if field.name in used]
 
 
@@ -127,28 +159,17 @@ def used_fields(content: Content, fields: Sequence[ReaderField]) -> list[str]:
 class ContentProblem:
     """A reason why content cannot be published, with its unknown merge field if any."""
 
-    field: str
+    attribute: IssueAttribute
     sentence: str
     merge_field: merge_fields.UnknownField | None = None
 
 
 def find_problems(content: Content, own: Sequence[ReaderField] = ()) -> list[ContentProblem]:
     """Return all problems that prevent publishing. `own` are the author's fields."""
-    names = tuple(field.name for field in own)
-    title, preheader = ("title", content.title), ("preheader", content.preheader)
-    parts = (("text_content", content.text), ("html_content", content.html))
-    problems = [
-        ContentProblem(field, unknown_field_sentence(unknown), unknown)
-        for texts, allowed in (
-            ((title, preheader), (*merge_fields.TITLE_FIELDS, *names)),
-            (parts, (*merge_fields.BODY_FIELDS, *names)),
-        )
-        for field, text in texts
-        for unknown in merge_fields.unknown_fields(text, allowed)
-    ]
+    unknown = [problem for each in texts_of(content) for problem in _unknown_fields(*each, own)]
     found = [
         (
-            "html_content",
+            LETTER,
             _(
                 "A value of “{field}” would be code at its place: the name of a tag or an "
                 "attribute, a script, or a javascript: or data: address. Move it into the text, "
@@ -159,46 +180,52 @@ def find_problems(content: Content, own: Sequence[ReaderField] = ()) -> list[Con
     ]
     if not content.has_page:
         found += [
-            (field, str(NO_PAGE))
-            for field, text in parts
-            if merge_fields.uses_field(text, "archive_url")
+            (one, str(NO_PAGE))
+            for one, text in texts_of(content)
+            if one.is_part and merge_fields.uses_field(text, "archive_url")
         ]
     if not content.title:
-        found.append(("title", _("The title is empty. Write one; it becomes the mail's subject.")))
-    if CONTROL_CHARACTERS.search(content.title):
-        found.append(("title", _("The title has more than one line. Write it on one line.")))
-    if CONTROL_CHARACTERS.search(content.preheader):
-        sentence = _("The preview text has more than one line. Write it on one line.")
-        found.append(("preheader", sentence))
-    if len(content.preheader) > LONGEST_PREHEADER:
-        sentence = _("The preview text has {length} characters; the limit is {most}.")
-        found.append(("preheader", _too_long(sentence, content.preheader, LONGEST_PREHEADER)))
+        found.append((TITLE, _("The title is empty. Write one; it becomes the mail's subject.")))
+    found += [problem for each in texts_of(content) for problem in _form_problems(*each)]
     written = write_fallbacks(content, own).title
-    if len(content.title) > LONGEST_TITLE:
-        sentence = _("The title has {length} characters; the limit is {most}.")
-        found.append(("title", _too_long(sentence, content.title, LONGEST_TITLE)))
-    elif len(written) > LONGEST_TITLE:
+    if len(content.title) <= TITLE.longest < len(written):
         sentence = _(
             "With the fallbacks of its merge fields the title has {length} characters; the limit "
             "is {most}. Shorten the title."
         )
-        found.append(("title", _too_long(sentence, written, LONGEST_TITLE)))
+        found.append((TITLE, sentence_too_long(sentence, written, TITLE.longest)))
     if not content.html.strip() and not content.text.strip():
         sentence = _("The letter is empty. Write the HTML, the plain text, or both.")
-        found.append(("html_content", sentence))
-    nul = _("This part has a NUL character, which mails cannot contain. Remove it.")
-    for field, part in parts:
-        if len(part) > LONGEST_PART:
-            sentence = _("This part has {length} characters; the limit is {most}.")
-            found.append((field, _too_long(sentence, part, LONGEST_PART)))
-    found += [(field, nul) for field, part in parts if "\x00" in part]
-    return problems + [ContentProblem(*problem) for problem in found]
+        found.append((LETTER, sentence))
+    return unknown + [ContentProblem(*problem) for problem in found]
 
 
-def _too_long(sentence: str, text: str, most: int) -> str:
-    return sentence.format(length=digits(len(text)), most=digits(most))
+def _unknown_fields(
+    attribute: IssueAttribute, text: str, own: Sequence[ReaderField]
+) -> list[ContentProblem]:
+    built_in = merge_fields.BODY_FIELDS if attribute.is_part else merge_fields.TITLE_FIELDS
+    allowed = (*built_in, *(field.name for field in own))
+    return [
+        ContentProblem(attribute, unknown_field_sentence(unknown), unknown)
+        for unknown in merge_fields.unknown_fields(text, allowed)
+    ]
+
+
+def _form_problems(attribute: IssueAttribute, text: str) -> Iterator[tuple[IssueAttribute, str]]:
+    """Yield what is wrong with the form of a text: its length, its lines, its characters."""
+    if attribute.kind is Kind.LINE and CONTROL_CHARACTERS.search(text):
+        yield attribute, str(attribute.several_lines)
+    if len(text) > attribute.longest:
+        yield attribute, sentence_too_long(attribute.too_long, text, attribute.longest)
+    if attribute.is_part and "\x00" in text:
+        yield attribute, _("This part has a NUL character, which mails cannot contain. Remove it.")
+
+
+def sentence_too_long(sentence: StrPromise | str, text: str, most: int) -> str:
+    """Fill a sentence about a text that is too long."""
+    return str(sentence).format(length=digits(len(text)), most=digits(most))
 
 
 def plain_title(edition: Edition) -> str:
     """Return the title as pages show it, with merge fields as their fallbacks."""
-    return Content(edition.title, "", "").plain_title
+    return Content(title=edition.title).plain_title

@@ -9,12 +9,13 @@ import orjson
 from django.conf import settings
 from django.urls import reverse
 
+from delivery.mail.html_and_text import MailParts
 from delivery.mail.merge_fields import FieldTemplate
 from delivery.mail.message_for_reader import Links, Recipient, Renderer, merge_values
 from delivery.models import Edition, Newsletter
 from delivery.reader_fields import READER_FIELDS, ReaderField
-from publishing.content.compose_content import compose_content
-from publishing.content.edition_content import Content, used_fields, write_fallbacks
+from publishing.content.compose_content import edition_columns
+from publishing.content.edition_content import Content
 from subscribers.confirmed_readers import confirmed
 from subscribers.fields.reader_fields import load_own_fields
 
@@ -56,21 +57,16 @@ def render_preview(
     `slug` is its address in the archive, if any; `newsletter` has settings that are not saved.
     """
     newsletter = newsletter or Newsletter.objects.get_current()
-    own = load_own_fields()
-    content = write_fallbacks(content, own)
-    used = used_fields(content, own)
-    reader = sample_reader([one for one in own if one.name in used], sees_readers=sees_readers)
-    mail = compose_content(content, newsletter)
+    columns = edition_columns(content, newsletter)
+    used = columns["merge_fields"]
+    own = [one for one in load_own_fields() if one.name in used]
+    reader = sample_reader(own, sees_readers=sees_readers)
     place = reverse("archive:issue", args=[slug]) if slug else reverse("archive:index")
     edition = Edition(
         issue_id=uuid.UUID(int=0),
         version=1,
-        stream=settings.POSTMARK_BROADCAST_STREAM,
-        title=content.title,
-        merge_fields=used,
-        html_mail=mail.html,
-        text_mail=mail.text,
         archive_url=settings.SITE_URL + place,
+        **columns,
     )
     leave, choose = (
         settings.SITE_URL + reverse(f"subscribers:{page}", args=[INVALID_TOKEN])
@@ -88,8 +84,8 @@ def render_preview(
         sender=parseaddr(newsletter.sender)[0] or newsletter.sender,
         reader=reader[1],
         subject=message["Subject"],
-        preheader=FieldTemplate(content.preheader, html=False).fill(merge_values(reader, used)),
+        preheader=FieldTemplate(edition.preheader, html=False).fill(merge_values(reader, used)),
         html=message.get("HtmlBody", ""),
         text=message.get("TextBody", ""),
-        size=mail.size,
+        size=MailParts(edition.html_mail, edition.text_mail).size,
     )

@@ -240,7 +240,7 @@ def _would_get(edition: Edition, everyone: int) -> int:
 
 
 def _title(draft: Draft) -> str:
-    return Content(str(draft), "", "").plain_title
+    return Content(title=str(draft)).plain_title
 
 
 def _health(newsletter: Newsletter) -> list[HealthLine]:

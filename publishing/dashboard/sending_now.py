@@ -50,7 +50,7 @@ def title_of(status: EditionStatus) -> str:
     """Return the title as pages show it, or the name of transactional mail."""
     if status.counts.is_transactional:
         return edition_name(status.counts.kind, status.counts.version)
-    return Content(status.counts.title, "", "").plain_title
+    return Content(title=status.counts.title).plain_title
 
 
 def page_contents(sending: Sequence[Sending], *, needs: int) -> str:

@@ -2,40 +2,20 @@
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import astuple
 
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
-from delivery.humanise import digits
+from delivery.issue_attributes import CONTENT_ATTRIBUTES, ISSUE_ATTRIBUTES, LETTER, LONGEST_PART
 from delivery.reports.edition_words import AUDIENCE_WORDS
 from publishing.content.draft_content import HTML, LONGEST_MARKDOWN, MARKDOWN, DraftFields
-from publishing.content.edition_content import LONGEST_PART, remove_invisible
+from publishing.content.edition_content import remove_invisible, sentence_too_long
 from publishing.editions.audience import EVERYONE
 from publishing.editions.listing import POSTED_AS, read_archive
 from publishing.editions.posted_tags import TAG_FIELDS, choice_of, join_ids, read_ids
 from publishing.editions.tag_sentences import choice_words
 from publishing.editions.versions import versions_of
 from publishing.models import Visibility
-
-FIELDS = (
-    "title",
-    "preheader",
-    "format",
-    "letter",
-    "text_content",
-    "goes_to",
-    "unlisted",
-    "without_note",
-    *TAG_FIELDS,
-)
-_TOO_LONG = {
-    "title": gettext_lazy("The title has {length} characters; the limit is {most}."),
-    "preheader": gettext_lazy("The preview text has {length} characters; the limit is {most}."),
-    "letter": gettext_lazy("The letter has {length} characters; the limit is {most}."),
-    "text": gettext_lazy("The plain text has {length} characters; the limit is {most}."),
-}
 
 
 def is_html_form(posted: Mapping[str, str]) -> bool:
@@ -60,12 +40,12 @@ def parse_draft_fields(posted: Mapping[str, str]) -> DraftFields:
         written_in, letter = HTML if posted.get("format") == HTML else MARKDOWN, "letter"
     goes_to = posted.get("goes_to", "")
     return DraftFields(
-        words("title"),
-        words("preheader"),
-        written_in,
-        words(letter),
-        words("text_content"),
-        goes_to if goes_to in AUDIENCE_WORDS else EVERYONE.value,
+        title=words("title"),
+        preheader=words("preheader"),
+        format=written_in,
+        letter=words(letter),
+        text=words("text_content"),
+        goes_to=goes_to if goes_to in AUDIENCE_WORDS else EVERYONE.value,
         archive=read_archive(posted.get("unlisted", "")) or "",
         without_note=posted.get("without_note", "") == "on",
         **{name: read_ids(posted.get(name, "")) for name in TAG_FIELDS},
@@ -76,32 +56,23 @@ def form_values(fields: DraftFields) -> dict[str, str]:
     """Return the values by the names of the composer's fields."""
     tags = (join_ids(getattr(fields, name)) for name in TAG_FIELDS)
     archive, note = POSTED_AS[fields.archive], "on" if fields.without_note else ""
-    values = (*astuple(fields)[:-4], archive, note, *tags)
-    return dict(zip(FIELDS, values, strict=True))
-
-
-# The labels on the page that compares two drafts.
-COMPARED = {
-    "title": gettext_lazy("Title"),
-    "preheader": gettext_lazy("Preview text"),
-    "format": gettext_lazy("Written in"),
-    "letter": gettext_lazy("Letter"),
-    "text": gettext_lazy("Plain text"),
-    "goes_to": gettext_lazy("Goes to"),
-    "listing": gettext_lazy("Listing"),
-}
+    values = {one.control: getattr(fields, one.name) for one in ISSUE_ATTRIBUTES}
+    chosen = {"unlisted": archive, "without_note": note, **dict(zip(TAG_FIELDS, tags, strict=True))}
+    return values | chosen
 
 
 def fields_to_compare(fields: DraftFields) -> dict[str, str]:
-    """Return the values that the page compares, by the keys of `COMPARED`."""
-    return {
-        "title": fields.title,
-        "preheader": fields.preheader,
+    """Return the values that a page compares, by their labels."""
+    shown = {
         "format": "HTML" if fields.format == HTML else "Markdown",
-        "letter": fields.letter,
         "text": fields.text or _("automatic"),
         "goes_to": choice_words(fields.goes_to, choice_of(fields.with_tags, fields.without_tags)),
-        "listing": str(Visibility(fields.archive).label) if fields.archive else _("automatic"),
+        "archive": str(Visibility(fields.archive).label) if fields.archive else _("automatic"),
+    }
+    return {
+        str(one.label): shown.get(one.name, getattr(fields, one.name))
+        for one in ISSUE_ATTRIBUTES
+        if one.label
     }
 
 
@@ -131,12 +102,12 @@ def parse_hash(text: str | None) -> bytes:
 def too_long(fields: DraftFields) -> dict[str, str]:
     """Return a sentence for each part that is too long, by its name."""
     found = {}
-    for name, sentence in _TOO_LONG.items():
-        length, most = len(getattr(fields, name)), LONGEST_PART
-        if (name, fields.format) == ("letter", MARKDOWN):
+    for one in CONTENT_ATTRIBUTES:
+        text, most = getattr(fields, one.name), LONGEST_PART
+        if (one, fields.format) == (LETTER, MARKDOWN):
             most = LONGEST_MARKDOWN
-        if length > most:
-            found[name] = sentence.format(length=digits(length), most=digits(most))
+        if len(text) > most:
+            found[one.name] = sentence_too_long(one.too_long, text, most)
     return found
 
 

@@ -2,6 +2,8 @@
 
 import uuid
 from dataclasses import replace
+from functools import reduce
+from operator import or_
 from typing import NamedTuple
 
 from django.contrib.auth import get_user_model
@@ -11,10 +13,12 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from delivery.issue_attributes import CONTENT_ATTRIBUTES
 from delivery.models import Edition
 from idempotency.key import fresh_key
 from publishing.activity.record_activity import record_draft_activity
-from publishing.content.draft_content import HTML, MARKDOWN, DraftFields, build_content
+from publishing.content.draft_content import MARKDOWN, DraftFields, build_content
+from publishing.content.edition_content import Content
 from publishing.editions.audience import TagChoice
 from publishing.editions.listing import visibility_after
 from publishing.editions.versions import default_goes_to, versions_of
@@ -81,8 +85,8 @@ def title_with_tag(tag: int) -> str:
 
 def may_name_field(key: str) -> bool:
     """Whether an open draft has the key of a field anywhere in its words."""
-    words = Q(letter__contains=key) | Q(text__contains=key) | Q(title__contains=key)
-    return Draft.objects.filter(words | Q(preheader__contains=key), edition=None).exists()
+    names = (Q((f"{one.name}__contains", key)) for one in CONTENT_ATTRIBUTES)
+    return Draft.objects.filter(reduce(or_, names), edition=None).exists()
 
 
 def create(
@@ -293,14 +297,14 @@ def _words_behind(edition: Edition) -> DraftFields:
     draft: Draft | None = getattr(edition, "draft", None)
     if draft is not None and _makes(draft.fields, edition):
         return draft.fields
-    html, text = edition.html_content, edition.text_content
-    if not html.strip():
-        return DraftFields(edition.title, edition.preheader, MARKDOWN, "", text)
-    automatic = DraftFields(edition.title, edition.preheader, HTML, html, "")
+    content = Content.of_edition(edition)
+    if not content.html.strip():
+        return replace(DraftFields.of_content(content), format=MARKDOWN, letter="")
+    automatic = DraftFields.of_content(replace(content, text=""))
     # An automatic plain text continues to follow the letter.
-    if build_content(automatic).text.split() == text.split():
+    if build_content(automatic).text.split() == content.text.split():
         return automatic
-    return DraftFields(edition.title, edition.preheader, HTML, html, text)
+    return DraftFields.of_content(content)
 
 
 def _makes(fields: DraftFields, edition: Edition) -> bool:

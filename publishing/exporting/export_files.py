@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from delivery.models import Edition, Newsletter
 from delivery.reader_fields import own_columns
+from publishing.content.edition_content import Content, texts_of
 from publishing.editions.status import load_status
 from publishing.editions.versions import public_editions
 from publishing.images.images import EXTENSIONS
@@ -41,12 +42,10 @@ from subscribers.why_suppressed import code_of
 
 FORMAT = 1
 HISTORY = 10  # records of a reader's consent
-DRAFT_COLUMNS = ("title", "preheader", "format", "letter", "text", "saved_at")
-
-EDITION_COLUMNS = (
-    *("version", "title", "preheader", "scheduled_for", "audience", "goes_to"),
-    *("merge_fields", "with_tags", "without_tags", "archive_url", "control"),
-    *("confirmed_readers", "without_note"),
+# The facts of an edition besides its content.
+_FACTS = (
+    *("version", "scheduled_for", "audience", "goes_to", "merge_fields", "with_tags"),
+    *("without_tags", "archive_url", "control", "confirmed_readers", "without_note"),
 )
 
 
@@ -88,8 +87,7 @@ def export_files() -> Iterator[ExportFile]:
     for issue in Issue.objects.order_by("created_at", "id").iterator(CHUNK):
         yield from _issue(issue, keys.get(issue.pk), counted)
     for draft in rows_by_id(Draft.objects.filter(edition=None)):
-        columns = {name: getattr(draft, name) for name in DRAFT_COLUMNS}
-        yield _json(f"drafts/{draft.pk}.json", columns)
+        yield _json(f"drafts/{draft.pk}.json", {**asdict(draft.fields), "saved_at": draft.saved_at})
     for image in UploadedImage.objects.defer("content").order_by("id"):
         content = UploadedImage.objects.values_list("content", flat=True).filter(pk=image.pk)
         if found := content.first():  # It may have been deleted as unused in the meantime.
@@ -184,6 +182,7 @@ def _issue(
     for number in editions.order_by("version").values_list("pk", flat=True):
         edition = Edition.objects.get(pk=number)
         status = load_status(number)
+        texts = texts_of(Content.of_edition(edition))
         folder = f"issues/{issue.slug}/version-{edition.version}"
         yield _json(
             f"{folder}/issue.json",
@@ -197,13 +196,14 @@ def _issue(
                 "public": public_editions().filter(pk=number).exists(),
                 "state": status.state.value,
                 "counts": counts_of(status.counts),
-                **{name: getattr(edition, name) for name in EDITION_COLUMNS},
+                **{name: getattr(edition, name) for name in _FACTS},
+                **{one.content: text for one, text in texts if not one.file},
                 "published_at": edition.published_at.isoformat(),  # exact
             },
         )
-        for kind, text in (("html", edition.html_content), ("txt", edition.text_content)):
-            if text:
-                yield ExportFile(f"{folder}/letter.{kind}", [text.encode()])
+        for one, text in texts:
+            if one.file and text:
+                yield ExportFile(f"{folder}/{one.file}", [text.encode()])
         if edition.deliveries_dropped_at is None and edition.audience:
             lines = _deliveries(edition, status.held_until)
             yield counted(f"{folder}/deliveries.csv", lines)

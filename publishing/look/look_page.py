@@ -128,6 +128,6 @@ def _latest_content(request: HttpRequest) -> Content:
             return build_content(draft.fields)
     edition = listed_editions().exclude(html_content="").first()
     if edition is not None:
-        return Content(edition.title, edition.html_content, edition.text_content)
+        return Content.of_edition(edition)
     sample = render_to_string("publishing/look/sample_letter.html")
-    return Content(_("A sample letter"), sample, "")
+    return Content(title=_("A sample letter"), html=sample)

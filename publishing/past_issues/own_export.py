@@ -6,7 +6,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from publishing.content.edition_content import LONGEST_PART, LONGEST_TITLE, Content
+from delivery.issue_attributes import CONTENT_ATTRIBUTES, TITLE, IssueAttribute
+from publishing.content.edition_content import Content
 from publishing.exporting.export_files import FORMAT
 from publishing.models import LONGEST_MOVED_KEY, Visibility
 from publishing.past_issues.past_issue import (
@@ -61,15 +62,13 @@ def _version(row: dict[str, Any], folder: str, *, is_public: bool) -> PastIssue:
     key = word_of(row, "issue")
     skip = None if is_public else Skip.DRAFT
     # Longer ones are refused later, and need not fill the memory.
-    title, preheader = (word_of(row, name)[: LONGEST_TITLE + 1] for name in ("title", "preheader"))
     return PastIssue(
         key if is_uuid(key) else "",
         word_of(row, "slug")[:100],
-        title,
-        preheader,
-        parse_date(word_of(row, "published_at")),
-        skip if is_uuid(key) else Skip.UNREADABLE,
-        folder,
+        word_of(row, "title")[: TITLE.longest + 1],
+        published_at=parse_date(word_of(row, "published_at")),
+        skip=skip if is_uuid(key) else Skip.UNREADABLE,
+        source=folder,
         visibility=_visibility(row),
         moved_as=word_of(row, "moved_as")[:LONGEST_MOVED_KEY],
     )
@@ -91,19 +90,23 @@ def own_content(entries: ZipEntries, past: PastIssue, take: Take) -> Content:
         taken = take(found[0])
         return taken[0] if taken else found[0]
 
-    def letter(kind: str) -> str:
-        path = f"{past.source}letter.{kind}"
+    row = _read_json(entries, f"{past.source}issue.json")
+
+    def text_of(attribute: IssueAttribute) -> str:
+        if not attribute.file:
+            return word_of(row, attribute.content)[: attribute.longest + 1]
+        path = f"{past.source}{attribute.file}"
         if path not in entries:
             return ""
         try:
             text = entries.read(path, LONGEST_LETTER).decode("utf-8", "replace")
         except UnusableZipError:
             raise SkipIssueError(Skip.UNREADABLE) from None
-        if len(text) > LONGEST_PART:
+        if len(text) > attribute.longest:
             raise SkipIssueError(Skip.TOO_LONG)
         return _IMAGE.sub(image, text)
 
-    return Content.from_input(past.title, letter("html"), letter("txt"), past.subtitle)
+    return Content.from_input(**{one.content: text_of(one) for one in CONTENT_ATTRIBUTES})
 
 
 def is_uuid(text: str) -> bool:

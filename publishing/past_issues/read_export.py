@@ -12,7 +12,7 @@ from typing import IO, Any, TypeVar
 from urllib.parse import urlsplit
 
 from delivery.humanise import digits
-from publishing.content.edition_content import LONGEST_PREHEADER, LONGEST_TITLE
+from delivery.issue_attributes import PREHEADER, TITLE
 from publishing.past_issues.own_export import SUMMARY, read_own_issues
 from publishing.past_issues.past_issue import (
     LONGEST_LETTER,
@@ -233,8 +233,8 @@ def _issue(
     return PastIssue(
         key[:_LONGEST_ADDRESS],
         slug[:_LONGEST_ADDRESS],
-        title[: LONGEST_TITLE + 1],
-        subtitle[: LONGEST_PREHEADER + 1],
+        title[: TITLE.longest + 1],
+        subtitle[: PREHEADER.longest + 1],
         at,
         skip,
         source,
@@ -245,7 +245,7 @@ def _ghost_metas(content: JSONFile, metas: int | None) -> Iterator[tuple[str, tu
     names = (b"post_id", b"email_only", b"feature_image_alt")
     for meta in content.elements(metas):
         row = content.scalars(meta, *names, longest=_LONGEST_WORD)
-        alt = word_of(row, "feature_image_alt")[:LONGEST_TITLE]
+        alt = word_of(row, "feature_image_alt")[: TITLE.longest]
         yield word_of(row, "post_id")[:_LONGEST_ADDRESS], (bool(row.get("email_only")), alt)
 
 

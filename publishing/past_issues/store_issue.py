@@ -6,15 +6,11 @@ from django.conf import settings
 from django.db.models.functions import Now
 from django.urls import reverse
 
+from delivery.issue_attributes import PREHEADER, TITLE
 from delivery.mail.merge_fields import escape_braces
 from delivery.models import Edition
 from publishing.content.compose_content import edition_columns
-from publishing.content.edition_content import (
-    LONGEST_PREHEADER,
-    LONGEST_TITLE,
-    Content,
-    find_problems,
-)
+from publishing.content.edition_content import Content, find_problems
 from publishing.content.text_part import html_to_text
 from publishing.editions.audience import NOBODY
 from publishing.editions.issue_address import save_moved_issue
@@ -40,10 +36,12 @@ def is_known(product: Product, past: PastIssue) -> bool:
 
 def content_of(past: PastIssue, html: str) -> Content:
     """Return the content of a cleaned letter. Raises `SkipIssueError`."""
-    title = _one_line(past.title, LONGEST_TITLE)
+    title = _one_line(past.title, TITLE.longest)
     text = html_to_text(html, settings.SITE_URL)
-    subtitle = _one_line(past.subtitle, LONGEST_PREHEADER)
-    return check_content(Content.from_input(title or "…", html, text, subtitle))
+    subtitle = _one_line(past.subtitle, PREHEADER.longest)
+    return check_content(
+        Content.from_input(title=title or "…", html=html, text=text, preheader=subtitle)
+    )
 
 
 def check_content(content: Content) -> Content:

@@ -81,12 +81,11 @@ Params: TypeAlias = Mapping[str, object]
 # The texts of a check by code; a function where the parameters choose the sentences.
 Texts: TypeAlias = Mapping[str, FindingText | Callable[[Params], tuple[str, str]]]
 
-# Where to fix a finding, by part of the content.
+# Where to fix a finding, by the name of the attribute.
 FIX_PART = {
     "title": FixIn.TITLE,
     "preheader": FixIn.PREHEADER,
-    "html_content": FixIn.LETTER,
-    "text_content": FixIn.TEXT,
+    "letter": FixIn.LETTER,
     "text": FixIn.TEXT,
 }
 

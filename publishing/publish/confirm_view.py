@@ -21,6 +21,7 @@ from django.views.decorators.http import require_http_methods
 from delivery.models import Edition
 from idempotency.key import FIELD, HEADER, read_key
 from idempotency.safe_to_retry import RETRY_AFTER_S, safe_to_retry
+from publishing.content.edition_content import texts_of
 from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.drafts.draft_form import parse_hash, parse_revision
 from publishing.editions.audience import NOBODY
@@ -190,12 +191,7 @@ def _html_form_fields(checked: PreflightResult) -> dict[str, str]:
     The confirmation posts them to that form's URL, so either form can repeat the post.
     """
     draft, content = checked.draft, checked.context.content
-    fields = {
-        "title": content.title,
-        "preheader": content.preheader,
-        "html_content": content.html,
-        "text_content": content.text,
-    }
+    fields = {one.column: text for one, text in texts_of(content)}
     fields["unlisted"] = POSTED_AS[draft.fields.archive]
     if draft.issue_id:
         fields |= {"issue": str(draft.issue_id), "version": str(checked.version)}

@@ -9,6 +9,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from delivery.issue_attributes import CONTENT_ATTRIBUTES
 from delivery.mail.merge_fields import TITLE_FIELDS_SHOWN
 from delivery.reports.edition_words import AUDIENCE_WORDS
 from publishing.content.edition_content import Content, find_problems
@@ -107,11 +108,11 @@ class HtmlForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         posted = {name: self.cleaned_data.get(name, "") for name in FIELDS}
         content = Content.from_input(
-            posted["title"], posted["html_content"], posted["text_content"], posted["preheader"]
+            **{one.content: posted[one.column] for one in CONTENT_ATTRIBUTES}
         )
         for problem in find_problems(content, load_own_fields()):
-            if problem.field not in self.errors:
-                self.add_error(problem.field, problem.sentence)
+            if problem.attribute.column not in self.errors:
+                self.add_error(problem.attribute.column, problem.sentence)
         issue: uuid.UUID | None = None
         version: int | None = None
         goes_to: str | None = EVERYONE.value
@@ -139,7 +140,14 @@ class HtmlForm(forms.Form):
             if not all(map(_are_ids, (posted[name] for name in TAG_FIELDS))):
                 # Without the tag the letter would go to more readers.
                 self.add_error(None, str(DELETED_TAG))
-        self.publish_request = PublishRequest(content, issue, version, goes_to, archive, tags=tags)
+        self.publish_request = PublishRequest(
+            content=content,
+            issue=issue,
+            version=version,
+            goes_to=goes_to,
+            archive=archive,
+            tags=tags,
+        )
         return self.cleaned_data
 
     @property

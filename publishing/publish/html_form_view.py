@@ -19,7 +19,7 @@ from delivery.reports.worker_warnings import load_warnings
 from idempotency.key import FIELD, HEADER, InvalidKey, fresh_key, read_key
 from idempotency.safe_to_retry import DifferentContentError, safe_to_retry
 from publishing.approval.approval import NeedsApprovalError
-from publishing.content.edition_content import Content, plain_title
+from publishing.content.edition_content import Content, plain_title, texts_of
 from publishing.content.text_diff import LinePair, diff_fields
 from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.drafts import drafts
@@ -235,12 +235,11 @@ def _name_earlier(status: EditionStatus | None) -> str:
 
 
 def _differences(earlier: Edition, posted: Content) -> list[tuple[str, list[LinePair | None]]]:
-    labels = (_("Title"), _("Preview text"), _("HTML"), _("Plain text"))
-    label_of = dict(zip(WRITTEN_FIELDS, labels, strict=True))
-    published = {name: getattr(earlier, name) for name in WRITTEN_FIELDS}
-    words = (posted.title, posted.preheader, posted.html, posted.text)
-    differing = diff_fields(published, dict(zip(WRITTEN_FIELDS, words, strict=True)))
-    return [(label_of[name], lines) for name, lines in differing.items()]
+    published, mine = (
+        {str(one.label): text for one, text in texts_of(content)}
+        for content in (Content.of_edition(earlier), posted)
+    )
+    return list(diff_fields(published, mine).items())
 
 
 def _still_working(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:

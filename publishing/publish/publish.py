@@ -61,7 +61,7 @@ ONE_PER_VERSION = "one_edition_per_issue_and_version"
 ADDRESS_STAYS = "the_address_of_an_issue_stays"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PublishRequest:
     """
     The content and target of a publication.
@@ -211,7 +211,16 @@ def publish(
     Raises `KeyUsedForOtherContentError`, `NeedsApprovalError` and `VersionRefusedError`.
     """
     goes_to = goes_to and Edition.GoesTo(goes_to).value
-    request = PublishRequest(content, issue, version, goes_to, archive, at, tags, address)
+    request = PublishRequest(
+        content=content,
+        issue=issue,
+        version=version,
+        goes_to=goes_to,
+        archive=archive,
+        at=at,
+        tags=tags,
+        address=address,
+    )
     with transaction.atomic():
         closing = draft or drafts.lock_by_key(author, key)
         audience = goes_to or default_goes_to(issue)

@@ -12,7 +12,7 @@ from delivery.rules.scheduled_time import ScheduledTime
 from idempotency.safe_to_retry import DifferentContentError
 from publishing.approval.approval import NeedsApprovalError, approver_of, hold_newsletter
 from publishing.content.compose_content import edition_columns
-from publishing.content.draft_content import HTML, DraftFields, build_content
+from publishing.content.draft_content import DraftFields, build_content
 from publishing.content.edition_content import Content, plain_title
 from publishing.display_name import named
 from publishing.editions.audience import EVERY_READER
@@ -81,9 +81,7 @@ def matching_content(draft: Draft, asked: PublishRequest) -> Content | None:
         return None
     content = build_content(fields)
     # The form may hold the automatic plain text, or none.
-    completed = build_content(
-        DraftFields(posted.title, posted.preheader, HTML, posted.html, posted.text)
-    )
+    completed = build_content(DraftFields.of_content(posted))
     return content if completed.sha256 == content.sha256 else None
 
 

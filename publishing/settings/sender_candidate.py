@@ -76,9 +76,9 @@ def send_from(name: str, address: str, to: str, author: uuid.UUID) -> int:
     sentence = _("Postmark accepted this letter from {sender}.").format(sender=shown)
     then = _("To send your letters from it, open Settings, Sender, and press “Use this sender”.")
     content = Content(
-        _("A test of your sender"),
-        format_html("<p>{}</p>\n<p>{}</p>", sentence, then),
-        f"{sentence}\n\n{then}\n",
+        title=_("A test of your sender"),
+        html=format_html("<p>{}</p>\n<p>{}</p>", sentence, then),
+        text=f"{sentence}\n\n{then}\n",
     )
     return send_test(author, content, to, sender=mailbox)
 

@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from delivery.interface import database_time, load_test_letter
+from delivery.issue_attributes import LETTER
 from delivery.mail.test_letter import mark_subject
 from delivery.models import Newsletter
 from idempotency.key import FIELD, HEADER, InvalidKey, fresh_key, read_key
@@ -81,7 +82,7 @@ class SendTestForm(forms.Form):
             return self.cleaned_data
         self.content = build_content(written)
         for flaw in find_problems(self.content, load_own_fields()):
-            name = letter if flaw.field == "html_content" else flaw.field
+            name = letter if flaw.attribute is LETTER else flaw.attribute.control
             if name not in self.errors or name in self.cleaned_data:
                 self.add_error(name, flaw.sentence)
         address = read_address(self.data.get(EMAIL, ""))

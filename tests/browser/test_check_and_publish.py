@@ -103,7 +103,10 @@ def test_send_now_with_a_time_is_refused_without_scripts(new_page, author, reade
 
 def test_text_part_finding_opens_its_panel(desk, author):
     words = DraftFields(
-        "Swifts", "", MARKDOWN, "They have gone.", "Dear {{ nmae }}, they have gone."
+        title="Swifts",
+        format=MARKDOWN,
+        letter="They have gone.",
+        text="Dear {{ nmae }}, they have gone.",
     )
     desk.goto(at(begun(author, words), "check/"))
 

@@ -212,7 +212,7 @@ def test_test_letter_opens_its_own_window_and_the_text_stays(form, site):
 
 
 def test_horizontal_rule_shows_in_dark_scheme_and_table_fits_phone(new_page, author):
-    letter = Content.from_input(TITLE, WIDE, "a" * 500)
+    letter = Content.from_input(title=TITLE, html=WIDE, text="a" * 500)
     published = publish(author.pk, "key", letter, hold_s=0).edition
     page = new_page(color_scheme="dark", viewport=NARROWEST)
     page.set_content(published.html_mail)

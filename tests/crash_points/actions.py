@@ -34,7 +34,7 @@ from tests.crash_points.provider import Provider
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom, steady_dice
 
-LETTER = Content.from_input("Swifts", "<p>Dear {{ name|reader }}</p>", "")
+LETTER = Content.from_input(title="Swifts", html="<p>Dear {{ name|reader }}</p>")
 KEY = "the-author-pressed-once"
 
 

@@ -63,7 +63,7 @@ def correct(edition: Edition, goes_to: str, at: ScheduledTime | None = None) -> 
     return publish(
         edition.author_id,
         uuid.uuid4().hex,
-        Content.from_input("Corrected", "<p>Words</p>", ""),
+        Content.from_input(title="Corrected", html="<p>Words</p>"),
         hold_s=0,
         issue=edition.issue_id,
         version=2,

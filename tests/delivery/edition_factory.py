@@ -89,7 +89,7 @@ class Newsroom:
         """Publish an edition, to `readers` new readers and the existing ones."""
         if readers:
             self.confirm(readers, start=Subscriber.objects.count())
-        content = Content.from_input(title, html, "")
+        content = Content.from_input(title=title, html=html)
         size = batch_size or settings.DELIVERY_BATCH_SIZE
         with override_settings(DELIVERY_BATCH_SIZE=size):
             return publish(self.author.pk, key or uuid.uuid4().hex, content, hold_s=hold_s).edition

@@ -121,7 +121,7 @@ class Histories(RuleBasedStateMachine):
         goes_to: str = "everyone",
     ) -> None:
         self._confirm(new_readers)
-        content = Content.from_input("Swifts", "<p>Dear {{ name|reader }}</p>", "")
+        content = Content.from_input(title="Swifts", html="<p>Dear {{ name|reader }}</p>")
         with override_settings(DELIVERY_BATCH_SIZE=batch):
             edition = publish(
                 self.stage.newsroom.author.pk,

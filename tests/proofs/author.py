@@ -65,7 +65,7 @@ class Desk:
 
     def publish(self, html: str = SHORT_LETTER, **correction: Any) -> Edition:
         author = get_user_model().objects.get(username=USERNAME)
-        content = Content.from_input("Swifts", html, "")
+        content = Content.from_input(title="Swifts", html=html)
         return publish(author.pk, uuid.uuid4().hex, content, hold_s=0, **correction).edition
 
     def sent(self) -> int:

@@ -9,4 +9,4 @@ def letter(
     text: str = "Dear {{ name|reader }}, they have gone.",
 ) -> Content:
     """Build the content of a letter."""
-    return Content.from_input(title, html, text)
+    return Content.from_input(title=title, html=html, text=text)

@@ -43,7 +43,7 @@ def schedule(
     return publish(
         newsroom.author.pk,
         key or uuid.uuid4().hex,
-        Content.from_input(title, "<p>Dear {{ name|reader }}</p>", ""),
+        Content.from_input(title=title, html="<p>Dear {{ name|reader }}</p>"),
         hold_s=30,
         issue=issue,
         version=version,

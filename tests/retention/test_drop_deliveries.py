@@ -277,7 +277,7 @@ class TestTheNewestIssue:
         self, newsroom: Newsroom, old: Edition, make_older: MakeOlder
     ) -> None:
         first = Edition.objects.get(title="Lately")
-        content = Content.from_input("Lately, put right", "<p>Words</p>", "")
+        content = Content.from_input(title="Lately, put right", html="<p>Words</p>")
         publish(newsroom.author.pk, "a-key", content, hold_s=0, issue=first.issue_id, version=2)
         newsroom.deliver_all()
         make_older(100, "edition", "attempt", "delivery")
@@ -376,7 +376,7 @@ class TestCorrections:
         self, newsroom: Newsroom, old: Edition
     ) -> None:
         drop(old)
-        content = Content.from_input("Long ago, put right", "<p>Words</p>", "")
+        content = Content.from_input(title="Long ago, put right", html="<p>Words</p>")
         version_2: dict[str, Any] = {"hold_s": 0, "issue": old.issue_id, "version": 2}
 
         with pytest.raises(VersionRefusedError, match="The copies of version 1 were deleted on"):

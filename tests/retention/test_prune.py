@@ -78,7 +78,7 @@ def one_of_each(newsroom: Newsroom) -> None:
             scopes=["read"],
             expires_at=Now() + timedelta(days=after),
         )
-    send_test(author.pk, Content.from_input("A test", "<p>Words</p>", ""), "me@example.net")
+    send_test(author.pk, Content.from_input(title="A test", html="<p>Words</p>"), "me@example.net")
     newsroom.publish(readers=2)
     newsroom.deliver_all()
 
@@ -146,7 +146,9 @@ class TestDeletedRows:
         self, newsroom: Newsroom, provider: SandboxServer, make_older: MakeOlder
     ) -> None:
         ProviderEvent.objects.create(body_hash=b"1", kind="Open", body=b"{}", failures=5)
-        send_test(newsroom.author.pk, Content.from_input("A", "<p>Words</p>", ""), "me@example.net")
+        send_test(
+            newsroom.author.pk, Content.from_input(title="A", html="<p>Words</p>"), "me@example.net"
+        )
         make_older(400)
         assert set(gone().values()) == {0}
         # A finished test letter is deleted completely.

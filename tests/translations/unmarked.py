@@ -30,7 +30,17 @@ VISIBLE_ATTRIBUTES = ("title", "aria-label", "aria-description", "placeholder", 
 # The messages of all other exceptions are for users.
 _NOT_SHOWN = frozenset(
     {
-        *("execute", "compile", "SQL", "RunSQL", "Literal", "TypeVar", "getLogger", "assert_never"),
+        *(
+            "ApiText",
+            "execute",
+            "compile",
+            "SQL",
+            "RunSQL",
+            "Literal",
+            "TypeVar",
+            "getLogger",
+            "assert_never",
+        ),
         *("BrokenClaimError", "CannotBeReplayedError", "ImproperlyConfigured"),
         *("TransactionManagementError", "TruncatedBodyError", "WrongIsolationError"),
     }

@@ -4,7 +4,6 @@ import json
 import sys
 import uuid
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -12,14 +11,13 @@ from django.core.management.base import CommandError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from delivery.humanise import digits
 from delivery.interface import database_time
 from delivery.models import Edition, Newsletter
 from delivery.reports.edition_words import ARCHIVE_ONLY, AUDIENCE_WORDS
 from delivery.rules.scheduled_time import ScheduledTime
 from idempotency.key import InvalidKey, read_key
 from publishing.approval.approval import NeedsApprovalError
-from publishing.content.edition_content import LONGEST_PART, Content, find_problems
+from publishing.content.edition_content import Content
 from publishing.editions.audience import EVERYONE, NOBODY, TagChoice
 from publishing.editions.edition_name import parse_issue_id, parse_version
 from publishing.editions.issue_address import exact_address, is_at
@@ -27,6 +25,7 @@ from publishing.editions.listing import archive_sentence
 from publishing.editions.tag_sentences import edition_audience, unknown_tag_sentence
 from publishing.editions.versions import VersionRefusedError, overlap_warnings
 from publishing.flash_messages import to_nobody
+from publishing.management.content_options import add_content_options, content_of_options
 from publishing.management.edition_command import VersionedCommand
 from publishing.models import Visibility
 from publishing.publish.publish import (
@@ -43,11 +42,7 @@ from publishing.scheduling.local_time import (
     scheduled_time_of,
 )
 from subscribers.fields.find_tags import UnknownTagError, find_tags
-from subscribers.fields.reader_fields import load_own_fields
 from subscribers.management.command_options import active_author, add_author_option, decoded_option
-
-# A UTF-8 character has at most 4 bytes.
-LARGEST_FILE = 4 * LONGEST_PART
 
 
 class Command(VersionedCommand):
@@ -57,23 +52,7 @@ class Command(VersionedCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--title", required=True, help=_("required: the title, which becomes the subject")
-        )
-        parser.add_argument(
-            "--preheader",
-            default="",
-            metavar="TEXT",
-            help=_("the text beside the subject in an inbox (default: the letter's first words)"),
-        )
-        parser.add_argument(
-            "--html-file", type=Path, help=_("the HTML, in UTF-8; required without --text-file")
-        )
-        parser.add_argument(
-            "--text-file",
-            type=Path,
-            help=_("the plain text, in UTF-8; required without --html-file"),
-        )
+        add_content_options(parser, needs_title=True)
         parser.add_argument("--issue", metavar="ID", help=_("the issue that gets a new version"))
         parser.add_argument(
             "--version",
@@ -157,15 +136,7 @@ class Command(VersionedCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        content = Content.from_input(
-            decoded_option("--title", options["title"]),
-            read_utf8(options["html_file"]),
-            read_utf8(options["text_file"]),
-            decoded_option("--preheader", options["preheader"]),
-        )
-        problems = find_problems(content, load_own_fields())
-        if problems:
-            raise CommandError(" ".join(problem.sentence for problem in problems))
+        content = content_of_options(options)
         issue, version = _version(options["issue"], options["version"], options["goes_to"])
         goes_to, address = options["goes_to"], _address(options["address"], issue)
         author, key = active_author(options["author"]), _key(options["idempotency_key"])
@@ -275,30 +246,6 @@ def _tags(options: dict[str, Any]) -> TagChoice | None:
         return TagChoice(*(find_tags(each or ()) for each in names))
     except UnknownTagError as error:
         raise CommandError(unknown_tag_sentence(error)) from None
-
-
-def read_utf8(path: Path | None) -> str:
-    if path is None:
-        return ""
-    try:
-        # A device has no size and never ends.
-        with path.open("rb") as file:
-            found = file.read(LARGEST_FILE + 1)
-        if len(found) > LARGEST_FILE:
-            raise CommandError(
-                _("“{path}” is too large. The limit is {most} bytes.").format(
-                    path=path, most=digits(LARGEST_FILE)
-                )
-            )
-        return found.decode("utf-8-sig")
-    except OSError as error:
-        raise CommandError(
-            _("“{path}” cannot be read: {reason}.").format(path=path, reason=error.strerror)
-        ) from None
-    except UnicodeDecodeError:
-        raise CommandError(
-            _("“{path}” is not UTF-8. Save it as UTF-8 and try again.").format(path=path)
-        ) from None
 
 
 def _key(given: str | None) -> str:

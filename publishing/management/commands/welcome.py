@@ -2,7 +2,6 @@
 
 import json
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -10,14 +9,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from publishing.approval.approval import NeedsApprovalError
-from publishing.content.edition_content import Content, find_problems
 from publishing.editions.welcome_letter import welcome_letter
-from publishing.management.commands.publish import read_utf8
+from publishing.management.content_options import add_content_options, content_of_options
 from publishing.publish.welcome import count_sent, turn_off, turn_on
 from publishing.test_letters.test_letters import TooManyTestsError, send_test
 from subscribers.address import read_address
-from subscribers.fields.reader_fields import load_own_fields
-from subscribers.management.command_options import active_author, add_author_option, decoded_option
+from subscribers.management.command_options import active_author, add_author_option
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 
@@ -36,9 +33,7 @@ class Command(BaseCommand):
         what.add_argument(
             "--test", metavar="ADDRESS", help=_("send one test of this letter; change nothing")
         )
-        parser.add_argument("--title", default="", help=_("the title, which becomes the subject"))
-        parser.add_argument("--html-file", type=Path, help=_("the HTML, in UTF-8"))
-        parser.add_argument("--text-file", type=Path, help=_("the plain text, in UTF-8"))
+        add_content_options(parser, needs_title=False)
         add_author_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -48,9 +43,9 @@ class Command(BaseCommand):
                 author, address = active_author(options["author"]), read_address(options["test"])
                 if isinstance(address, InputRefusal):
                     raise CommandError(sentence_of(address))
-                result = {"test_letter": send_test(author, _content(options), address)}
+                result = {"test_letter": send_test(author, content_of_options(options), address)}
             elif options["on"]:
-                turn_on(active_author(options["author"]), _content(options))
+                turn_on(active_author(options["author"]), content_of_options(options))
             elif options["off"]:
                 turn_off(active_author(options["author"]))
         except (NeedsApprovalError, TooManyTestsError) as error:
@@ -64,15 +59,3 @@ class Command(BaseCommand):
                 "sent": count_sent(letter),
             }
         self.stdout.write(json.dumps(result))
-
-
-def _content(options: dict[str, Any]) -> Content:
-    content = Content.from_input(
-        decoded_option("--title", options["title"]),
-        read_utf8(options["html_file"]),
-        read_utf8(options["text_file"]),
-    )
-    problems = find_problems(content, load_own_fields())
-    if problems:
-        raise CommandError(" ".join(problem.sentence for problem in problems))
-    return content

@@ -16,7 +16,7 @@ from tests.browser.pages.desk_pages import begun
 
 @pytest.fixture
 def draft(author) -> Draft:
-    return begun(author, DraftFields(TITLE, "", MARKDOWN, LETTER, ""))
+    return begun(author, DraftFields(title=TITLE, format=MARKDOWN, letter=LETTER))
 
 
 @pytest.fixture

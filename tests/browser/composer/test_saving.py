@@ -46,7 +46,7 @@ def sign_out(page: Page) -> None:
 
 def saved_elsewhere(draft: Draft, words: str = "Theirs.") -> None:
     ines = get_user_model().objects.create_user("ines")
-    drafts.save(draft.pk, 1, DraftFields(TITLE, "", MARKDOWN, words, ""), by=ines.pk)
+    drafts.save(draft.pk, 1, DraftFields(title=TITLE, format=MARKDOWN, letter=words), by=ines.pk)
 
 
 def is_saved_as(page: Page, words: str) -> None:
@@ -78,7 +78,7 @@ def test_text_saves_automatically_and_the_preview_follows(composer):
 
 
 def test_correction_is_shown_before_its_first_change(desk, author):
-    words = DraftFields(TITLE, "", MARKDOWN, LETTER, "")
+    words = DraftFields(title=TITLE, format=MARKDOWN, letter=LETTER)
     first = publish(author.pk, fresh_key(), build_content(words), hold_s=0).edition
     desk.goto(f"{WRITE}?issue={first.issue_id}")
     page = is_ready(desk)

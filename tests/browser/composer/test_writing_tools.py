@@ -91,7 +91,7 @@ WRITTEN = {
 
 @pytest.mark.parametrize("kind", WRITTEN)
 def test_each_tool_writes_its_format(desk, author, kind):
-    draft = begun(author, DraftFields(TITLE, "", kind, LETTER, ""))
+    draft = begun(author, DraftFields(title=TITLE, format=kind, letter=LETTER))
     desk.goto(f"/admin/newsletters/drafts/{draft.pk}/")
     is_ready(desk)
     for name, text in WRITTEN[kind].items():

@@ -35,26 +35,34 @@ from tests.subscribers.factories import SubscriberFactory
 DESK = "/admin/newsletters/"
 TOKEN = "a" * 32
 LINK = "https://weatherbooks.org/1911"
-PLAIN = DraftFields("A moth at the lamp", "", MARKDOWN, "Dear all,\n\na moth.", "")
-LONG_TITLE = DraftFields(LONGEST, "", MARKDOWN, "Welcome.", "")
+PLAIN = DraftFields(title="A moth at the lamp", format=MARKDOWN, letter="Dear all,\n\na moth.")
+LONG_TITLE = DraftFields(title=LONGEST, format=MARKDOWN, letter="Welcome.")
 # No part of this draft can be broken into lines, and every part has an error.
 LONG = DraftFields(
-    LONGEST * 2, LONGEST * 2, MARKDOWN, f"# {LONGEST}\n\n`{LONGEST * 3}` {{{{ no }}}}", ""
+    title=LONGEST * 2,
+    preheader=LONGEST * 2,
+    format=MARKDOWN,
+    letter=f"# {LONGEST}\n\n`{LONGEST * 3}` {{{{ no }}}}",
 )
 TABLE = DraftFields(
-    "A table", "", MARKDOWN, "|a long head|another one|a third one|\n|-|-|-|\n|one|two|three|", ""
+    title="A table",
+    format=MARKDOWN,
+    letter="|a long head|another one|a third one|\n|-|-|-|\n|one|two|three|",
 )
 WELL = DraftFields(
-    "Swifts", "Where they are", MARKDOWN, f"Dear {{{{ name|reader }}}}, [gone]({LINK}).", ""
+    title="Swifts",
+    preheader="Where they are",
+    format=MARKDOWN,
+    letter=f"Dear {{{{ name|reader }}}}, [gone]({LINK}).",
 )
 # A letter with every possible finding.
 FAULTY = DraftFields(
-    "Swifts",
-    "",
-    MARKDOWN,
-    "Dear {{ nmae }},\n\nTODO\n\n![](http://almanack.org/swift.png)\n\n"
-    f"[the book]({LINK}), [home](about.html), [x](https://{'w' * 60}.example.net/{'y' * 80})",
-    "",
+    title="Swifts",
+    format=MARKDOWN,
+    letter=(
+        "Dear {{ nmae }},\n\nTODO\n\n![](http://almanack.org/swift.png)\n\n"
+        f"[the book]({LINK}), [home](about.html), [x](https://{'w' * 60}.example.net/{'y' * 80})"
+    ),
 )
 
 
@@ -135,7 +143,10 @@ def composer(author: Any) -> Pages:
     ines = get_user_model().objects.create_user("ines", first_name="Inês", last_name="Faria")
     plain, long, table = (begun(author, words) for words in (PLAIN, LONG, TABLE))
     html = begun(
-        author, DraftFields("HTML", "", "html", f"<p>{LONGEST}</p><p>Dear all.</p>", "Own.")
+        author,
+        DraftFields(
+            title="HTML", format="html", letter=f"<p>{LONGEST}</p><p>Dear all.</p>", text="Own."
+        ),
     )
     first = published(author)
     sent(first)
@@ -146,7 +157,7 @@ def composer(author: Any) -> Pages:
         """Let another author save the draft while it is open here."""
         is_ready(page)
         revision = Draft.objects.get(pk=plain.pk).revision
-        theirs = DraftFields(PLAIN.title, "", MARKDOWN, f"Theirs, {uuid.uuid4()}.", "")
+        theirs = DraftFields(title=PLAIN.title, format=MARKDOWN, letter=f"Theirs, {uuid.uuid4()}.")
         drafts.save(plain.pk, revision, theirs, by=ines.pk)
         page.get_by_label("Letter, in").fill(f"Mine, {LONGEST}.")
         expect(page.get_by_text("Both versions are kept.")).to_be_visible()
@@ -339,7 +350,9 @@ def watching(author: Any) -> Pages:
         "scheduled": published(author, at=moment),
         "sending": published(author),
         "paused": published(author),
-        "stopped": published(author, DraftFields(LONGEST, "", MARKDOWN, "Dear all.", "")),
+        "stopped": published(
+            author, DraftFields(title=LONGEST, format=MARKDOWN, letter="Dear all.")
+        ),
         "unconfirmed": published(author),
         "parked": published(author),
         "missed": published(author),

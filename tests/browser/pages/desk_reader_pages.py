@@ -35,7 +35,9 @@ DEMO_LIST = ROOT / "publishing" / "demo_material" / "readers.csv"
 EXPORT = ROOT / "tests" / "subscribers" / "exports" / "buttondown.csv"
 READERS = "/admin/newsletters/readers/"
 IMPORTS = "/admin/newsletters/imports/"
-LETTER = Content("Swifts leave without saying goodbye", "<p>They are gone.</p>", "They are gone.")
+LETTER = Content(
+    title="Swifts leave without saying goodbye", html="<p>They are gone.</p>", text="They are gone."
+)
 FAIR = (
     "E-Mail;Nome;Posto\r\n"
     "lidia.ramos@weir.example.org;Lídia Ramos;4\r\n"

@@ -70,7 +70,7 @@ def _mistype(page: Page) -> None:
 
 def reader_pages(author: Any) -> Pages:
     """Return the pages in order: those that change something come last."""
-    words = Content("Swifts leave without saying goodbye", LETTER, "They are gone.")
+    words = Content(title="Swifts leave without saying goodbye", html=LETTER, text="They are gone.")
     ReaderFieldDefinition.objects.create(key="city", label=LONGEST[:60], position=1, on_form=True)
     topics = {"Swifts": "Once a month, in summer more often.", LONGEST: "", "Tides": LONGEST}
     for name, description in topics.items():

@@ -94,7 +94,7 @@ def test_readers_who_unsubscribe_at_the_provider_count(newsroom: Newsroom) -> No
 
 def test_an_earlier_issue_counts_once_and_only_if_sent(newsroom: Newsroom) -> None:
     first = sent(newsroom, readers=2)
-    corrected = Content.from_input("Swifts", "<p>Corrected</p>", "")
+    corrected = Content.from_input(title="Swifts", html="<p>Corrected</p>")
     publish(newsroom.author.pk, "2", corrected, hold_s=0, issue=first.issue_id, version=2)
     newsroom.deliver_all()
     called_back = newsroom.publish(readers=0, key="called back", hold_s=60)

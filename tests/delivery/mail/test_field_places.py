@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from delivery.issue_attributes import LETTER
 from delivery.mail.field_places import Place
 from delivery.mail.json_template import Slot
 from delivery.mail.merge_fields import FieldTemplate, fields_in_code
@@ -58,8 +59,8 @@ def test_a_value_is_written_for_its_place(written: str, filled: str) -> None:
 )
 def test_a_field_in_code_is_refused_and_not_filled(written: str) -> None:
     assert FieldTemplate(written, html=True).fill(VALUES) == written.replace("{{ name }}", "")
-    (problem,) = find_problems(Content.from_input("T", f"<p>{written}", ""))
-    assert problem.field == "html_content"
+    (problem,) = find_problems(Content.from_input(title="T", html=f"<p>{written}"))
+    assert problem.attribute is LETTER
     assert "A value of “{{ name }}” would be code" in problem.sentence
 
 

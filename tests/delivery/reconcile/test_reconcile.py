@@ -65,7 +65,7 @@ def correct(newsroom: Newsroom, edition: Edition, *, hold_s: float = 0.0) -> Edi
     return publish(
         newsroom.author.pk,
         uuid.uuid4().hex,
-        Content.from_input("Swifts", "<p>Rather martins</p>", ""),
+        Content.from_input(title="Swifts", html="<p>Rather martins</p>"),
         hold_s=hold_s,
         issue=edition.issue_id,
         version=2,

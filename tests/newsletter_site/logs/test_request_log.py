@@ -217,7 +217,7 @@ def test_a_replayed_form_has_a_new_request_id(lines: Lines, settings: Any) -> No
 @pytest.mark.django_db(transaction=True)
 def test_rolled_back_work_is_not_logged_as_done(lines: Lines) -> None:
     author = get_user_model().objects.create_superuser("edith", password="a long password")
-    content = Content("Swifts", "<p>They are back.</p>", "They are back.")
+    content = Content(title="Swifts", html="<p>They are back.</p>", text="They are back.")
 
     def broken_off() -> None:
         with transaction.atomic():

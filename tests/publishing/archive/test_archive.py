@@ -220,7 +220,7 @@ def test_control_characters_do_not_break_the_feed(public_window, print_letter, p
 
 
 def test_stored_control_characters_do_not_break_the_feed(public_window, author):
-    stored = Content("On\x07 herons", "<p>They\x0bwait\x1b.</p>", "")
+    stored = Content(title="On\x07 herons", html="<p>They\x0bwait\x1b.</p>")
     publish(author.pk, "k", stored, hold_s=0)
     Newsletter.objects.update(name="Hedge\x07row", tagline="Slow\x0bly")
 

@@ -79,7 +79,12 @@ def test_a_correction_replaces_the_page_and_keeps_its_date(public_window, author
 
 def test_the_same_letter_for_the_remaining_readers_has_no_note(public_window, first, author):
     sent(first)
-    whole = Content(first.title, first.html_content, first.text_content, first.preheader)
+    whole = Content(
+        title=first.title,
+        html=first.html_content,
+        text=first.text_content,
+        preheader=first.preheader,
+    )
     publish(
         author.pk, "rest", whole, hold_s=0, issue=first.issue_id, version=2, goes_to="unreached"
     )

@@ -64,10 +64,15 @@ def test_the_form_has_two_labelled_fields_and_one_button() -> None:
 
 def test_the_latest_letters_are_shown_with_a_link_to_all(author: Any) -> None:
     for number in range(7):
-        words = Content(f"Letter number {number}", "<p>Words.</p>", "Words.")
+        words = Content(title=f"Letter number {number}", html="<p>Words.</p>", text="Words.")
         publish(author.pk, f"key-{number}", words, hold_s=0)
 
-    publish(author.pk, "held", Content("A held letter", "<p>Words.</p>", "Words."), hold_s=600)
+    publish(
+        author.pk,
+        "held",
+        Content(title="A held letter", html="<p>Words.</p>", text="Words."),
+        hold_s=600,
+    )
 
     page = front_page()
 

@@ -23,11 +23,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 PREVIEW = "/admin/newsletters/preview/"
 WORDS = DraftFields(
-    "For {{ name }}",
-    "Dear {{ name|reader }}, quite.",
-    MARKDOWN,
-    "Dear {{ name|reader }},\n\n**gone** to [the archive]({{ archive_url }}).",
-    "",
+    title="For {{ name }}",
+    preheader="Dear {{ name|reader }}, quite.",
+    format=MARKDOWN,
+    letter="Dear {{ name|reader }},\n\n**gone** to [the archive]({{ archive_url }}).",
 )
 
 
@@ -98,7 +97,9 @@ def test_composer_frame_allows_no_more_than_the_response(window, author):
 
 
 def test_the_text_part_is_plain_text(window, author):
-    written = DraftFields("Gone", "", HTML, "<p>x</p>", "<b>Not bold</b>, {{ name }}")
+    written = DraftFields(
+        title="Gone", format=HTML, letter="<p>x</p>", text="<b>Not bold</b>, {{ name }}"
+    )
     page = window.get(f"{preview(author, written)}?part=text")
 
     assert page.answer["Content-Type"] == "text/plain; charset=utf-8"
@@ -183,7 +184,9 @@ def test_author_without_reader_permission_sees_an_invented_reader(new_author, th
 
 @pytest.mark.parametrize("text", ["", "Much longer in words of my own. " * 200])
 def test_the_composer_and_the_check_agree_on_the_size(window, author, three_readers, text):
-    written = DraftFields("Swifts", "", MARKDOWN, "Dear {{ name }}, " + "gone. " * 300, text)
+    written = DraftFields(
+        title="Swifts", format=MARKDOWN, letter="Dear {{ name }}, " + "gone. " * 300, text=text
+    )
     address = preview(author, written).removesuffix("preview/")
 
     (composers,) = re.findall(r"([\d,]+) kB as mail", window.get(address).words)

@@ -20,7 +20,7 @@ CODE = "${{ secrets.X }} {% if %}{{ x }} \\frac{{a}}{b} src='/static/app.js'"
 
 
 def shown(form: str, letter: str, title: str = "T") -> dict[str, str]:
-    content = build_content(DraftFields(title, "", form, letter, ""))
+    content = build_content(DraftFields(title=title, format=form, letter=letter))
     mail = compose(
         content.title, content.html, content.text, newsletter=Newsletter(name="N"), site_url=""
     )
@@ -60,7 +60,9 @@ def test_code_entities_and_escaped_braces_arrive(form: str, letter: str, words: 
 
 
 def test_an_escaped_title_is_the_same_in_mail_and_archive() -> None:
-    content = build_content(DraftFields(r"\{{ x }} for {{ name|you }}", "", "html", "<p>a", ""))
+    content = build_content(
+        DraftFields(title=r"\{{ x }} for {{ name|you }}", format="html", letter="<p>a")
+    )
     assert content.plain_title == "{{ x }} for you"
     assert "{{ x }} for Ada" in shown("html", "<p>a", content.title)["mail"]
 
@@ -76,10 +78,12 @@ def test_any_escaped_text_arrives_as_written(text: str, field: str) -> None:
 
 def test_fields_of_a_draft_are_those_outside_code() -> None:
     markdown = "`{{ a }}`\n\n{{ a }} \\{{ b }}\n\n    {{ c }}\n\n[x](/?y={{ d|e f }})"
-    found = [*fields_of(DraftFields("", "", "markdown", markdown, ""))]
+    found = [*fields_of(DraftFields(title="", format="markdown", letter=markdown))]
     assert [(one[0], one.start()) for one in found] == [("{{ a }}", 11), ("{{ d|e f }}", 50)]
     html = r"<pre>{{ a }}</pre>{{ a }}\{{ b }}"
-    assert [one.start() for one in fields_of(DraftFields("", "", "html", html, ""))] == [18]
+    assert [
+        one.start() for one in fields_of(DraftFields(title="", format="html", letter=html))
+    ] == [18]
 
 
 def test_escaped_braces_count_as_words() -> None:
@@ -88,5 +92,7 @@ def test_escaped_braces_count_as_words() -> None:
 
 def test_a_rooted_link_leads_to_the_site_in_the_text(settings: object) -> None:
     settings.SITE_URL = "https://letters.example.org"  # type: ignore[attr-defined]
-    content = build_content(DraftFields("T", "", "markdown", "[the archive](/archive/)", ""))
+    content = build_content(
+        DraftFields(title="T", format="markdown", letter="[the archive](/archive/)")
+    )
     assert content.text == "the archive (https://letters.example.org/archive/)"

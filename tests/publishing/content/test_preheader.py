@@ -2,9 +2,10 @@
 
 import pytest
 
+from delivery.issue_attributes import PREHEADER
 from delivery.models import Edition
 from publishing.archive.archived_editions import latest_issues
-from publishing.content.edition_content import LONGEST_PREHEADER, Content
+from publishing.content.edition_content import Content
 from publishing.publish.publish import publish
 from tests.publishing.author_browser import FORM, LETTER, WindowOf
 
@@ -33,7 +34,9 @@ def test_a_form_without_the_field_is_still_published(window, three_readers):
 
     edition = Edition.objects.get()
     assert edition.preheader == ""
-    letter = Content(LETTER["title"], LETTER["html_content"], LETTER["text_content"])
+    letter = Content(
+        title=LETTER["title"], html=LETTER["html_content"], text=LETTER["text_content"]
+    )
     assert bytes(edition.content_hash) == letter.sha256
 
 
@@ -49,7 +52,7 @@ def test_another_preheader_under_the_same_key_is_other_content(window, three_rea
 
 
 def test_preheader_error_is_shown_at_its_field(window, three_readers):
-    long = "x" * (LONGEST_PREHEADER + 1)
+    long = "x" * (PREHEADER.longest + 1)
     for preheader, sentence in (
         (long, "301 characters; the limit is 300"),
         ("Leave: {{ unsubscribe_url }}", "“{{ unsubscribe_url }}”"),
@@ -63,7 +66,9 @@ def test_preheader_error_is_shown_at_its_field(window, three_readers):
 
 
 def test_the_archive_shows_the_preheader_as_summary(author, three_readers):
-    content = Content("Swifts", "<p>They have gone.</p>", "", "{{ name|You }} and  the swifts")
+    content = Content(
+        title="Swifts", html="<p>They have gone.</p>", preheader="{{ name|You }} and  the swifts"
+    )
     edition = publish(author.pk, "k", content, hold_s=0).edition
 
     assert [letter["summary"] for letter in latest_issues(1)] == ["You and the swifts"]

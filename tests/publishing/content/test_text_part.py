@@ -190,24 +190,33 @@ def test_deep_nesting_is_not_indented_further() -> None:
 
 @pytest.mark.parametrize(("form", "letter"), [(MARKDOWN, "Hi **you**"), (HTML, "<p>Hi <b>you</b>")])
 def test_empty_text_is_generated_and_written_text_is_kept(form: str, letter: str) -> None:
-    written = DraftFields("T", "", form, letter, " \n")
+    written = DraftFields(title="T", format=form, letter=letter, text=" \n")
     assert build_content(written).text == "Hi you"
     assert (
-        build_content(DraftFields("T", "", form, letter, "In *my* words\n")).text
+        build_content(
+            DraftFields(title="T", format=form, letter=letter, text="In *my* words\n")
+        ).text
         == "In *my* words\n"
     )
 
 
 def test_stored_words_have_plain_line_ends_and_no_control_characters() -> None:
     written = Content.from_input(
-        "On\x07 herons", "<p>a\r\nb</p>", "one\x0btwo\x0cthree\rfour", " Qui\x1bte "
+        title="On\x07 herons",
+        html="<p>a\r\nb</p>",
+        text="one\x0btwo\x0cthree\rfour",
+        preheader=" Qui\x1bte ",
     )
-    assert written == Content("On herons", "<p>a\nb</p>", "one\ntwo\nthree\nfour", "Quite")
+    assert written == Content(
+        title="On herons", html="<p>a\nb</p>", text="one\ntwo\nthree\nfour", preheader="Quite"
+    )
 
 
 def test_quotes_of_windows_1252_that_were_misread_are_repaired() -> None:
-    written = Content.from_input("It\x92s \x809", "<p>\x93Swifts\x94 \x81gone\x85</p>", "Lou\x9fs")
-    assert written == Content("It’s €9", "<p>“Swifts” gone\x85</p>", "LouŸs")
+    written = Content.from_input(
+        title="It\x92s \x809", html="<p>\x93Swifts\x94 \x81gone\x85</p>", text="Lou\x9fs"
+    )
+    assert written == Content(title="It’s €9", html="<p>“Swifts” gone\x85</p>", text="LouŸs")
 
 
 # Line feed, tab, delete, next line, line separator, paragraph separator.
@@ -217,11 +226,9 @@ BREAKS = ["\n", "\t", "\x7f", "\x85", "\u2028", "\u2029"]
 @pytest.mark.parametrize("sign", BREAKS)
 def test_a_title_of_more_than_a_line_is_refused(sign: str) -> None:
     for field in ("title", "preheader"):
-        words = {"title": "Swifts", "preheader": "", field: f"Swifts{sign}gone"}
-        [flaw] = find_problems(
-            Content.from_input(words["title"], "", "They have gone.", words["preheader"])
-        )
-        assert (flaw.field, "more than one line" in flaw.sentence) == (field, True)
+        words = {"title": "Swifts", "text": "They have gone.", field: f"Swifts{sign}gone"}
+        [flaw] = find_problems(Content.from_input(**words))
+        assert (flaw.attribute.name, "more than one line" in flaw.sentence) == (field, True)
 
 
 @pytest.mark.parametrize(
@@ -229,4 +236,4 @@ def test_a_title_of_more_than_a_line_is_refused(sign: str) -> None:
     ["Мауэрзеглер", "خبر\u200cنامه", "שלום \u2068Homing\u2069", "👩\u200d🌾 in May", "A\xa0B"],
 )
 def test_a_title_may_be_of_any_script(title: str) -> None:
-    assert find_problems(Content.from_input(title, "", "They have gone.")) == []
+    assert find_problems(Content.from_input(title=title, text="They have gone.")) == []

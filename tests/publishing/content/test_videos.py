@@ -74,7 +74,7 @@ class TestRendered:
     ADDRESS = f"https://www.youtube.com/watch?v={ID}&t=9s"
 
     def content(self, letter, text=""):
-        return build_content(DraftFields("Swifts", "", MARKDOWN, letter, text))
+        return build_content(DraftFields(title="Swifts", format=MARKDOWN, letter=letter, text=text))
 
     def test_address_alone_becomes_a_button_everywhere(self):
         content = self.content(f"See:\n\n{self.ADDRESS}\n\nBye")

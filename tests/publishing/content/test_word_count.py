@@ -57,9 +57,11 @@ LETTERS = {
 def test_composer_and_check_sheet_count_the_same_words(window, author, named: str) -> None:
     written_in, letter, words = LETTERS[named]
 
-    only_text = DraftFields("Swifts", "", MARKDOWN, "", "Dear {{ name }}, gone.")
+    only_text = DraftFields(title="Swifts", format=MARKDOWN, text="Dear {{ name }}, gone.")
     assert _counted(window, author, only_text) == (3, 3)
-    composer, check = _counted(window, author, DraftFields("Swifts", "", written_in, letter, ""))
+    composer, check = _counted(
+        window, author, DraftFields(title="Swifts", format=written_in, letter=letter)
+    )
 
     assert composer == words
     # The check sheet reports an empty text as missing.

@@ -29,11 +29,11 @@ ISSUES = "/admin/newsletters/issues/"
 def wording(letter: str = "They have gone.", **words: str) -> DraftFields:
     """Words of a draft; a test names what matters."""
     return DraftFields(
-        words.get("title", "Swifts"),
-        words.get("preheader", ""),
-        words.get("format", MARKDOWN),
-        letter,
-        words.get("text", ""),
+        title=words.get("title", "Swifts"),
+        preheader=words.get("preheader", ""),
+        format=words.get("format", MARKDOWN),
+        letter=letter,
+        text=words.get("text", ""),
     )
 
 

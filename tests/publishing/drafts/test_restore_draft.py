@@ -19,7 +19,13 @@ from tests.publishing.edition_states import hold_is_over, in_doubt, sent
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-SWIFTS = DraftFields("Swifts leave", "Where they are", "markdown", "They *have* gone.", "Gone.")
+SWIFTS = DraftFields(
+    title="Swifts leave",
+    preheader="Where they are",
+    format="markdown",
+    letter="They *have* gone.",
+    text="Gone.",
+)
 
 
 def published(author, hold_s: float = 60, **otherwise) -> Edition:
@@ -105,7 +111,7 @@ def test_called_back_issue_of_a_deleted_author_becomes_a_draft(author, three_rea
 
 def test_existing_open_draft_is_not_changed(window, author, three_readers):
     edition = published(author)
-    other = DraftFields("Other words", "", "markdown", "Other.", "")
+    other = DraftFields(title="Other words", format="markdown", letter="Other.")
     drafts.create(author.pk, fresh_key(), other, issue=edition.issue_id)
 
     take_back(window, edition)

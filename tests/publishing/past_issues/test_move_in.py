@@ -220,7 +220,7 @@ def test_the_same_export_again_creates_nothing(author: Any) -> None:
 
 
 def test_a_taken_address_gets_a_suffix_and_is_reported(author: Any) -> None:
-    publish(author.pk, "k", Content("Swifts leave", "<p>Ours</p>", ""), hold_s=0)
+    publish(author.pk, "k", Content(title="Swifts leave", html="<p>Ours</p>"), hold_s=0)
     moved = move(substack(), author)
     issue = Issue.objects.get(moved_from="substack")
     assert issue.slug.startswith("swifts-leave-")
@@ -304,7 +304,9 @@ def test_a_correction_of_a_moved_in_issue_mails_nobody(author: Any, three_reader
     move(substack(), author)
     issue = Issue.objects.get(moved_from="substack").pk
     assert default_goes_to(issue) == "nobody"
-    publish(author.pk, "c", Content("Title", "<p>New</p>", ""), hold_s=0, issue=issue, version=2)
+    publish(
+        author.pk, "c", Content(title="Title", html="<p>New</p>"), hold_s=0, issue=issue, version=2
+    )
     assert not Delivery.objects.exists()
 
 

@@ -51,12 +51,16 @@ def export(author: Any, three_readers: Any, tmp_path: Path) -> Path:
     html = (
         f'<p style="color: red">{{{{ name|you }}}} in {{{{ city }}}}</p>{in_html(image, "Swifts")}'
     )
-    first = publish(author.pk, "1", Content("Swifts", "<p>Old</p>", "Old", ""), hold_s=0).edition
-    corrected = Content("Swifts, {{ name }}", html, "Plain {{ city }}", "They left.")
+    first = publish(
+        author.pk, "1", Content(title="Swifts", html="<p>Old</p>", text="Old"), hold_s=0
+    ).edition
+    corrected = Content(
+        title="Swifts, {{ name }}", html=html, text="Plain {{ city }}", preheader="They left."
+    )
     publish(author.pk, "2", corrected, hold_s=0, issue=first.issue_id, version=2)
-    publish(author.pk, "3", Content("Text", "", "Only text"), hold_s=0, archive="unlisted")
-    publish(author.pk, "4", Content("Later", "", "Not yet"), hold_s=0, at=tomorrow("UTC"))
-    called_back = publish(author.pk, "5", Content("Never", "", "Wrong"), hold_s=60).edition
+    publish(author.pk, "3", Content(title="Text", text="Only text"), hold_s=0, archive="unlisted")
+    publish(author.pk, "4", Content(title="Later", text="Not yet"), hold_s=0, at=tomorrow("UTC"))
+    called_back = publish(author.pk, "5", Content(title="Never", text="Wrong"), hold_s=60).edition
     cancel(called_back.pk)
     path = tmp_path / "homing.zip"
     call_command("export_all", str(path), verbosity=0)
@@ -156,7 +160,7 @@ def test_a_damaged_issue_is_left_out(author: Any) -> None:
 def test_an_issue_without_a_page_comes_back_without_one(
     author: Any, tmp_path: Path, public_window: WindowOf
 ) -> None:
-    secret = Content("For members", "<p>Only you.</p>", "Only you.", "")
+    secret = Content(title="For members", html="<p>Only you.</p>", text="Only you.")
     first = publish(author.pk, "1", secret, hold_s=0, archive="none").edition
     path = tmp_path / "homing.zip"
     call_command("export_all", str(path), verbosity=0)

@@ -36,7 +36,7 @@ def domain(**otherwise: Any) -> DomainRecords:
 def context(letter: str = LETTER, title: str = "Swifts leave", **otherwise: Any) -> CheckContext:
     text = otherwise.pop("text", "They came, and they have gone.")
     preheader = otherwise.pop("preheader", "Where they are now")
-    content = Content.from_input(title, letter, text, preheader)
+    content = Content.from_input(title=title, html=letter, text=text, preheader=preheader)
     well: dict[str, Any] = {
         "content": content,
         "letter": ParsedLetter(content.html),

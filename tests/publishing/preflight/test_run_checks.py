@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from delivery.issue_attributes import TITLE
 from delivery.reader_fields import ReaderField
 from publishing.content.edition_content import Content, find_problems
 from publishing.editions.sending_time import estimate_duration
@@ -179,15 +180,17 @@ def test_the_patterns_of_addresses_know_valid_ones(value):
 
 
 def test_an_own_field_is_known_in_each_part():
-    content = Content.from_input("{{ city }}", "<p>{{ city }}</p>", "{{ city }}", "{{ city }}")
+    content = Content.from_input(
+        title="{{ city }}", html="<p>{{ city }}</p>", text="{{ city }}", preheader="{{ city }}"
+    )
     assert find_problems(content, [CITY]) == []
     assert len(find_problems(content)) == 4
 
 
 def test_a_title_must_fit_with_the_fallbacks_of_its_fields():
     title = "{{ city }} " * 45
-    (flaw,) = find_problems(Content.from_input(title, "", "Gone."), [CITY])
-    assert (flaw.field, "With the fallbacks" in flaw.sentence) == ("title", True)
+    (flaw,) = find_problems(Content.from_input(title=title, text="Gone."), [CITY])
+    assert (flaw.attribute, "With the fallbacks" in flaw.sentence) == (TITLE, True)
 
 
 def test_merge_fields_pass_only_if_all_are_known():

@@ -202,7 +202,10 @@ def test_page_says_that_the_version_was_called_back(window, corrected, was):
     at = tomorrow() if was == "scheduled" else None
     fields = open_correction(window, corrected)
     content = Content.from_input(
-        fields["title"], fields["html_content"], fields["text_content"], fields["preheader"]
+        title=fields["title"],
+        html=fields["html_content"],
+        text=fields["text_content"],
+        preheader=fields["preheader"],
     )
     publish(window.author.pk, "k2", content, hold_s=600, issue=corrected.issue_id, version=2, at=at)
     changed = {**fields, "text_content": "Fifteen.\n"}

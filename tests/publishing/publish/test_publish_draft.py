@@ -39,7 +39,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
 LETTER = "Dear {{ name|reader }},\n\nthey have gone."
-SWIFTS = DraftFields("Swifts leave", "Where they are now", "markdown", LETTER, "")
+SWIFTS = DraftFields(
+    title="Swifts leave", preheader="Where they are now", format="markdown", letter=LETTER
+)
 
 
 def begun(author, written=SWIFTS, **otherwise) -> Draft:
@@ -201,7 +203,9 @@ def test_sheet_counts_the_other_readers_if_there_are_any(
 
 
 def test_stop_links_to_its_fix_and_explains_the_button(window, author, three_readers):
-    draft = begun(author, DraftFields("Swifts", "", "markdown", "Hello.\n\nDear {{ nmae }},", ""))
+    draft = begun(
+        author, DraftFields(title="Swifts", format="markdown", letter="Hello.\n\nDear {{ nmae }},")
+    )
 
     page = window.get(at(draft, "check"))
 
@@ -229,7 +233,10 @@ def test_the_sheet_shows_the_change_of_readers_since_last_issue(window, author, 
     SubscriberFactory(email="dora@posthouse.example")
 
     page = window.get(
-        at(begun(author, DraftFields("Martins", "", "markdown", "They too.", "")), "check")
+        at(
+            begun(author, DraftFields(title="Martins", format="markdown", letter="They too.")),
+            "check",
+        )
     )
 
     assert (
@@ -241,7 +248,9 @@ def test_the_sheet_shows_the_change_of_readers_since_last_issue(window, author, 
 def test_sheet_shows_known_and_missing_external_results(window, author, three_readers):
     draft = begun(
         author,
-        DraftFields("Swifts", "", "markdown", "See [1911](https://weatherbooks.org/1911).", ""),
+        DraftFields(
+            title="Swifts", format="markdown", letter="See [1911](https://weatherbooks.org/1911)."
+        ),
     )
     before = window.get(at(draft, "check"))
     cached_results.save(
@@ -520,7 +529,7 @@ def test_version_published_by_another_author_is_not_replayed(window, author, new
     mine = begun(author, issue=went_out.issue_id)
     other = new_author("tomas", first_name="Tomás", last_name="Vale")
     theirs = drafts.copy(
-        other.pk, fresh_key(), DraftFields("Theirs", "", "markdown", "Other.", ""),
+        other.pk, fresh_key(), DraftFields(title="Theirs", format="markdown", letter="Other."),
         issue=went_out.issue_id,
     ).draft  # fmt: skip
     fields = sheet(window, mine)

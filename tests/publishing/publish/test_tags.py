@@ -244,7 +244,9 @@ def test_a_correction_begins_with_the_tags_of_its_issue(author: Any, tags: tuple
 def test_a_draft_with_a_deleted_tag_is_not_published(
     window: WindowOf, author: Any, tags: tuple[Tag, Tag]
 ) -> None:
-    words = DraftFields("Swifts", "", "markdown", "Gone.", "", without_tags=(tags[0].pk,))
+    words = DraftFields(
+        title="Swifts", format="markdown", letter="Gone.", without_tags=(tags[0].pk,)
+    )
     draft = drafts.copy(author.pk, "k", words).draft
     assert draft is not None
     tags[0].delete()
@@ -253,7 +255,7 @@ def test_a_draft_with_a_deleted_tag_is_not_published(
 
 
 def test_other_tags_need_another_approval(author: Any, tags: tuple[Tag, Tag]) -> None:
-    words = DraftFields("Swifts", "", "markdown", "Gone.", "", with_tags=(tags[0].pk,))
+    words = DraftFields(title="Swifts", format="markdown", letter="Gone.", with_tags=(tags[0].pk,))
     draft = drafts.copy(author.pk, "k", words).draft
     assert draft is not None
     before = approval_hash(draft)
@@ -344,7 +346,7 @@ def test_a_page_says_why_a_version_went_to_nobody(
 
 
 def test_a_tag_of_an_open_draft_is_not_deleted(author: Any, tags: tuple[Tag, Tag]) -> None:
-    words = DraftFields("Swifts", "", "markdown", "Gone.", "")
+    words = DraftFields(title="Swifts", format="markdown", letter="Gone.")
     draft = drafts.copy(author.pk, "k", words).draft
     assert draft is not None
     with transaction.atomic():

@@ -32,7 +32,7 @@ from tests.subscribers.signup_browser import ADA, get_current, press, sign_up
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-HELLO = Content("Hello {{ name|reader }}", "", "Welcome, {{ name|reader }}.\n")
+HELLO = Content(title="Hello {{ name|reader }}", text="Welcome, {{ name|reader }}.\n")
 
 
 def opt_in() -> Subscriber:
@@ -106,7 +106,7 @@ def test_a_new_text_replaces_the_letter_for_later_opt_ins(author):
     first = turn_on(author.pk, HELLO)
     opt_in()
     assert turn_on(author.pk, HELLO) == first
-    second = turn_on(author.pk, Content("Good morning", "", "Good morning.\n"))
+    second = turn_on(author.pk, Content(title="Good morning", text="Good morning.\n"))
     sign_up("grace@example.net")
     press(Subscriber.objects.get(email="grace@example.net"))
     assert {copy.issue_id for copy in copies()} == {first.issue_id, second.issue_id}

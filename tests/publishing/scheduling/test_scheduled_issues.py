@@ -153,7 +153,7 @@ def test_the_same_key_for_another_time_is_other_content(newsroom: Newsroom) -> N
     later = scheduled_time_in_zone(moment.utc + timedelta(hours=1), LISBON)
     with pytest.raises(KeyUsedForOtherContentError, match=f"for {moment.words[:16]}"):
         schedule(newsroom, at=later, key="once")
-    now = Content.from_input(first.title, first.html_content, first.text_content)
+    now = Content.from_input(title=first.title, html=first.html_content, text=first.text_content)
     with pytest.raises(KeyUsedForOtherContentError):
         publish(newsroom.author.pk, "once", now, hold_s=0)
     assert Edition.objects.filter(kind="newsletter").count() == 1

@@ -144,11 +144,11 @@ def test_a_test_letter_differs_from_a_readers_only_in_links(
     ada = SubscriberFactory(email="Ada@posthouse.example", name="Ada & Co")
     content = build_content(
         DraftFields(
-            posted["title"],
-            posted.get("preheader", ""),
-            posted.get("format", "html"),
-            posted.get("letter", posted.get("html_content")),
-            posted["text_content"],
+            title=posted["title"],
+            preheader=posted.get("preheader", ""),
+            format=posted.get("format", "html"),
+            letter=posted.get("letter", posted.get("html_content")),
+            text=posted["text_content"],
         )
     )
     Tag.objects.create(name="Birds", is_topic=True)
@@ -349,7 +349,7 @@ def test_a_test_letter_returns_to_its_page_with_a_message(window):
 
 @pytest.mark.parametrize("is_a_script", [True, False])
 def test_the_page_of_a_test_letter_links_to_its_draft(window, author, is_a_script):
-    words = DraftFields("Swifts", "", MARKDOWN, "They have gone.", "")
+    words = DraftFields(title="Swifts", format=MARKDOWN, letter="They have gone.")
     draft = drafts.create(author.pk, fresh_key(), words).draft
     composer = f"{FORM}drafts/{draft.pk}/"
     posted = form(next=composer)

@@ -5,17 +5,18 @@ from collections.abc import Iterator
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from delivery.issue_attributes import LETTER, TEXT
 from delivery.mail import merge_fields
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import FIX_PART, Finding, FindingText, Params, Texts, stop
 from publishing.preflight.parse_letter import Passage, TextLocation, parse_text
 
-# By part of the letter.
+# By the name of the attribute.
 _UNKNOWN_FIELD = {
     "title": _("The title uses an unknown merge field: {field}"),
     "preheader": _("The preview text uses an unknown merge field: {field}"),
-    "html_content": _("The letter uses an unknown merge field: {field}"),
-    "text_content": _("The plain text uses an unknown merge field: {field}"),
+    "letter": _("The letter uses an unknown merge field: {field}"),
+    "text": _("The plain text uses an unknown merge field: {field}"),
 }
 
 
@@ -37,12 +38,15 @@ TEXTS: Texts = {
 def check(context: CheckContext) -> Iterator[Finding]:
     """Find everything for which the form refuses the content."""
     problems = context.problems
-    unknown = {(one.field, _folded(one.merge_field.name)) for one in problems if one.merge_field}
+    unknown = {
+        (one.attribute.name, _folded(one.merge_field.name)) for one in problems if one.merge_field
+    }
     locations = _locations_of(context, unknown)
-    in_letter = {one.sentence for one in problems if one.field == "html_content"}
+    in_letter = {one.sentence for one in problems if one.attribute is LETTER}
     for problem in problems:
-        field, fix_in = problem.merge_field, FIX_PART[problem.field]
-        is_generated = problem.field == "text_content" and not context.has_own_text
+        field, part = problem.merge_field, problem.attribute.name
+        fix_in = FIX_PART[part]
+        is_generated = problem.attribute is TEXT and not context.has_own_text
         has_letter = bool(context.content.html.strip())
         if is_generated and (problem.sentence in in_letter or (field and has_letter)):
             continue  # reported for the letter, from which this text is made
@@ -52,8 +56,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield stop(
             "unknown_field",
             fix_in,
-            part=problem.field,
-            location=locations.get((problem.field, _folded(field.name)), ""),
+            part=part,
+            location=locations.get((part, _folded(field.name)), ""),
             meant=field.meant,
             known=field.allowed,
             field=field.name[: merge_fields.MAX_SHOWN_LENGTH],
@@ -76,11 +80,11 @@ def _locations_of(
 
 def _passages_by_part(context: CheckContext) -> Iterator[tuple[str, Passage]]:
     for passage in context.letter.passages:
-        yield "html_content", passage
+        yield LETTER.name, passage
     for link in context.letter.links:
-        yield "html_content", Passage(TextLocation("link"), link.address)
+        yield LETTER.name, Passage(TextLocation("link"), link.address)
     for passage in parse_text(context.content.text):
-        yield "text_content", passage
+        yield TEXT.name, passage
 
 
 def _folded(name: str) -> str:

@@ -7,6 +7,7 @@ from django.utils.translation import ngettext_lazy
 
 from delivery.mail import merge_fields
 from delivery.reader_fields import READER_FIELDS, ReaderField
+from publishing.content.edition_content import texts_of
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.draft_to_check import DraftToCheck
 from publishing.preflight.finding import FIX_PART, Finding, FindingText, Texts, advice, passed
@@ -35,8 +36,7 @@ TEXTS: Texts = {
 
 def load_readers_without_value(checked: DraftToCheck) -> dict[str, int]:
     """Return how many readers of a draft have no value, by merge field."""
-    content = checked.content
-    parts = (content.title, content.preheader, content.html, content.text)
+    parts = (text for _, text in texts_of(checked.content))
     return count_without_value(
         [field.name for field in _fields_to_count(checked.own_fields, *parts)],
         with_tags=checked.tags.with_ids,
@@ -104,8 +104,5 @@ def _first_use(context: CheckContext, field: ReaderField) -> tuple[str, str]:
 
 
 def _parts(context: CheckContext) -> Iterator[tuple[str, str]]:
-    content = context.content
-    yield "title", content.title
-    yield "preheader", content.preheader
-    yield "html_content", content.html
-    yield "text_content", content.text
+    for one, text in texts_of(context.content):
+        yield one.name, text

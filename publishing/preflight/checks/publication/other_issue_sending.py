@@ -29,7 +29,7 @@ def load_other_issues(draft: Draft) -> list[dict[str, Any]]:
     return [
         {
             "issue": str(counts.issue),
-            "title": Content(counts.title, "", "").plain_title,
+            "title": Content(title=counts.title).plain_title,
             "waiting": counts.waiting,
         }
         for counts in load_all_counts(load_open_newsletters())

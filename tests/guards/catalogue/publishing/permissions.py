@@ -17,7 +17,7 @@ an approval covers the text that was seen
     approve: if «approval_hash(found, content) != seen → False»:
     test_unseen_version_is_not_approved
 an approval covers the tags of the audience
-    approval_hash: if «draft.with_tags or draft.without_tags → False»:
+    approval_hash: "tags": «[draft.with_tags, draft.without_tags] → None»,
     test_other_tags_need_another_approval
 an approval covers the revision that was read
     approve: pk=draft«, revision=found.revision, edition__isnull=True»

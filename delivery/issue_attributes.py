@@ -1,0 +1,143 @@
+"""What an author writes and chooses in an issue (docs/architecture.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
+# A million characters have at most 4 MB; Postmark accepts 5 MB for each part.
+LONGEST_PART = 1_000_000
+
+
+class Kind(Enum):
+    """How an attribute is written, checked and stored."""
+
+    LINE = auto()  # one line, in which a reader's own fields may be used
+    HTML = auto()
+    TEXT = auto()
+    CHOICE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class ApiText:
+    """What the API's document says about an attribute."""
+
+    description: str
+    example: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssueAttribute:
+    """One attribute of an issue: its name in each place, empty where it is not.
+
+    `name` is its column in a draft, and `control` its field in the form and its script. `content`
+    is its name in the content, the content's hash and the API, `column` its column in an edition,
+    `option` that of the command `publish`, and `file` its own file in an export. `longest` counts
+    the characters that can be published. Two drafts are compared by the attributes with a `label`.
+    Commands and the API show their texts in English."""
+
+    name: str
+    kind: Kind
+    control: str
+    label: StrPromise | str = ""
+    content: str = ""
+    column: str = ""
+    option: str = ""
+    option_help: str = ""
+    file: str = ""
+    longest: int = 0
+    too_long: StrPromise | str = ""
+    several_lines: StrPromise | str = ""
+    api: ApiText = ApiText("", example="")
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is a whole part of the mail, which a script takes from a file."""
+        return self.kind in {Kind.HTML, Kind.TEXT}
+
+
+TITLE = IssueAttribute(
+    name="title",
+    kind=Kind.LINE,
+    control="title",
+    label=_("Title"),
+    content="title",
+    column="title",
+    option="--title",
+    option_help="the title, which becomes the subject",
+    longest=500,
+    too_long=_("The title has {length} characters; the limit is {most}."),
+    several_lines=_("The title has more than one line. Write it on one line."),
+    api=ApiText(
+        "The subject. You can use {{ name }}, {{ email }}.", example="Tide tables for October"
+    ),
+)
+PREHEADER = IssueAttribute(
+    name="preheader",
+    kind=Kind.LINE,
+    control="preheader",
+    label=_("Preview text"),
+    content="preheader",
+    column="preheader",
+    option="--preheader",
+    option_help="the text beside the subject in an inbox (default: the letter's first words)",
+    longest=300,
+    too_long=_("The preview text has {length} characters; the limit is {most}."),
+    several_lines=_("The preview text has more than one line. Write it on one line."),
+    api=ApiText(
+        "Inboxes show it beside the subject; empty: the letter’s first words.",
+        example="High water on the 12th",
+    ),
+)
+FORMAT = IssueAttribute(name="format", kind=Kind.CHOICE, control="format", label=_("Written in"))
+# In a draft it is Markdown or HTML, and in an edition HTML.
+LETTER = IssueAttribute(
+    name="letter",
+    kind=Kind.HTML,
+    control="letter",
+    label=_("Letter"),
+    content="html",
+    column="html_content",
+    option="--html-file",
+    option_help="the HTML, in UTF-8; required without --text-file",
+    file="letter.html",
+    longest=LONGEST_PART,
+    too_long=_("The letter has {length} characters; the limit is {most}."),
+    api=ApiText(
+        "The HTML part; a fragment gets the letter’s frame.",
+        example="<p>Dear {{ name|reader }}, the tables are here.</p>",
+    ),
+)
+TEXT = IssueAttribute(
+    name="text",
+    kind=Kind.TEXT,
+    control="text_content",
+    label=_("Plain text"),
+    content="text",
+    column="text_content",
+    option="--text-file",
+    option_help="the plain text, in UTF-8; required without --html-file",
+    file="letter.txt",
+    longest=LONGEST_PART,
+    too_long=_("The plain text has {length} characters; the limit is {most}."),
+    api=ApiText("The plain text part.", example="Dear {{ name|reader }}, the tables are here."),
+)
+# The row of the comparison includes the tags.
+GOES_TO = IssueAttribute(name="goes_to", kind=Kind.CHOICE, control="goes_to", label=_("Goes to"))
+ARCHIVE = IssueAttribute(name="archive", kind=Kind.CHOICE, control="unlisted", label=_("Listing"))
+WITHOUT_NOTE = IssueAttribute(name="without_note", kind=Kind.CHOICE, control="without_note")
+WITH_TAGS = IssueAttribute(name="with_tags", kind=Kind.CHOICE, control="with_tags")
+WITHOUT_TAGS = IssueAttribute(name="without_tags", kind=Kind.CHOICE, control="without_tags")
+
+ISSUE_ATTRIBUTES = (
+    *(TITLE, PREHEADER, FORMAT, LETTER, TEXT),
+    *(GOES_TO, ARCHIVE, WITHOUT_NOTE, WITH_TAGS, WITHOUT_TAGS),
+)
+# Those that readers get, with which an edition is frozen.
+CONTENT_ATTRIBUTES = tuple(one for one in ISSUE_ATTRIBUTES if one.content)
