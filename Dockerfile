@@ -37,7 +37,7 @@ ENV HOMING_DATA_DIR=/var/lib/homing \
 
 # By number, so a platform that forbids root can verify that this user is not root.
 USER 10001:10001
-# gunicorn listens on this port, on every IPv4 and IPv6 address. A platform may set another port.
+# The site listens on this port, on every IPv4 and IPv6 address. A platform may set another port.
 ENV PORT=8000
 EXPOSE 8000
-CMD ["gunicorn", "--config", "deploy/gunicorn.conf.py", "newsletter_site.wsgi"]
+CMD ["python", "manage.py", "serve"]

@@ -23,7 +23,7 @@ NOT_OFFERED = {
 
 def main() -> None:
     """Run one management command. Errors of the database end it with one sentence."""
-    if sys.argv[1:2] == ["deliver"]:
+    if sys.argv[1:2] in (["deliver"], ["serve"]):
         _end_on_signals()
     if sys.argv[1:] in (["--version"], ["version"]):
         _print_versions()
@@ -127,7 +127,7 @@ def _print_versions() -> None:
 
 
 def _end_on_signals() -> None:
-    """End a worker with exit code 0 on a signal, until it handles signals itself.
+    """End with exit code 0 on a signal, until the command handles signals itself.
 
     Nothing is claimed yet. Loading Django takes a second, and the database may not answer.
     """

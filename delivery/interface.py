@@ -36,5 +36,6 @@ from delivery.reconcile.run import ReconcileResult, reconcile
 from delivery.reconcile.walk import SearchUnavailableError
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.reason import Reason, ReasonCode
+from delivery.worker.process_group import ProcessGroup
 from delivery.worker.provider_tasks import PROVIDER_TASKS
 from delivery.worker.step import renderer_of

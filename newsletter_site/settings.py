@@ -29,7 +29,7 @@ HOMING_DATA_DIR = env.folder("HOMING_DATA_DIR", BASE_DIR / ".homing")
 HEARTBEAT_FILE = env.text("HOMING_HEARTBEAT_FILE")
 SITE_URL = env.url("SITE_URL", "http://127.0.0.1:8000")
 DATABASE_IS_NAMED = "DATABASE_URL" in env
-# Whether somebody chose the value of DEBUG. If nobody did, gunicorn serves only this machine.
+# Whether somebody chose the value of DEBUG. If nobody did, `serve` serves only this machine.
 DEBUG_IS_NAMED = "DEBUG" in env
 if not DEBUG:
     _HTTPS = "an https address, because links in mail start with it"
@@ -333,6 +333,10 @@ MIGRATE_LOCK_TIMEOUT_S = env.seconds("MIGRATE_LOCK_TIMEOUT_S", 2, least=0.01)
 MIGRATE_PATIENCE_S = env.seconds("MIGRATE_PATIENCE_S", 300, least=0.01)
 METRICS_TOKEN = env.secret("METRICS_TOKEN")
 
+# --- Web server (manage.py serve) ------------------------------------------------------------
+PORT = env.optional_whole("PORT", least=1, most=65_535)
+WEB_CONCURRENCY = env.whole("WEB_CONCURRENCY", 2, least=1, most=64)
+
 # --- Logs ------------------------------------------------------------------------------------
 LOG_FORMAT = env.choice("LOG_FORMAT", "lines" if DEBUG else "json", ("json", "lines"))
 LOG_LEVEL = env.choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error")).upper()
@@ -379,12 +383,8 @@ LOGGING = {
         "django.security.DisallowedHost": {"level": "CRITICAL"},
         "axes": {"level": "ERROR"},
         "django.server": {"handlers": [], "level": "CRITICAL", "propagate": True},
-        # At `debug` gunicorn logs all its settings.
-        "gunicorn.error": {
-            "handlers": ["stderr"],
-            "level": "INFO" if LOG_LEVEL == "DEBUG" else LOG_LEVEL,
-            "propagate": False,
-        },
+        # One warning for each request that waits for a thread.
+        "waitress.queue": {"level": "ERROR"},
     },
 }
 

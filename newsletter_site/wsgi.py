@@ -1,4 +1,4 @@
-"""The WSGI application for a web server: `gunicorn newsletter_site.wsgi`."""
+"""The WSGI application that `manage.py serve` serves."""
 
 import os
 

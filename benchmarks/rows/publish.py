@@ -92,7 +92,7 @@ def measure(options: Options) -> RowResult:
         ),
         (bare, enqueue, ratio("filling the queue : the bare INSERT", enqueue, bare)),
         (
-            "a form posted over HTTP to gunicorn with deploy/gunicorn.conf.py",
+            "a form posted over HTTP to `manage.py serve`",
             "both into an empty table, after a checkpoint",
         ),
     )

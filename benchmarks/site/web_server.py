@@ -1,4 +1,4 @@
-"""The deployed web server: gunicorn with the settings of `deploy/`."""
+"""The web server: `manage.py serve`."""
 
 import socket
 import subprocess
@@ -28,7 +28,7 @@ def a_web_server(site: Site) -> Iterator[WebServer]:
         address = f"http://127.0.0.1:{listener.getsockname()[1]}"
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "gunicorn", "--config", "deploy/gunicorn.conf.py"),
+                *(sys.executable, "manage.py", "serve"),
                 *("--bind", f"fd://{listener.fileno()}"),
             ],
             cwd=ROOT,

@@ -14,13 +14,14 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 from django.db import Error, connections
 
 from delivery.monitoring.database_fault import cause_of
 from delivery.postmark.client import now_s
 from delivery.rules import retry_or_settle
-from delivery.worker.process import STOPPING_SIGNALS, Worker
+from delivery.worker.process import STOPPING_SIGNALS
 
 logger = logging.getLogger(__name__)
 
@@ -42,15 +43,30 @@ class _Child:
     failures: int = 0
 
 
-class ProcessGroup:
+class Stoppable(Protocol):
+    """What a child process runs: a worker, or a web server."""
+
+    def stop(self) -> None:
+        """Let it end gracefully. Another thread calls this."""
+
+
+Runner = TypeVar("Runner", bound=Stoppable)
+
+
+class ProcessGroup(Generic[Runner]):
     """`size` child processes. In each, `make` makes a worker and `work` runs it.
 
     `make` gets the child's number, from 0. `work` returns whether the queue is drained. If it is,
-    the group stops."""
+    the group stops. `name` is what log lines call a child, such as “worker”."""
 
     def __init__(
-        self, size: int, make: Callable[[int], Worker], work: Callable[[Worker], bool]
+        self,
+        name: str,
+        size: int,
+        make: Callable[[int], Runner],
+        work: Callable[[Runner], bool],
     ) -> None:
+        self._name = name
         self._children = [_Child(number) for number in range(size)]
         self._make = make
         self._work = work
@@ -119,7 +135,8 @@ class ProcessGroup:
             pause_s = retry_or_settle.delay_after(child.failures - 1, 1.0, RESTART)
             child.start_at_s = now_s() + pause_s
             logger.error(
-                "worker process %d ended unexpectedly (%s); another starts in %.1f s",
+                "%s process %d ended unexpectedly (%s); another starts in %.1f s",
+                self._name,
                 child.pid,
                 _describe(code),
                 pause_s,
@@ -127,7 +144,7 @@ class ProcessGroup:
         elif code != 0:
             self._all_ended_well = False
             logger.error(
-                "worker process %d did not end gracefully (%s)", child.pid, _describe(code)
+                "%s process %d did not end gracefully (%s)", self._name, child.pid, _describe(code)
             )
 
     def _run_child(self, number: int) -> int:
@@ -146,16 +163,16 @@ class ProcessGroup:
             code = DRAINED if self._work(worker) else 0
             connections.close_all()
         except Error as error:
-            logger.exception("the worker process failed: %s", cause_of(error))
+            logger.exception("the %s process failed: %s", self._name, cause_of(error))
         except BaseException:
-            logger.exception("the worker process failed")
+            logger.exception("the %s process failed", self._name)
         finally:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
 
 
-def _stop_after(awaited: Callable[[], object], worker: Worker) -> None:
+def _stop_after(awaited: Callable[[], object], worker: Stoppable) -> None:
     def wait() -> None:
         awaited()
         worker.stop()

@@ -10,8 +10,6 @@ from django.conf import settings
 from newsletter_site.backup.backup_file import new_file
 from newsletter_site.settings import env
 
-OF_GUNICORN = {"PORT", "WEB_CONCURRENCY"}  # deploy/gunicorn.conf.py reads them
-
 
 @contextmanager
 def settings_file(path: Path, *, replaces: bool) -> Iterator[None]:
@@ -19,7 +17,7 @@ def settings_file(path: Path, *, replaces: bool) -> Iterator[None]:
 
     The file is there when the block has ended without an error.
     """
-    found = {name: env.values[name] for name in sorted(env.names | OF_GUNICORN) if name in env}
+    found = {name: env.values[name] for name in sorted(env.names) if name in env}
     with new_file(path, replaces=replaces) as file:
         file.write(in_lines({"SECRET_KEY": settings.SECRET_KEY} | found).encode())
         yield

@@ -28,7 +28,7 @@ PASSWORD_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # noqa: S105
 HOLD_S = 20
 # Settings of a real site that must not reach the demo. An empty value counts as unset.
 CLEARED = (
-    *("ALLOWED_HOSTS", "GUNICORN_CMD_ARGS", "TRUST_PROXY", "UNSUBSCRIBE_HANDLING"),
+    *("ALLOWED_HOSTS", "TRUST_PROXY", "UNSUBSCRIBE_HANDLING"),
     *("POSTMARK_BROADCAST_STREAM", "POSTMARK_SERVER_TOKEN", "POSTMARK_TRANSACTIONAL_STREAM"),
 )
 
@@ -98,11 +98,7 @@ def start_services(children: Children, *, hold_s: int = HOLD_S) -> Services:
     desk_url = f"{site.url}{reverse('desk:issues')}"
     for name, command in {
         "sandbox": f"postmark_sandbox --port {sandbox_port} --desk-url {desk_url}",
-        "web server": (
-            f"gunicorn newsletter_site.wsgi --bind {HOST}:{site_port} --workers 2 --threads 4"
-            " --worker-class newsletter_site.web_worker.BufferingWorker"
-            " --graceful-timeout 3 --no-control-socket"
-        ),
+        "web server": (f"manage serve --bind {HOST}:{site_port} --processes 2"),
         **{f"worker {number}": "manage deliver --processes 1" for number in range(1, WORKERS + 1)},
     }.items():
         children.start(name, *command.split(), environment=environment)

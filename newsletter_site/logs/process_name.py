@@ -4,7 +4,7 @@ import sys
 from functools import lru_cache
 from pathlib import Path
 
-_ROLE_OF_COMMAND = {"deliver": "worker", "runserver": "web"}
+_ROLE_OF_COMMAND = {"deliver": "worker", "runserver": "web", "serve": "web"}
 
 _given: list[str] = []
 

@@ -1,12 +1,13 @@
 """Replace paths with routes on log lines: paths of readers' pages contain tokens."""
 
 import logging
+import re
 from typing import Any
 
 from django.urls import Resolver404, resolve
 
-# gunicorn writes the visitor's address and input into this message.
-_REFUSED_BY_GUNICORN = "Invalid request from ip="
+# waitress writes the path after these words.
+_OF_WAITRESS = re.compile(r"((?:Exception|Client disconnected) while serving ).*", re.DOTALL)
 
 
 def route_of(request: Any) -> str:
@@ -19,16 +20,10 @@ def route_of(request: Any) -> str:
 
 
 def hide_paths(record: logging.LogRecord) -> None:
-    """Replace the paths in a record from Django or gunicorn."""
+    """Replace the paths in a record from Django or waitress."""
     request = getattr(record, "request", None)
-    if record.name == "gunicorn.error":
-        if isinstance(record.msg, str) and record.msg.startswith(_REFUSED_BY_GUNICORN):
-            record.msg, record.args = "a request was refused because it is not valid HTTP", ()
-        elif isinstance(record.args, tuple):
-            record.args = tuple(
-                "/…" if isinstance(each, str) and each.startswith("/") else each
-                for each in record.args
-            )
+    if record.name == "waitress":
+        record.msg = _OF_WAITRESS.sub(r"\1a page", str(record.msg))
     elif getattr(request, "path", None) is not None and isinstance(record.args, tuple):
         _hide_path_of(record, request, record.args)
 

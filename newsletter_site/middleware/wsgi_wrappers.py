@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def drop_head_bodies(application: WSGIApplication) -> WSGIApplication:
-    """Answer HEAD without a body. gunicorn would drop each body and log a warning."""
+    """Answer HEAD without a body, which waitress would send."""
 
     def wrapped(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         response = application(environ, start_response)

@@ -1,4 +1,4 @@
-"""Limit concurrent requests below the threads of deploy/gunicorn.conf.py.
+"""Limit concurrent requests below the threads of the web server.
 
 The other threads stay free for health checks.
 """

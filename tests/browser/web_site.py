@@ -1,4 +1,4 @@
-"""The site as in production: gunicorn in its own process, on the test's database."""
+"""The site as in production, in its own process, on the test's database."""
 
 from __future__ import annotations
 
@@ -110,14 +110,12 @@ def running_site(
             "POSTMARK_SERVER_TOKEN": "sandbox",
             "PUBLISH_HOLD_S": "0",
             "SIGN_UPS_PER_HOUR": "1000",
-            "REQUESTS_IN_FLIGHT": str(requests.write),
             **settings,
         }
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "gunicorn", "newsletter_site.wsgi", "--threads", "8"),
-                *("--bind", f"fd://{listener.fileno()}", "--log-level", "warning"),
-                *("--config", str(ROOT / "tests" / "browser" / "gunicorn_hooks.py")),
+                *(sys.executable, "-m", "tests.browser.reporting_site"),
+                *(str(listener.fileno()), str(requests.write)),
             ],
             cwd=code,
             env=environment,

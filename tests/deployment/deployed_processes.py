@@ -1,7 +1,7 @@
 """Parts of a complete Homing, each a process that can be started and stopped.
 
-These are the parts that docker-compose.yml starts in containers, with a TLS proxy in front. The web
-servers use deploy/gunicorn.conf.py, the proxy uses deploy/nginx.
+These are the parts that docker-compose.yml starts in containers, with a TLS proxy in front. The
+proxy uses deploy/nginx.
 """
 
 import os
@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.deployment.served_site import serve
 from tests.postgres_cluster import ROOT
 
 PATIENCE_S = 180.0
@@ -95,12 +96,8 @@ class Program:
 
 
 def web_server(name: str, port: int, folder: Path, **environment: str) -> Program:
-    """Return one web server with one process, set up as in deploy/."""
-    command = [
-        *(sys.executable, "-m", "gunicorn", "--config", "deploy/gunicorn.conf.py"),
-        *("--bind", f"127.0.0.1:{port}", "--workers", "1", "--log-level", "warning"),
-    ]
-    return Program(name, command, folder, **environment)
+    """Return one web server with one process."""
+    return Program(name, serve(f"127.0.0.1:{port}"), folder, **environment)
 
 
 def worker(name: str, folder: Path, **environment: str) -> Program:

@@ -1,7 +1,4 @@
-"""The site under the web server's own settings, outside debug.
-
-The settings are those of deploy/gunicorn.conf.py.
-"""
+"""The site as `manage.py serve` serves it, outside debug."""
 
 import os
 import socket
@@ -18,6 +15,12 @@ ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60
 # Headers that the proxy adds to every request.
 FROM_THE_PROXY = {"Host": "letter.example.org", "X-Forwarded-Proto": "https"}
+
+
+def serve(bind: str, *, processes: int = 1) -> list[str]:
+    """Return the command that serves the site at this address."""
+    options = ("--bind", bind, "--processes", str(processes))
+    return [sys.executable, "manage.py", "serve", *options]
 
 
 class ServedSite:
@@ -72,11 +75,7 @@ def served_site(database_url: str, **settings: str) -> Iterator[ServedSite]:
     """
     with socket.create_server(("127.0.0.1", 0)) as listener:
         process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "gunicorn", "--config", "deploy/gunicorn.conf.py"),
-                *("--bind", f"fd://{listener.fileno()}", "--workers", "1"),
-                *("--log-level", "warning"),
-            ],
+            serve(f"fd://{listener.fileno()}"),
             cwd=ROOT,
             env={**os.environ, "DATABASE_URL": database_url, "TRUST_PROXY": "on", **settings},
             pass_fds=[listener.fileno()],

@@ -1,8 +1,7 @@
-"""Where gunicorn listens with deploy/gunicorn.conf.py, and when it refuses to."""
+"""Where the web server listens, and when it refuses to."""
 
 import errno
 import os
-import runpy
 import socket
 import subprocess
 import sys
@@ -12,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from newsletter_site.serving.listen import describe, is_loopback, listen
 from tests.deployment.deployed_processes import free_port
 from tests.faults.wait_until import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
-GUNICORN = [BIN / "gunicorn", "--config", "deploy/gunicorn.conf.py", "newsletter_site.wsgi"]
+SERVE = [sys.executable, "manage.py", "serve"]
 CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], 8000), 5)"
 
 
@@ -28,14 +28,14 @@ def environment(folder: Path, **variables: str) -> dict[str, str]:
 
 @contextmanager
 def listening(folder: Path, sysctl: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Start gunicorn in a network of its own, with one setting of the kernel."""
+    """Start the web server in a network of its own, with one setting of the kernel."""
     if os.geteuid() != 0:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(
             "This test makes a network namespace. Run it as root."
         )
     script = f'ip link set lo up && sysctl -q -w {sysctl} && exec "$@"'
     process = subprocess.Popen(
-        ["unshare", "--net", "sh", "-ec", script, "sh", *GUNICORN],
+        ["unshare", "--net", "sh", "-ec", script, "sh", *SERVE],
         cwd=ROOT,
         env=environment(folder, DEBUG="on", PORT="8000"),
     )
@@ -63,7 +63,7 @@ def test_the_site_listens_on_every_address(tmp_path: Path, sysctl: str, has_ipv6
             ended = subprocess.run([*net, host], capture_output=True, check=False)
             return ended.returncode == 0
 
-        eventually(lambda: answers("127.0.0.1"), "gunicorn answers by IPv4")
+        eventually(lambda: answers("127.0.0.1"), "the site answers by IPv4")
         assert answers("::1") == has_ipv6
 
 
@@ -75,20 +75,27 @@ def test_a_kernel_without_ipv6_listens_by_ipv4(monkeypatch: pytest.MonkeyPatch) 
             super().__init__(family, *arguments)
 
     monkeypatch.setattr(socket, "socket", Socket)
-    monkeypatch.setenv("PORT", "8000")
-    assert runpy.run_path(str(ROOT / "deploy" / "gunicorn.conf.py"))["bind"] == ["0.0.0.0:8000"]
+    with listen("", free_port()) as listener:
+        assert describe(listener).startswith("0.0.0.0:")
+
+
+@pytest.mark.parametrize(
+    ("bind", "address"),
+    [("localhost:{port}", "127.0.0.1"), ("[::1]:{port}", "::1"), ("127.0.0.2:{port}", "127.0.0.2")],
+)
+def test_loopback_addresses_are_known(bind: str, address: str) -> None:
+    with listen(bind.format(port=free_port()), 8000) as listener:
+        assert listener.getsockname()[0] == address
+        assert is_loopback(listener)
 
 
 NOT_CHOSEN = "homing: DEBUG is not set, and others may reach {}. Set DEBUG=off and the "
 
 
-@pytest.mark.parametrize("bind", ["0.0.0.0:{port}", "unix:{folder}/socket"])
-def test_debug_that_nobody_chose_is_refused_where_others_reach_it(
-    tmp_path: Path, bind: str
-) -> None:
-    address = bind.format(port=free_port(), folder=tmp_path)
+def test_debug_that_nobody_chose_is_refused_where_others_reach_it(tmp_path: Path) -> None:
+    address = f"0.0.0.0:{free_port()}"
     ended = subprocess.run(
-        [*GUNICORN, "--bind", address],
+        [*SERVE, "--bind", address],
         cwd=ROOT,
         env=environment(tmp_path),
         capture_output=True,
@@ -98,13 +105,13 @@ def test_debug_that_nobody_chose_is_refused_where_others_reach_it(
     )
     assert ended.returncode == 1
     *_, line = ended.stderr.splitlines()
-    assert line.startswith(NOT_CHOSEN.format(address.removeprefix("unix:")))
+    assert line.startswith(NOT_CHOSEN.format(address))
 
 
 def test_a_site_for_readers_needs_a_named_database(tmp_path: Path) -> None:
     required = {"SITE_URL": "https://letter.example.org", "POSTMARK_SERVER_TOKEN": "token"}
     ended = subprocess.run(
-        GUNICORN,
+        SERVE,
         cwd=ROOT,
         env=environment(tmp_path, DEBUG="off", SECRET_KEY="k" * 50, **required),
         capture_output=True,

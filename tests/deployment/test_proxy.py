@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import requests
 
+from newsletter_site.serving.connection import IDLE_S
 from tests.deployment.conftest import Sites
 from tests.deployment.deployed_processes import free_port, proxy, takes_connections, wait_until
 from tests.deployment.served_site import PATIENCE_S, ServedSite
 from tests.installed_programs import program
-from tests.postgres_cluster import ROOT
 
 pytestmark = pytest.mark.django_db
 
@@ -97,10 +97,8 @@ def test_page_and_form_are_served_over_tls(plainly: Plainly) -> None:
     assert "Enter an address such as ada@example.org." in answer.text
 
 
-def test_nginx_closes_an_idle_connection_before_gunicorn_does(tmp_path: Path) -> None:
+def test_nginx_closes_an_idle_connection_before_the_site_does(tmp_path: Path) -> None:
     program("nginx", package="nginx")
-    settings = (ROOT / "deploy" / "gunicorn.conf.py").read_text()
-    keepalive_s = int(re.findall(r"^keepalive = (\d+)$", settings, re.MULTILINE)[0])
     port, tls_port = free_port(), free_port()
     with socket.create_server(("127.0.0.1", 0)) as site:
         nginx = proxy(tls_port, [site.getsockname()[1]], tmp_path, plain_port=port)
@@ -111,11 +109,11 @@ def test_nginx_closes_an_idle_connection_before_gunicorn_does(tmp_path: Path) ->
                 visitor.sendall(f"GET /unsubscribe/x/ HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode())
                 connection, _ = site.accept()
                 with connection:
-                    connection.settimeout(keepalive_s)
+                    connection.settimeout(IDLE_S)
                     connection.recv(65536)
                     connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
                     assert b" 200 OK" in visitor.recv(65536)
-                    # This raises TimeoutError if nginx keeps the connection as long as gunicorn.
+                    # This raises TimeoutError if nginx keeps the connection as long as the site.
                     assert connection.recv(1) == b""
         finally:
             nginx.end()

@@ -14,7 +14,7 @@ import requests
 from delivery.models import MetricValue
 from newsletter_site.operations.metrics.site_metrics import REQUESTS
 from newsletter_site.operations.release import running_release
-from tests.deployment.served_site import FROM_THE_PROXY, PATIENCE_S, ROOT, served_site
+from tests.deployment.served_site import FROM_THE_PROXY, PATIENCE_S, ROOT, serve, served_site
 
 # As under systemd: the socket is file descriptor 3, and the environment says so.
 AS_SYSTEMD_STARTS_IT = """
@@ -22,7 +22,7 @@ import os, sys
 listener = int(sys.argv[1])
 os.dup2(listener, 3, inheritable=True)
 os.environ |= {"LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())}
-os.execv(sys.executable, [sys.executable, "-m", "gunicorn", *sys.argv[2:]])
+os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
 """
 
 
@@ -30,7 +30,7 @@ def begin(listener: socket.socket, database_url: str) -> subprocess.Popen[bytes]
     return subprocess.Popen(
         [
             *(sys.executable, "-c", AS_SYSTEMD_STARTS_IT, str(listener.fileno())),
-            *("--config", "deploy/gunicorn.conf.py", "--workers", "1", "newsletter_site.wsgi"),
+            *("manage.py", "serve", "--processes", "1"),
         ],
         cwd=ROOT,
         env={**os.environ, "DATABASE_URL": database_url, "TRUST_PROXY": "on"},
@@ -39,9 +39,8 @@ def begin(listener: socket.socket, database_url: str) -> subprocess.Popen[bytes]
 
 
 def test_site_names_its_release_and_its_warnings_once(database_url: str) -> None:
-    command = ("gunicorn", "--config", "deploy/gunicorn.conf.py", "--bind", "127.0.0.1:0")
     site = subprocess.Popen(
-        [sys.executable, "-m", *command, "--workers", "2"],
+        serve("127.0.0.1:0", processes=2),
         cwd=ROOT,
         env={**os.environ, "DATABASE_URL": database_url, "DELIVERY_RATE": "5"},
         stderr=subprocess.PIPE,

@@ -1,7 +1,7 @@
 """Environment of a drill: site, workers, sandbox and Prometheus on loopback.
 
-It includes a PostgreSQL server and gunicorn. Prometheus is real and uses the real rules. Everything
-is removed at the end.
+It includes a PostgreSQL server and the web server. Prometheus is real and uses the real rules.
+Everything is removed at the end.
 """
 
 import re
@@ -137,7 +137,7 @@ class Stage:
         subprocess.run([path, f"--dbname={self.database_url}", *arguments], check=True)
 
     def start_site(self, **more: str) -> None:
-        """Start the site with deploy/gunicorn.conf.py, and wait until it answers."""
+        """Start the site, and wait until it answers."""
         self.site = web_server("site", self.port, self.folder, **self.environment(**more))
         self.site.begin()
         self.until(self._is_alive, "the site answers")

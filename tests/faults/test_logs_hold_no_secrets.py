@@ -26,6 +26,7 @@ from django.contrib.auth import get_user_model
 from newsletter_site.logs.format import FIELDS
 from newsletter_site.logs.redact import basic_credentials
 from postmark_sandbox.server import SandboxServer
+from tests.deployment.served_site import serve
 from tests.faults.processes.watched_worker import TIMES, WatchedWorker
 from tests.faults.servers.postgres_server import OwnServer
 from tests.faults.wait_until import eventually
@@ -146,12 +147,11 @@ class Homing:
 
     @contextmanager
     def site(self, listener: socket.socket) -> Iterator[None]:
-        """Run gunicorn as deployed."""
+        """Run the web server."""
         site_log = self.folder / "site.log"
-        gunicorn = (sys.executable, "-m", "gunicorn", "--config", "deploy/gunicorn.conf.py")
         with site_log.open("wb") as file:
             process = subprocess.Popen(
-                [*gunicorn, "--bind", f"fd://{listener.fileno()}"],
+                serve(f"fd://{listener.fileno()}", processes=2),
                 cwd=ROOT,
                 env=self.environment,
                 pass_fds=[listener.fileno()],

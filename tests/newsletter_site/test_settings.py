@@ -327,7 +327,7 @@ def test_a_misspelt_variable_is_found(
 def test_variables_of_other_programs_are_not_misspelt(settings_under: ReadSettings) -> None:
     others = (
         *("PATH", "HOME", "LOGNAME", "LANG", "PGHOST", "PGPASSWORD", "POSTGRES_PASSWORD"),
-        *("WORKERS", "PORT", "WEB_CONCURRENCY", "LISTEN_FDS", "LOGS_DIRECTORY", "PIP_INDEX_URL"),
+        *("WORKERS", "LISTEN_FDS", "LOGS_DIRECTORY", "PIP_INDEX_URL"),
         *("DATABASE_POOL_URL", "SECRET_KEY_BASE", "HTTPS_PROXY", "STATE_DIRECTORY"),
         *("HOMING_COMMIT", "HOMING_VERSION"),
     )

@@ -130,7 +130,7 @@ class Stack:
 
     def _listens(self, port: int) -> bool:
         """Whether a port takes connections. A web server that has ended is started again."""
-        # After gunicorn is killed, its worker may hold the port longer than a new gunicorn retries.
+        # After `serve` is killed, its children may hold the port until they have ended.
         for web in self.webs:
             if not web.is_running:
                 web.begin()

@@ -21,7 +21,7 @@ ENGLISH_ONLY = (
     *("newsletter_site/api/", "newsletter_site/checks.py", "newsletter_site/demo/"),
     *("newsletter_site/embedded_postgres/", "newsletter_site/environment", "newsletter_site/logs/"),
     *("newsletter_site/operations/metrics/", "newsletter_site/settings"),
-    *("newsletter_site/web_worker.py", "publishing/api/", "publishing/demo_material/"),
+    *("newsletter_site/serving/", "publishing/api/", "publishing/demo_material/"),
     "subscribers/api/",
 )
 

@@ -122,7 +122,7 @@ class Command(BaseCommand):
             work(only)
             ended_well = True
         else:
-            ended_well = ProcessGroup(processes, make, work).run()
+            ended_well = ProcessGroup("worker", processes, make, work).run()
         if drained:
             self._print_totals(drained)
         elif ended_well:

@@ -33,8 +33,6 @@ for name in "$venv"/bin/python3.*; do
     ln -s "/opt/python/bin/$(basename "$name")" opt/homing/.venv/bin/python
 done
 echo "home = /opt/python/bin" >opt/homing/.venv/pyvenv.cfg
-sed '1s|.*|#!/opt/homing/.venv/bin/python|' "$venv/bin/gunicorn" >opt/homing/.venv/bin/gunicorn
-chmod a+x opt/homing/.venv/bin/gunicorn
 echo "homing:x:65000:65000::/opt/homing:/usr/sbin/nologin" >>etc/passwd
 echo "homing:x:65000:" >>etc/group
 

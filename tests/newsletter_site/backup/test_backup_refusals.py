@@ -105,7 +105,7 @@ def test_settings_file_escapes_what_shells_expand() -> None:
     assert in_lines({"A": "plain", "B": 'a"$b`\\'}) == 'A="plain"\nB="a\\"\\$b\\`\\\\"\n'
 
 
-def test_settings_file_has_the_variables_of_gunicorn(
+def test_settings_file_has_the_variables_of_the_web_server(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PORT", "8001")

@@ -65,9 +65,9 @@ the log has the route of a page where Django gives its address
 an address with letters beyond ASCII is redacted
     _hide_path_of: «paths |= {path.encode("unicode_escape").decode("ascii") for path in paths}»
     test_paths_are_not_logged
-the log has neither URL nor visitor where gunicorn gives them
-    hide_paths: if «record.name == "gunicorn.error" → False»:
-    test_gunicorn_log_lines_contain_no_path_and_no_visitor
+the log has no path where waitress gives it
+    hide_paths: if «record.name == "waitress" → False»:
+    test_log_lines_of_the_web_server_contain_no_path
 only a trusted proxy sets a request's id
     id_of: request.headers.get(HEADER, "") «if settings.TRUST_PROXY else ""»
     test_only_a_trusted_proxy_can_set_the_request_id

@@ -190,7 +190,7 @@ counters that decrease with a restored database start anew
     short_name: this.database«, stored.since»)::bytea
     test_a_restored_database_starts_new_counters
 a web process adds its last counts when it stops
-    worker_exit: «flush_at_exit()»
+    work: server.run() «flush_at_exit()»
     test_latest_counters_are_saved_at_the_end
 an error that follows an outage stays an error
     iter_causes: «(None if each.__suppress_context__ else each.__context__) → each.__context__»
@@ -242,12 +242,27 @@ a HEAD request logs no warning
 an answer to HEAD is complete
     drop_head_bodies: «response.close() → pass»
     test_head_closes_the_response_without_its_body
-HTTPS headers are ignored while no proxy is trusted
-    secure_scheme_headers: «secure_scheme_headers: dict[str, str] = {}»
-    test_proxy_headers_are_ignored_without_a_trusted_proxy
-no header moves the site to another path
-    forwarder_headers: «forwarder_headers = ""»
-    test_script_name_header_cannot_move_the_site
+only the site reads the headers of a proxy
+    Server.__init__: «clear_untrusted_proxy_headers=False → clear_untrusted_proxy_headers=True»
+    test_proxy_headers_of_a_trusted_proxy_are_used
+a slow request holds no thread
+    _Awaited.readinto: raise «BodyAwaited → OSError»
+    test_slow_forms_hold_no_thread[/subscriptions/]
+a refusal does not wait for the body
+    RequestParser.may_be_asked: return «self.headers_finished → False and self.headers_finished»
+    test_refusals_do_not_wait_for_the_body[/api/v1/issues/]
+a request that arrives too slowly is refused in the end
+    Connection.maintain: elif «self.request.time_left_s() <= 0 → False»:
+    test_slow_requests_are_refused_in_the_end
+large bodies together have a limit
+    Connection._admit: if request.on_disk and «not self.server.has_room() → False»:
+    test_large_bodies_together_have_a_limit
+an early answer reaches a client that still sends
+    Connection.handle_close: if «not self.is_unread or → True or» self._lingers_until_s
+    test_page_for_a_form_too_large_is_shown
+a stopping site answers the requests that it has accepted
+    Server._has_ended: return «not self.active_channels → True» or
+    test_restart_refuses_no_visitor
 the site reads forms as UTF-8, whatever character set a request names
     application: refuse_truncated_bodies(«ignore_charset(»get_wsgi_application()«)»))
     test_a_failed_request_logs_route_and_error_without_addresses

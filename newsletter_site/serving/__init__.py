@@ -1,0 +1,1 @@
+"""The web server of the site: waitress, with limits for slow clients."""

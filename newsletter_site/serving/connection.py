@@ -1,0 +1,137 @@
+"""One connection of a visitor. No thread ever waits for it."""
+
+import socket
+import time
+from contextlib import suppress
+from typing import Any
+
+from waitress.channel import HTTPChannel
+from waitress.task import WSGITask
+
+from api.problem import ProblemType
+from newsletter_site.serving.request_parser import BodyAwaited, RefusalTask, RequestParser
+
+# A request whose body has not arrived after this time may be refused by its header.
+ASKED_AFTER_S = 1.0
+# A connection without a request, or whose client takes no byte of its answer.
+IDLE_S = 15
+# Connections of a stopping process that have not begun a request.
+IDLE_WHEN_STOPPING_S = 2.0
+# The unread rest of a request is discarded for this long. Closing at once would lose the answer.
+LINGER_S = 10.0
+
+
+class _Task(WSGITask):
+    def __init__(self, channel: "Connection", request: RequestParser) -> None:
+        super().__init__(channel, request)
+        channel.is_unread = not request.completed
+        if channel.server.is_stopping or channel.is_unread:
+            self.set_close_on_finish()
+
+
+class Connection(HTTPChannel):
+    """A channel that asks the site before it receives a large or slow body.
+
+    A thread gets a request that has arrived. One that has not may be refused by its header: the
+    site runs until it reads the body, which raises BodyAwaited. Then the event loop receives the
+    rest, and the site runs again from the beginning."""
+
+    parser_class = RequestParser
+    task_class = _Task
+    error_task_class = RefusalTask
+    # The rest of the request that is being answered has not been received.
+    is_unread = False
+    _lingers_until_s: float | None = None
+
+    def readable(self) -> bool:
+        return self._lingers_until_s is not None or bool(super().readable())
+
+    def handle_read(self) -> None:
+        """Receive bytes, and answer clients that end their request early."""
+        if not self.readable():
+            return  # a request was started after this round of the event loop began
+        try:
+            data = self.socket.recv(self.adj.recv_bytes)
+        except BlockingIOError:
+            return
+        except OSError:
+            self._close()
+            return
+        if self._lingers_until_s is not None:
+            if not data:
+                self._close()
+        elif data:
+            self.last_activity = time.time()
+            self.received(data)
+            if self.request is not None and self.request.on_disk and not self.requests:
+                self._admit(self.request)
+        elif self.request is not None:
+            self._refuse(self.request, ProblemType.NOT_READABLE)
+        else:
+            self._close()
+
+    def service(self) -> None:
+        """Run the site in a thread, with a complete request or to ask about its header."""
+        try:
+            super().service()
+        except BodyAwaited:
+            with self.requests_lock:
+                self.requests.clear()
+            self.server.pull_trigger()
+
+    def handle_close(self) -> None:
+        """Close, but discard the unread rest of a request first."""
+        if not self.is_unread or self._lingers_until_s is not None:
+            self._close()
+            return
+        with suppress(OSError):
+            self.socket.shutdown(socket.SHUT_WR)
+        self.will_close = False
+        self._lingers_until_s = time.monotonic() + LINGER_S
+
+    def maintain(self, *, is_stopping: bool) -> None:
+        """Close or refuse it if it took too long. Called about once a second."""
+        idle_s = time.time() - self.last_activity
+        if self._lingers_until_s is not None:
+            if is_stopping or self._lingers_until_s <= time.monotonic():
+                self._close()
+        elif self.total_outbufs_len:
+            if idle_s > IDLE_S:
+                self._close()
+        elif self.requests:
+            return
+        elif self.request is None:
+            if idle_s > (IDLE_WHEN_STOPPING_S if is_stopping else IDLE_S):
+                self.will_close = True
+        elif self.request.time_left_s() <= 0:
+            self._refuse(self.request, ProblemType.TOO_SLOW)
+        elif self.request.began_s + ASKED_AFTER_S < time.monotonic():
+            self._admit(self.request)
+
+    def on_disk(self) -> int:
+        """Return the bytes of its large bodies."""
+        requests: list[Any] = [*self.requests, *filter(None, [self.request])]
+        return sum(request.on_disk for request in dict.fromkeys(requests))
+
+    def _admit(self, request: RequestParser) -> None:
+        """Ask the site about it once, unless the disk has no room for its body."""
+        if request.is_asked:
+            return
+        if request.on_disk and not self.server.has_room():
+            self._refuse(request, ProblemType.NOT_AVAILABLE)
+        elif request.may_be_asked():
+            request.is_asked = True
+            self._serve(request)
+
+    def _refuse(self, request: RequestParser, kind: ProblemType) -> None:
+        request.refuse(kind)
+        self._serve(request)
+
+    def _serve(self, request: RequestParser) -> None:
+        # While `requests` has an entry, nothing more is received.
+        with self.requests_lock:
+            self.requests = [request]
+        self.server.add_task(self)
+
+    def _close(self) -> None:
+        super().handle_close()

@@ -1,0 +1,158 @@
+"""Read requests within limits, and answer those that cannot be read."""
+
+import logging
+import re
+import time
+from io import RawIOBase
+from typing import Any, NoReturn
+
+from django.conf import settings
+from waitress import utilities
+from waitress.adjustments import Adjustments
+from waitress.parser import HTTPRequestParser, ParsingError
+from waitress.task import ErrorTask
+
+from api.problem import ProblemType
+from newsletter_site.middleware.error_pages import refuse_unread
+
+logger = logging.getLogger(__name__)
+
+# An API call has parameters of 255 and 300 characters. An address has up to 12 bytes for each.
+LINE_BYTES = 8190
+HEADERS = 100
+HEADER_BYTES = 64 * 1024
+# Bodies up to this size stay in memory. Larger ones are files, so the site is asked before.
+IN_MEMORY = 512 * 1024
+# The time for a request to arrive. The slowest allowed rate adds further time for its bytes.
+ARRIVES_WITHIN_S = 15.0
+SLOWEST_BYTES_PER_S = 50_000
+
+_PATH = re.compile(rb"[A-Z]+ (?:https?://[^/ ]*)?(/[^ ?]*)")
+_PATH_BYTES = 1024
+DETAILS = {
+    ProblemType.FAILED: "The server failed. Repeat the call with the same key. See the log.",
+    ProblemType.ADDRESS_TOO_LONG: (
+        f"The address has more than {LINE_BYTES:,} bytes, with its parameters. "
+        "Nothing was changed. Shorten it."
+    ),
+    ProblemType.HEADERS_TOO_LARGE: (
+        f"There are more than {HEADERS} headers, one has more than {LINE_BYTES:,} bytes, or all "
+        f"have more than {HEADER_BYTES:,}. Nothing was changed. Send fewer headers."
+    ),
+    ProblemType.TOO_LARGE: "The body is larger than any file may be. Nothing was changed.",
+    ProblemType.NOT_READABLE: "The request is not valid HTTP/1.1. Nothing was changed.",
+    ProblemType.TOO_SLOW: (
+        "The request took too long to arrive. Nothing was changed. Send it again."
+    ),
+    ProblemType.NOT_AVAILABLE: (
+        "Too many large requests are arriving. Nothing was changed. Send yours again in a minute."
+    ),
+}
+_OF_WAITRESS = {
+    utilities.InternalServerError: ProblemType.FAILED,
+    utilities.RequestEntityTooLarge: ProblemType.TOO_LARGE,
+    utilities.RequestHeaderFieldsTooLarge: ProblemType.HEADERS_TOO_LARGE,
+}
+
+
+def largest_body() -> int:
+    """Return the most bytes of a body: the file of an import and the fields around it."""
+    return (settings.IMPORT_MAX_MB + 10) * 1024 * 1024
+
+
+class BodyAwaited(BaseException):
+    """The site wants a body that has not arrived.
+
+    No `except Exception` sees it: transactions roll back, and no error is logged or counted."""
+
+
+class _Awaited(RawIOBase):
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> NoReturn:
+        raise BodyAwaited
+
+
+class RequestParser(HTTPRequestParser):
+    """One request, read within our limits."""
+
+    begins_with = b""
+    # The site has been asked whether it refuses the request by its header alone.
+    is_asked = False
+
+    def __init__(self, adj: Adjustments) -> None:
+        super().__init__(adj)
+        self.began_s = time.monotonic()
+
+    def received(self, data: bytes) -> int:
+        if len(self.begins_with) < _PATH_BYTES:
+            self.begins_with = (self.begins_with + data).lstrip()[:_PATH_BYTES]
+        return int(super().received(data))
+
+    def parse_header(self, header_plus: bytes) -> None:
+        """Check the limits that waitress does not have. Raise ParsingError."""
+        first, *lines = header_plus.split(b"\r\n")
+        if len(first) > LINE_BYTES:
+            raise ParsingError(ProblemType.ADDRESS_TOO_LONG)
+        if len(lines) > HEADERS + 2 or max(map(len, lines)) > LINE_BYTES:  # two are empty
+            raise ParsingError(ProblemType.HEADERS_TOO_LARGE)
+        if any(line.startswith((b" ", b"\t")) for line in lines):
+            raise ParsingError(ProblemType.NOT_READABLE)
+        try:
+            super().parse_header(header_plus)
+        except ValueError as error:  # a length of thousands of digits, or an unfinished address
+            raise ParsingError(ProblemType.NOT_READABLE) from error
+        if self.version not in ("1.0", "1.1"):
+            raise ParsingError(ProblemType.NOT_READABLE)
+
+    def may_be_asked(self) -> bool:
+        """Return whether the site can refuse it before its body has arrived.
+
+        Without the body's length the site would take it for an empty one."""
+        return self.headers_finished and not (self.is_asked or self.completed or self.chunked)
+
+    def get_body_stream(self) -> Any:
+        return super().get_body_stream() if self.completed else _Awaited()
+
+    def time_left_s(self) -> float:
+        """Return the seconds that are left for its arrival."""
+        received: int = self.header_bytes_received + self.body_bytes_received
+        allowed_s = ARRIVES_WITHIN_S + received / SLOWEST_BYTES_PER_S
+        return self.began_s + allowed_s - time.monotonic()
+
+    @property
+    def on_disk(self) -> int:
+        """The bytes of a large body, those still to arrive included."""
+        size: int = max(self.content_length, self.body_bytes_received)
+        return size if size > IN_MEMORY else 0
+
+    def refuse(self, kind: ProblemType) -> None:
+        """Answer with an error instead of waiting for the rest."""
+        self.error = utilities.BadRequest(kind)
+        self.completed = True
+
+
+class RefusalTask(ErrorTask):
+    """Answer a request that was not read, as a problem or as a page."""
+
+    def execute(self) -> None:
+        self.channel.is_unread = True
+        self.version = "1.1"
+        error = self.request.error
+        kind = _OF_WAITRESS.get(type(error), ProblemType.NOT_READABLE)
+        if isinstance(error.body, ProblemType):
+            kind = error.body
+        if kind is not ProblemType.FAILED:  # its traceback is logged
+            logger.warning("a request was refused unread: %s", kind.title)
+        found = _PATH.match(self.channel.requests[0].begins_with)
+        path = found[1].decode("latin-1") if found else ""
+        response = refuse_unread(path, kind, DETAILS[kind])
+        response["Cache-Control"] = "no-store"
+        if kind is ProblemType.NOT_AVAILABLE:
+            response["Retry-After"] = "60"
+        self.status = f"{response.status_code} {response.reason_phrase}"
+        self.response_headers = list(response.items())
+        self.set_close_on_finish()
+        self.content_length = len(response.content)
+        self.write(response.content)

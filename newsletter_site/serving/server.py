@@ -1,0 +1,107 @@
+"""One process of the site: waitress's event loop, which ends gracefully."""
+
+import resource
+import socket
+import time
+from typing import Any
+
+from waitress import wasyncore
+from waitress.adjustments import Adjustments
+from waitress.server import TcpWSGIServer
+from waitress.task import ThreadedTaskDispatcher
+
+from newsletter_site.operations.concurrency_limit import MAX_CONCURRENT_REQUESTS
+from newsletter_site.serving.connection import IDLE_S, Connection
+from newsletter_site.serving.listen import BACKLOG
+from newsletter_site.serving.request_parser import HEADER_BYTES, IN_MEMORY, largest_body
+
+# Threads, because a request mostly waits for PostgreSQL. Two are reserved for probes, so these are
+# answered while the database hangs.
+THREADS = MAX_CONCURRENT_REQUESTS + 2
+MOST_CONNECTIONS = 1000
+# Large bodies of all connections together may have the size of this many import files.
+LARGEST_BODIES = 2
+# Running requests have this time to finish.
+GRACEFUL_S = 30.0
+
+
+def allow_open_files() -> None:
+    """Raise the limit of open files: a connection may have three."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 3 * MOST_CONNECTIONS + 200
+    if 0 <= soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+class Server(TcpWSGIServer):
+    """A server on a socket that other processes share."""
+
+    channel_class = Connection
+
+    def __init__(self, application: Any, listener: socket.socket) -> None:
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        adjustments = Adjustments(
+            sockets=[listener],
+            threads=THREADS,
+            backlog=BACKLOG,
+            connection_limit=min(MOST_CONNECTIONS, max(soft - 200, 100) // 3),
+            cleanup_interval=1,
+            channel_timeout=IDLE_S,
+            max_request_header_size=HEADER_BYTES,
+            max_request_body_size=largest_body(),
+            recv_bytes=64 * 1024,
+            inbuf_overflow=IN_MEMORY,
+            log_socket_errors=False,
+            # Only the site reads a proxy's headers, if TRUST_PROXY is on.
+            clear_untrusted_proxy_headers=False,
+            asyncore_use_poll=True,
+            ident="",
+        )
+        self._stops_at_s: float | None = None
+        self._threads = ThreadedTaskDispatcher()
+        self._threads.set_thread_count(THREADS)
+        super().__init__(
+            application,
+            {},
+            _sock=listener,
+            dispatcher=self._threads,
+            adj=adjustments,
+            sockinfo=(listener.family, listener.type, listener.proto, listener.getsockname()),
+            bind_socket=False,
+        )
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._stops_at_s is not None
+
+    def stop(self) -> None:
+        """Accept no more connections, and end with the last one. Thread-safe."""
+        self.trigger.pull_trigger(self._begin_to_stop)
+
+    def _begin_to_stop(self) -> None:
+        self._stops_at_s = time.monotonic() + GRACEFUL_S
+        wasyncore.dispatcher.close(self)
+
+    def run(self) -> None:
+        """Serve until stopped, and until running requests have been answered."""
+        while not self._has_ended():
+            # One second at most, because a stopping server is no longer asked to clean up.
+            wasyncore.loop(timeout=1, use_poll=True, map=self._map, count=1)
+            if self.is_stopping:
+                self.maintenance(time.time())
+        self._threads.shutdown(timeout=1)
+
+    def _has_ended(self) -> bool:
+        if self._stops_at_s is None:
+            return False
+        return not self.active_channels or time.monotonic() >= self._stops_at_s
+
+    def maintenance(self, now: float) -> None:
+        for connection in list(self.active_channels.values()):
+            connection.maintain(is_stopping=self.is_stopping)
+
+    def has_room(self) -> bool:
+        """Return whether the large bodies of all connections fit the disk."""
+        used: int = sum(connection.on_disk() for connection in self.active_channels.values())
+        return used <= LARGEST_BODIES * largest_body()

@@ -1,0 +1,38 @@
+"""Serve the site in one process, and report when requests begin and end.
+
+Arguments: the file descriptors of the listening socket and of the pipe.
+"""
+
+import os
+import signal
+import socket
+import sys
+
+from newsletter_site.serving.connection import Connection
+from newsletter_site.serving.server import Server
+from newsletter_site.wsgi import application
+
+LISTENER, PIPE = map(int, sys.argv[1:])
+
+
+class ReportingConnection(Connection):
+    """Report around the whole service of a request, its answer included."""
+
+    def service(self) -> None:
+        os.write(PIPE, b"+")
+        try:
+            super().service()
+        finally:
+            os.write(PIPE, b"-")
+
+
+class ReportingServer(Server):
+    """Serve with connections that report."""
+
+    channel_class = ReportingConnection
+
+
+if __name__ == "__main__":
+    server = ReportingServer(application, socket.socket(fileno=LISTENER))
+    signal.signal(signal.SIGTERM, lambda *_: server.stop())
+    server.run()
