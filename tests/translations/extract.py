@@ -20,7 +20,8 @@ ENGLISH_ONLY = (
     *("delivery/checks.py", "delivery/feedback/webhook_view.py", "delivery/postmark/"),
     *("newsletter_site/api/", "newsletter_site/checks.py", "newsletter_site/demo/"),
     *("newsletter_site/embedded_postgres/", "newsletter_site/environment", "newsletter_site/logs/"),
-    *("newsletter_site/operations/metrics/", "newsletter_site/settings"),
+    *("newsletter_site/management/commands/serve.py", "newsletter_site/operations/metrics/"),
+    "newsletter_site/settings",
     *("newsletter_site/serving/", "publishing/api/", "publishing/demo_material/"),
     "subscribers/api/",
 )
