@@ -1,6 +1,8 @@
 # The commands for development. `make` lists them with the texts after ##.
 
 PYTHON := .venv/bin/python
+# The files that name an image by its digest.
+PINNED := Dockerfile docker-compose.yml .github/workflows/check.yml
 
 .PHONY: help check pictures looks format-check lint words types migrations-check test proofs bench limits growth demo format audit lock images tools
 
@@ -62,11 +64,11 @@ lock: ## lock the newest allowed versions again (needs uv)
 	done
 
 images: ## pin the newest base images of the same tags (needs docker)
-	set -e; for image in $$(grep -hoE '[a-z]+:[^ @]+@sha256:' Dockerfile docker-compose.yml); do \
+	set -e; for image in $$(grep -hoE '[a-z]+:[^ @]+@sha256:' $(PINNED)); do \
 	    tag=$${image%@*}; \
 	    digest=$$(docker buildx imagetools inspect --format '{{.Manifest.Digest}}' "$$tag"); \
-	    sed -i.old -E "s|$$tag@sha256:[0-9a-f]+|$$tag@$$digest|" Dockerfile docker-compose.yml; \
-	done; rm -f Dockerfile.old docker-compose.yml.old
+	    sed -i.old -E "s|$$tag@sha256:[0-9a-f]+|$$tag@$$digest|" $(PINNED); \
+	done; rm -f $(PINNED:=.old)
 
 tools:
 	@./homing test --version

@@ -99,7 +99,8 @@ INSTALLED_APPS = [
 # A server for development, which no running site needs. Its command works everywhere.
 if DEBUG or "sandbox" in sys.argv[1:3]:
     INSTALLED_APPS.append("postmark_sandbox")
-MIGRATION_MODULES = {app: f"migrations.{app}" for app in OUR_APPS}
+# idempotency/ has its own, because it can be installed alone.
+MIGRATION_MODULES = {app: f"migrations.{app}" for app in OUR_APPS if app != "idempotency"}
 AUTH_USER_MODEL = "newsletter_site.User"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",

@@ -19,5 +19,5 @@ name_this_process("web")
 install_exception_hooks()
 application = drop_head_bodies(refuse_truncated_bodies(ignore_charset(get_wsgi_application())))
 flusher.is_enabled = True
-# Web servers run no system checks, but this one is essential (docs/idempotency.md).
+# Web servers run no system checks, but this one is essential (idempotency/README.md).
 refuse_wrong_isolation()

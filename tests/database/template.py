@@ -32,7 +32,8 @@ IDS_APART = 100_000
 def key() -> str:
     """Return a hash of the files that decide what a migrated database holds."""
     found = hashlib.sha256()
-    for path in sorted([*(ROOT / "migrations").rglob("*.py"), *ROOT.glob("*/**/sql/*.sql")]):
+    migrations = [*(ROOT / "migrations").rglob("*.py"), *ROOT.glob("idempotency/migrations/*.py")]
+    for path in sorted([*migrations, *ROOT.glob("*/**/sql/*.sql")]):
         found.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
     # Migrations of libraries, and the version of the embedded PostgreSQL.
     found.update((ROOT / "requirements" / "demo.txt").read_bytes())

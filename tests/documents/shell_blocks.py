@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from tests.postgres_cluster import ROOT
 
 PAGES = sorted(["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))])
-PAGES += ["docs/proof/README.md"]
+PAGES += ["CONTRIBUTING.md", "SECURITY.md", "docs/proof/README.md", "idempotency/README.md"]
 SHELL = ("sh", "bash", "console")
 KEYWORDS = {"{", "}", "if", "then", "else", "elif", "fi", "for", "in", "do", "done", "while", "!"}
 _REDIRECTION = re.compile(r"[<>]+&?")

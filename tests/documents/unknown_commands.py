@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from functools import cache
+from importlib.util import find_spec
 
 from django.core.management import get_commands, load_command_class
 from django.core.management.base import BaseCommand, CommandError
@@ -39,6 +40,7 @@ PROGRAMS_OF = {
     },
     "nginx": {"nginx"},
     "certbot": {"certbot"},
+    "gh": {"gh"},
     "git": {"git"},
     "curl": {"curl"},
     "jq": {"jq"},
@@ -114,9 +116,7 @@ def _problems_of_python(words: list[str]) -> list[str]:
         return _problems_of_homing(words[1:])
     if words[0] != "-m":
         return []
-    path = ROOT / words[1].replace(".", "/")
-    is_there = path.with_suffix(".py").exists() or (path / "__main__.py").exists()
-    return [] if is_there else [f"there is no module {words[1]}"]
+    return [] if find_spec(words[1]) else [f"there is no module {words[1]}"]
 
 
 def _problems_of_compose(words: list[str]) -> list[str]:

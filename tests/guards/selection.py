@@ -83,7 +83,7 @@ def changed_since(
     migrated = "".join(
         (root / name).read_text()
         for name in files
-        if name.startswith("migrations/") or name.endswith(".sql")
+        if "migrations/" in name or name.endswith(".sql")
         if (root / name).is_file()
     )
     before: set[Guard] = set()

@@ -10,7 +10,11 @@ from tests.postgres_cluster import ROOT
 
 def test_every_guard_has_one_place_and_existing_tests() -> None:
     tree, tests, faults = Tree.at(ROOT), NamedTests(ROOT), []
-    files = [*ROOT.glob("migrations/*/*.py"), *ROOT.glob("*/**/sql/*.sql")]
+    files = [
+        *ROOT.glob("migrations/*/*.py"),
+        *ROOT.glob("idempotency/migrations/*.py"),
+        *ROOT.glob("*/**/sql/*.sql"),
+    ]
     migrations = "".join(path.read_text() for path in files)
     for guard in GUARDS:
         try:

@@ -16,7 +16,8 @@ pytestmark = pytest.mark.process
 @pytest.mark.parametrize("release", releases(), ids=lambda release: release.name)
 def test_released_migrations_are_unchanged(release: Release) -> None:
     for app, name in release.last_migrations:
-        assert (ROOT / "migrations" / app / f"{name}.py").is_file()
+        folder = "idempotency/migrations" if app == "idempotency" else f"migrations/{app}"
+        assert (ROOT / folder / f"{name}.py").is_file()
     assert changed_since(release, ROOT) == []
     assert dict(release.last_migrations) == last_migrations_of(release, ROOT)
     assert changed_sql_since(release, ROOT) == []
@@ -103,18 +104,18 @@ def committed(folder: Path) -> str:
 
 def changed_since(release: Release, checkout: Path) -> list[str]:
     """Return the migrations of a release that were changed, moved or deleted."""
-    command = ("diff", "--name-only", "--diff-filter=DMR", release.commit, "--", "migrations/*/*")
-    return git(checkout, *command).split()
+    command = ("diff", "--name-only", "--diff-filter=DMR", release.commit, "--")
+    return git(checkout, *command, "migrations/*/*", "idempotency/migrations/*").split()
 
 
 def last_migrations_of(release: Release, checkout: Path) -> dict[str, str]:
     """Return the last migration of each app at the release's commit."""
     last = {}
-    paths = git(checkout, "ls-tree", "-r", "--name-only", release.commit, "migrations").split()
-    for path in sorted(paths):
-        _, app, *file = path.split("/")
-        if file and file[0][0].isdigit():
-            last[app] = file[0].removesuffix(".py")
+    for path in sorted(git(checkout, "ls-tree", "-r", "--name-only", release.commit).split()):
+        if found := re.fullmatch(
+            r"(?:migrations/(\w+)|(idempotency)/migrations)/(\d\w+)\.py", path
+        ):
+            last[found[1] or found[2]] = found[3]
     return last
 
 

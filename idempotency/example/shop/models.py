@@ -1,0 +1,24 @@
+"""Orders, and the mails that they cause."""
+
+from django.conf import settings
+from django.db import models
+
+
+class Order(models.Model):
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    key = models.CharField(max_length=49)
+    item = models.CharField(max_length=100)
+    quantity = models.PositiveIntegerField(default=1)
+
+    class Meta:
+        # Permanent. A saved response expires, and then the order itself refuses a second one.
+        constraints = [models.UniqueConstraint("user", "key", name="one_order_for_each_key")]
+
+
+class Mail(models.Model):
+    """A mail of the outbox. `started` is committed before the call, every result after it."""
+
+    order = models.OneToOneField(Order, on_delete=models.CASCADE)
+    state = models.CharField(max_length=8, default="waiting")  # started, sent, refused, unknown
+    attempt = models.UUIDField(null=True)  # the provider gets this id
+    started_at = models.DateTimeField(null=True)
