@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-REQUIREMENTS = Path(__file__).resolve().parent.parent / "requirements"
+REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements"
 LOCKS = ("production", "demo", "test")
 
 
