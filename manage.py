@@ -55,7 +55,7 @@ def main() -> None:
     base.CommandParser = NamedParser  # type: ignore[assignment, misc]
     if sys.argv[1:2] not in (["check"], ["migrate"], ["runserver"]):
         # Django prints warnings before the output of every command. Processes that keep running
-        # log them once (delivery/checks.py). Errors still end a command.
+        # log them once (delivery/check_settings.py). Errors still end a command.
         base.BaseCommand.check = _refuse_errors(base.BaseCommand.check)  # type: ignore[method-assign]
     try:
         try:

@@ -9,5 +9,5 @@ class DeliveryConfig(AppConfig):
     name = "delivery"
 
     def ready(self) -> None:
-        from delivery import checks  # noqa: F401
+        from delivery import check_settings  # noqa: F401
         from delivery.mail import check_templates  # noqa: F401

@@ -4,7 +4,7 @@ An import rule in pyproject.toml enforces it. Values, models, mail and reports a
 their folders."""
 
 from delivery.feedback import event_inbox
-from delivery.feedback.edition_results import count_unsubscribed, merge_results
+from delivery.feedback.count_results import count_unsubscribed, merge_results
 from delivery.feedback.lift_for_mail import request_lifting, was_lifted_for_mail
 from delivery.feedback.suppression_changes import queue_suppression_change
 from delivery.postmark.message_rules import find_refusals
@@ -31,8 +31,8 @@ from delivery.queue.enqueue_transactional import enqueue_welcome, request_mail
 from delivery.queue.erasure_lock import LOCK_ENQUEUE, wait_for_enqueues
 from delivery.queue.short_transaction import join_transaction, short_transaction, together
 from delivery.reconcile import database_identity
+from delivery.reconcile.reconcile_in_rounds import ReconcileResult, reconcile
 from delivery.reconcile.record_findings import database_time, load_unreconciled_versions
-from delivery.reconcile.run import ReconcileResult, reconcile
 from delivery.reconcile.walk import SearchUnavailableError
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.reason import Reason, ReasonCode

@@ -9,7 +9,7 @@ class NewsletterSiteConfig(AppConfig):
     verbose_name = _("Accounts")
 
     def ready(self) -> None:
-        from newsletter_site import checks, wiring  # noqa: F401
+        from newsletter_site import check_site_settings, wiring  # noqa: F401
         from newsletter_site.logs import requests  # noqa: F401 -- the import connects signals
         from newsletter_site.sign_in import throttle  # noqa: F401 -- the import connects signals
 

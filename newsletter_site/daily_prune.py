@@ -9,7 +9,7 @@ from django.db import connection
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.tasks import periodic_tasks
 from delivery.tasks.background_tasks import BackgroundTask
-from newsletter_site.retention import prune
+from newsletter_site.data_retention import prune
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from api import bearer
-from delivery.hooks import readers, sent_before_restore
+from delivery.hooks import reader_hooks, sent_before_restore
 from delivery.interface import PROVIDER_TASKS, event_inbox, merge_results, roll_up_finished
 from delivery.tasks.background_tasks import BackgroundTask, register_background_task, register_task
 from delivery.tasks.separate_process import register_separate_task, run_separately
@@ -34,7 +34,7 @@ ROUNDS_OF_EXPIRY = 12
 
 def register_hooks() -> None:
     """Register the hooks, and the tasks that a worker runs in addition to delivery."""
-    readers.register(RegisteredReaders())
+    reader_hooks.register(RegisteredReaders())
     register_task(
         "requests for a record", data_request.answer_requests, data_request.has_waiting_requests
     )

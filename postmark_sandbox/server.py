@@ -22,11 +22,11 @@ from postmark_sandbox.http import (
     read_target,
     read_url,
 )
-from postmark_sandbox.pages import routes as page_routes
-from postmark_sandbox.postmark_api import routes as api_routes
+from postmark_sandbox.pages import page_routes as page_routes
+from postmark_sandbox.postmark_api import api_routes as api_routes
 from postmark_sandbox.postmark_api.call import ApiCall
 from postmark_sandbox.rules.validation import BATCH_BYTES
-from postmark_sandbox.sandbox import Sandbox
+from postmark_sandbox.sandbox_state import Sandbox
 from postmark_sandbox.state.call_log import LoggedCall
 from postmark_sandbox.times import now_ns
 

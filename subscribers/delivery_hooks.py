@@ -41,7 +41,7 @@ REQUESTED_BY: Mapping[str, Q] = {
 
 
 class RegisteredReaders:
-    """The hooks of `delivery.hooks.readers.Readers`; `newsletter_site` registers them."""
+    """The hooks of `delivery.hooks.reader_hooks.Readers`; `newsletter_site` registers them."""
 
     apply_events = staticmethod(apply_events)
     reserve_ids = staticmethod(reserve_ids)

@@ -12,9 +12,9 @@ import tempfile
 from pathlib import Path
 
 from newsletter_site.embedded_postgres import (
+    postgres_server,
     prepare_data_dir,
     private_files,
-    server,
     usage,
     use_programs,
 )
@@ -87,6 +87,6 @@ def clear_abandoned(runs: Path) -> None:
 def remove(data_dir: Path) -> None:
     """Stop the server in `data_dir`, even if it is in use, and remove its files."""
     cluster = cluster_in(data_dir, durable=False)
-    server.stop(cluster)
+    postgres_server.stop(cluster)
     for folder in (cluster.socket_dir, cluster.home, data_dir):
         shutil.rmtree(folder, ignore_errors=True)

@@ -34,7 +34,7 @@ from typing import Any, cast
 import psycopg
 
 from benchmarks.frame import Measured, Options, RowResult, Target, run_alone, say, shown
-from benchmarks.site.sandbox import Sandbox, a_sandbox
+from benchmarks.site.sandbox_process import Sandbox, a_sandbox
 from benchmarks.site.site import Site, a_site, kill
 
 BATCH, CALLS = 100, 4

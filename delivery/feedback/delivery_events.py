@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.backends.utils import CursorWrapper
 from django.db.models import QuerySet
 
-from delivery.feedback.edition_results import count_first_delivered
+from delivery.feedback.count_results import count_first_delivered
 from delivery.feedback.pause_on_bounces import pause_if_over_threshold
 from delivery.models import Delivery
 from delivery.queue.batches.batch_state import count_feedback

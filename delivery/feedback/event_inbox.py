@@ -20,7 +20,7 @@ from delivery.feedback import delivery_events, lift_for_mail
 from delivery.feedback.event_scope import Copy, Scope, find_copy, scope_of
 from delivery.feedback.provider_suppressions import save_latest
 from delivery.feedback.suppression_changes import was_requested_by_us
-from delivery.hooks import readers
+from delivery.hooks import reader_hooks
 from delivery.mail.test_letter import TEST_RECIPIENT
 from delivery.models import Alarm, Evidence, ProviderEvent
 from delivery.monitoring.alarms import raise_alarm
@@ -37,7 +37,7 @@ from delivery.postmark.provider_events import (
     parse_webhook,
     received_by,
 )
-from delivery.queue.evidence import record_acceptances, settle_by_evidence
+from delivery.queue.record_evidence import record_acceptances, settle_by_evidence
 from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.outcomes import Sent
@@ -192,7 +192,7 @@ def _apply(event_id: int, wait_s: float) -> bool:
     with short_transaction() as cursor:
         if _lock(cursor, event_id, wait_s) is None:
             return False
-        readers.registered().apply_events([event])
+        reader_hooks.registered().apply_events([event])
         _mark_applied(event_id)
     return True
 
@@ -227,7 +227,7 @@ def _ignore(cursor: CursorWrapper, event_id: int, copy: Copy | None) -> None:
 
 def _delete_if_of_nobody(event_id: int, address_key: str) -> None:
     """Delete the event if the reader with its address was erased."""
-    asked = readers.registered()
+    asked = reader_hooks.registered()
     if address_key and asked.reader_at(address_key) is None and asked.is_erased(address_key):
         ProviderEvent.objects.filter(pk=event_id).delete()
 
@@ -237,7 +237,7 @@ def _delete_if_erased(event_id: int, copy: Copy, address_key: str) -> None:
 
     If the edition's copies are dropped, the event stays only if a reader has that address."""
     if copy.address is None:
-        is_erased = readers.registered().reader_at(address_key) is None
+        is_erased = reader_hooks.registered().reader_at(address_key) is None
     else:
         is_erased = delivery_events.delivery(copy.key).filter(address="").exists()
     if is_erased:
@@ -268,7 +268,7 @@ def _find_key(parsed: WebhookEvent) -> DeliveryKey | None:
     if parsed.issue is None or event is None or event.message_id is None:
         return None
     is_test = parsed.is_of_a_test
-    reader = TEST_RECIPIENT if is_test else readers.registered().reader_at(event.address)
+    reader = TEST_RECIPIENT if is_test else reader_hooks.registered().reader_at(event.address)
     if reader is None:
         return None
     return delivery_events.find_delivery_by_message(parsed.issue, reader, event.message_id)

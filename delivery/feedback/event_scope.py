@@ -9,7 +9,7 @@ from typing import NamedTuple
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
-from delivery.hooks import readers
+from delivery.hooks import reader_hooks
 from delivery.mail.test_letter import TEST_ISSUE
 from delivery.mail.transactional_mail import KIND_BY_ISSUE
 from delivery.postmark.provider_events import WebhookEvent
@@ -79,7 +79,7 @@ def scope_of(event: WebhookEvent, copy: Copy | None) -> Scope:
 def _is_other_address(copy: Copy, address_key: str) -> bool:
     if not address_key:
         return False  # It can only prove that this copy was accepted.
-    asked, recipient = readers.registered(), copy.key.recipient
+    asked, recipient = reader_hooks.registered(), copy.key.recipient
     known = asked.address_of(recipient) if copy.address is None else copy.address
     if known:
         return known.lower() != address_key

@@ -27,7 +27,7 @@ _REQUEST = """
     INSERT INTO suppression_change (address, address_key, stream, change, copy, copy_waits)
     SELECT address, lower(address), stream, 'reactivate', copy, true
     FROM unnest(%(recipients)s::bigint[]) AS wanted (recipient),
-         -- By the whole key of each copy (delivery/queue/evidence.py).
+         -- By the whole key of each copy (delivery/queue/record_evidence.py).
          LATERAL (SELECT * FROM delivery
                   WHERE issue_id = %(issue)s AND version = %(version)s
                     AND recipient_id = wanted.recipient OFFSET 0) AS copies

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from delivery.models.columns import ReasonField
+from delivery.models.shared_columns import ReasonField
 
 # The `batch_id` of a check mail (delivery/postmark/check_mail.py), which carries no copies.
 NO_BATCH = 0

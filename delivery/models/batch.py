@@ -8,7 +8,7 @@ from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Now
 from django.db.models.lookups import Exact
 
-from delivery.models.columns import ReasonField
+from delivery.models.shared_columns import ReasonField
 
 # Each edition has its own range of this many batch ids. INSERT … SELECT can then compute the batch
 # of a row, and editions never wait for a shared sequence.

@@ -7,7 +7,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
-from delivery.models.columns import UNCONSTRAINED, ReaderColumns, ReasonField
+from delivery.models.shared_columns import UNCONSTRAINED, ReaderColumns, ReasonField
 
 
 class Outcome(models.TextChoices):

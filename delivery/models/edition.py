@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from delivery.models.columns import UNCONSTRAINED, ReasonField
+from delivery.models.shared_columns import UNCONSTRAINED, ReasonField
 
 
 class Edition(models.Model):

@@ -11,7 +11,7 @@ import orjson
 from django.db import DatabaseError
 from django.db.backends.utils import CursorWrapper
 
-from delivery.hooks import readers
+from delivery.hooks import reader_hooks
 from delivery.models import Attempt, Evidence
 from delivery.queue.batches.batch_state import withdraw_waiting
 from delivery.queue.batches.insert_and_split import halve, split_off, waiting_recipients
@@ -21,15 +21,15 @@ from delivery.queue.batches.write_outcomes import (
     count_outcomes,
     write_outcomes,
 )
-from delivery.queue.claim import Claim, arguments_of_claim, claim_from
+from delivery.queue.claim_batch import Claim, arguments_of_claim, claim_from
 from delivery.queue.control import end_probe, pass_probe_on, stop
-from delivery.queue.evidence import (
+from delivery.queue.quarantine_sent_marks import quarantine_marked
+from delivery.queue.record_evidence import (
     apply_evidence,
     record_acceptances,
     settle_by_evidence,
     unapplied_evidence,
 )
-from delivery.queue.quarantine_sent_marks import quarantine_marked
 from delivery.queue.short_transaction import (
     NEEDS_EDITION_LOCK,
     Calls,
@@ -262,10 +262,10 @@ def _change_deliveries(
         if isinstance(outcome, Failed) and outcome.refused
     ]
     if refused:
-        readers.registered().mark_refused(refused, claim.kind)
+        reader_hooks.registered().mark_refused(refused, claim.kind)
     inactive = [recipient for recipient, outcome in others.items() if is_inactive(outcome)]
     if inactive:
-        readers.registered().mark_inactive(inactive, claim.kind, claim.version)
+        reader_hooks.registered().mark_inactive(inactive, claim.kind, claim.version)
     if control == "cancelled":
         # The edition ended during the call or look-up, so copies that were not accepted are
         # withdrawn.

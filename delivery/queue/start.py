@@ -10,10 +10,10 @@ from uuid import UUID
 
 from django.db.backends.utils import CursorWrapper
 
-from delivery.hooks import readers
+from delivery.hooks import reader_hooks
 from delivery.models import Edition
 from delivery.queue.batches.write_outcomes import COUNT_ROWS, COUNTS, change_outcomes
-from delivery.queue.claim import Claim
+from delivery.queue.claim_batch import Claim
 from delivery.queue.control import pass_probe_on
 from delivery.queue.quarantine_sent_marks import quarantine
 from delivery.queue.short_transaction import (
@@ -141,7 +141,7 @@ def _unmailable_tests(cursor: CursorWrapper, claim: Claim) -> Mapping[int, str]:
         [claim.batch],
     )
     addresses = dict(cursor.fetchall())
-    suppressed = readers.registered().suppressed_among(list(addresses.values()))
+    suppressed = reader_hooks.registered().suppressed_among(list(addresses.values()))
     return {
         recipient: "suppressed" if address else "withdrawn"
         for recipient, address in addresses.items()

@@ -10,7 +10,7 @@ from django.db.backends.utils import CursorWrapper
 from django.db.models.functions import Now
 
 from delivery.feedback.polling import polling_tasks_by_stream
-from delivery.hooks import readers
+from delivery.hooks import reader_hooks
 from delivery.models import Edition
 from delivery.queue.batches.batch_state import IS_OPEN, skip_epochs
 from delivery.queue.control import stop
@@ -150,7 +150,7 @@ def _store(cursor: CursorWrapper) -> None:
 
 
 def _prepare_restored_database(cursor: CursorWrapper) -> tuple[int, ...]:
-    readers.registered().reserve_ids()
+    reader_hooks.registered().reserve_ids()
     skip_numbers()
     # Readers who unsubscribed after the backup are on the provider's list.
     make_due(polling_tasks_by_stream().values())

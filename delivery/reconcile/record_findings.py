@@ -17,9 +17,9 @@ from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence
 from delivery.models.attempt import NO_BATCH
 from delivery.monitoring.alarms import raise_alarm
 from delivery.queue.batches.batch_state import IS_OPEN, end_settled_batch, resume_batches
-from delivery.queue.evidence import record_acceptances, settle_by_evidence
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.quarantine_sent_marks import quarantine_marked
+from delivery.queue.record_evidence import record_acceptances, settle_by_evidence
 from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.reconcile.compare import RecordedDelivery
 from delivery.rules.call_results import FoundMessage
@@ -128,7 +128,7 @@ def _deliveries(record: EditionRecord) -> QuerySet[Delivery]:
 def load_recorded(record: EditionRecord, recipients: Sequence[int]) -> dict[int, RecordedDelivery]:
     """Load the deliveries of these recipients, where they have one."""
     with connection.cursor() as cursor:
-        # Each copy by its whole key: OFFSET and LATERAL prevent other plans (queue/evidence.py).
+        # Each copy by its whole key: OFFSET and LATERAL prevent other plans (record_evidence.py).
         cursor.execute(
             """
             SELECT copy.* FROM unnest(%s::bigint[]) AS wanted (recipient), LATERAL (

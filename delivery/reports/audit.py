@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from delivery.queue.batches.batch_state import IS_OPEN
 from delivery.queue.batches.roll_up import ROLLED_UP
 from delivery.queue.batches.write_outcomes import COUNT_ROWS, COUNTS
-from delivery.reports.edition_counts import rows_by_name
+from delivery.reports.load_edition_counts import rows_by_name
 
 _COUNTED, _FOUND = (
     ", ".join(f"{row}.{name}" for name in ("size", *COUNTS)) for row in ("batch", "held")

@@ -10,14 +10,14 @@ from delivery.monitoring.worker_heartbeat import WorkerActivity, load_activity
 from delivery.queue.batches.batch_state import IS_CRASHING, IS_OPEN
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.scheduled_editions import IS_DUE
-from delivery.queue.send_rate import SLOWDOWN_COLUMNS
-from delivery.reports.edition_counts import (
+from delivery.queue.shared_send_rate import SLOWDOWN_COLUMNS
+from delivery.reports.load_edition_counts import (
     load_all_counts,
     load_open_counts,
     pop_slowed_to,
     rows_by_name,
 )
-from delivery.reports.health import NEWEST_WEBHOOK_AT
+from delivery.reports.sending_health import NEWEST_WEBHOOK_AT
 from delivery.rules.edition_counts import EditionCounts
 from delivery.tasks.periodic_tasks import IS_ACTIVE
 

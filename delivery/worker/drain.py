@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 
 from delivery.humanise import digits
 from delivery.mail.transactional_mail import edition_name
-from delivery.queue.claim import next_due_at
-from delivery.reports.edition_counts import (
+from delivery.queue.claim_batch import next_due_at
+from delivery.reports.load_edition_counts import (
     OUTCOMES,
     load_all_counts,
     load_open_transactional_batches,

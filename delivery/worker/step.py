@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import DatabaseError, Error
 
 from delivery import log_context
-from delivery.hooks import readers
+from delivery.hooks import reader_hooks
 from delivery.mail.html_and_text import compose_transactional
 from delivery.mail.message_for_reader import Links, Renderer
 from delivery.mail.transactional_mail import KIND_BY_ISSUE
@@ -25,14 +25,14 @@ from delivery.monitoring.database_fault import DatabaseFault, is_transient
 from delivery.monitoring.delivery_metrics import Phase, Phases
 from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.postmark.client import Postmark, now_s
-from delivery.queue.claim import Claim, claim, claim_lookup, release
-from delivery.queue.send_rate import slow_down
+from delivery.queue.claim_batch import Claim, claim, claim_lookup, release
 from delivery.queue.settle import (
     attempt_result,
     settle_call,
     settle_call_and_claim,
     settle_lookup,
 )
+from delivery.queue.shared_send_rate import slow_down
 from delivery.queue.start import start
 from delivery.rules import retry_or_settle
 from delivery.rules.call_results import (
@@ -346,9 +346,9 @@ def renderer_of(edition: Edition) -> Renderer:
         edition.title, mail = compose_transactional(edition.kind, newsletter)
         edition.html_mail, edition.text_mail = mail.html, mail.text
     links = Links(
-        readers.registered().unsubscribe_urls,
-        readers.registered().preferences_urls,
-        readers.registered().mail_link,
+        reader_hooks.registered().unsubscribe_urls,
+        reader_hooks.registered().preferences_urls,
+        reader_hooks.registered().mail_link,
         handles_unsubscribes=settings.UNSUBSCRIBE_HANDLING == "own",
     )
     sender = edition.sender or newsletter.sender

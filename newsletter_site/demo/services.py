@@ -13,8 +13,8 @@ from django.urls import reverse
 from django.utils.crypto import get_random_string
 
 from delivery.interface import WEBHOOK_TYPES
-from newsletter_site.demo.browser import TIMEOUT_S, Browser
 from newsletter_site.demo.child_processes import Children
+from newsletter_site.demo.demo_browser import TIMEOUT_S, Browser
 from newsletter_site.demo.single_instance import refuse_other_readers, refuse_other_workers
 from newsletter_site.demo.terminal import Terminal
 from newsletter_site.models import User

@@ -15,7 +15,7 @@ from delivery import log_context
 from newsletter_site.logs.exceptions import describe_type, frames_of, summarise
 from newsletter_site.logs.process_name import process_name
 from newsletter_site.logs.redact import Redactor
-from newsletter_site.logs.routes import hide_paths
+from newsletter_site.logs.routes_in_logs import hide_paths
 
 ALWAYS = ("at", "level", "logger", "event", "process", "host", "pid")
 OF_A_REQUEST = ("method", "route", "status", "ms", "bytes")

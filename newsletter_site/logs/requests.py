@@ -18,7 +18,7 @@ from django.utils.functional import SimpleLazyObject
 from structlog.contextvars import clear_contextvars
 
 from delivery import log_context
-from newsletter_site.logs.routes import route_of
+from newsletter_site.logs.routes_in_logs import route_of
 
 logger = logging.getLogger(__name__)
 

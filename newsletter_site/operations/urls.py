@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from newsletter_site.operations.health.checks import CHECKS, health
+from newsletter_site.operations.health.health_checks import CHECKS, health
 from newsletter_site.operations.metrics.metrics_view import metrics
 
 urlpatterns = [

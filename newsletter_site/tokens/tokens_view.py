@@ -15,8 +15,8 @@ from django.views.decorators.http import require_http_methods
 
 from delivery.interface import database_time
 from newsletter_site.sign_in.reauthenticate import identity_error
-from newsletter_site.tokens import manage
-from newsletter_site.tokens.manage import NewToken, TokenRefusedError
+from newsletter_site.tokens import api_tokens
+from newsletter_site.tokens.api_tokens import NewToken, TokenRefusedError
 from subscribers.desk_access import desk_page, user_id_of
 from subscribers.links.see_other import see_other
 
@@ -39,10 +39,10 @@ def tokens(request: HttpRequest) -> HttpResponse:
         return _page(request)
     try:
         form_key = _form_key(request.POST.get("form", ""))
-        manage.refuse_second_post(form_key)
+        api_tokens.refuse_second_post(form_key)
         if error := identity_error(request):
             raise TokenRefusedError("password_or_code", error)
-        new = manage.create_token(
+        new = api_tokens.create_token(
             request.user,
             request.POST.get("name", ""),
             request.POST.getlist("scope"),
@@ -58,13 +58,13 @@ def tokens(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke_token(request: HttpRequest, token: int) -> HttpResponse:
     """Ask for confirmation; on POST, revoke the token. Pressing twice is safe."""
-    row = manage.visible_tokens(request.user).filter(pk=token).first()
+    row = api_tokens.visible_tokens(request.user).filter(pk=token).first()
     if row is None:
         raise Http404(_("This token does not exist."))
     if request.method != "POST":
-        state = manage.describe_state(row, database_time())
+        state = api_tokens.describe_state(row, database_time())
         return desk_page(request, "tokens/revoke.html", {"token": row, "state": state})
-    manage.revoke(token, user_id_of(request), among=manage.visible_tokens(request.user))
+    api_tokens.revoke(token, user_id_of(request), among=api_tokens.visible_tokens(request.user))
     messages.success(request, _("“{name}” was revoked.").format(name=row.name))
     return see_other(reverse("tokens"))
 
@@ -78,10 +78,10 @@ def _page(
         "new": new,
         "refused": refused,
         "rows": [
-            (token, manage.is_accepted(token, now), manage.describe_state(token, now))
-            for token in manage.visible_tokens(request.user)[:MOST_SHOWN]
+            (token, api_tokens.is_accepted(token, now), api_tokens.describe_state(token, now))
+            for token in api_tokens.visible_tokens(request.user)[:MOST_SHOWN]
         ],
-        "scopes": manage.scopes_allowed_for(request.user),
+        "scopes": api_tokens.scopes_allowed_for(request.user),
         "chosen_scopes": request.POST.getlist("scope") if refused else [],
         "days": DAYS.items(),
         "chosen_days": posted.get("days", DEFAULT_DAYS),

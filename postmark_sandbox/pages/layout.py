@@ -9,7 +9,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import mark_safe
 
 from postmark_sandbox.http import HTML, Response
-from postmark_sandbox.sandbox import Sandbox
+from postmark_sandbox.sandbox_state import Sandbox
 from postmark_sandbox.times import clock_text, day_text
 
 REPOSITORY = Path(__file__).parents[2]

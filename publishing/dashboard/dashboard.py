@@ -19,8 +19,8 @@ from delivery.humanise import digits
 from delivery.interface import database_time
 from delivery.models import Alarm, Edition, Newsletter
 from delivery.monitoring.alarms import load_unseen_by_edition
-from delivery.reports.edition_counts import load_all_counts, load_open_newsletters
-from delivery.reports.health import HealthLine, health_lines, read_health
+from delivery.reports.load_edition_counts import load_all_counts, load_open_newsletters
+from delivery.reports.sending_health import HealthLine, health_lines, read_health
 from delivery.reports.worker_warnings import load_warnings
 from publishing.activity.activity_log import activities_for, categories_for
 from publishing.approval.approval import approved_drafts, rule_of, shortage_sentence

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext as _
 
-from delivery.reports.edition_counts import (
+from delivery.reports.load_edition_counts import (
     load_all_counts,
     load_held_transactional,
     load_open_counts,

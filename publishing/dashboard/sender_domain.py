@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import clock_and_day, digits
 from delivery.models import Newsletter
-from delivery.reports.health import HealthLine
+from delivery.reports.sending_health import HealthLine
 from publishing.external_checks.domain_records import DnsStatus, DomainRecords, domain_of
 from publishing.models import ExternalCheck
 from publishing.preflight.link_address import is_placeholder

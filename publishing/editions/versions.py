@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from delivery.humanise import digits
 from delivery.interface import load_unreconciled_versions
 from delivery.models import Batch, Edition
-from delivery.reports.edition_counts import load_all_counts
+from delivery.reports.load_edition_counts import load_all_counts
 from delivery.retention.drop_deliveries import load_dropped_versions
 from delivery.rules.edition_counts import EditionCounts
 from publishing.editions.audience import (

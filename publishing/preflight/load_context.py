@@ -3,7 +3,7 @@
 from django.conf import settings
 
 from delivery.models import Newsletter
-from delivery.reports.health import read_health
+from delivery.reports.sending_health import read_health
 from publishing.content.compose_content import compose_content
 from publishing.editions.audience import NOBODY
 from publishing.editions.listing import archive_sentence

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from delivery.models import Edition
-from delivery.reports.edition_counts import load_all_counts
+from delivery.reports.load_edition_counts import load_all_counts
 from delivery.rules.edition_counts import EditionCounts
 from publishing.content.edition_content import plain_title
 from publishing.editions.confirmed_then import mailed_editions

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from delivery.models.columns import ReaderColumns
+from delivery.models.shared_columns import ReaderColumns
 from subscribers.models.constraints import checks, unconstrained_key, unindexed_key
 
 

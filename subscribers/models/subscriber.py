@@ -9,7 +9,7 @@ from django.db.models.functions import Lower, Now
 from django.utils.translation import gettext_lazy as _
 
 from delivery.control_characters import POSTGRESQL_PATTERN
-from delivery.models.columns import ReaderColumns
+from delivery.models.shared_columns import ReaderColumns
 from delivery.reader_fields import FIELD_NAMES
 from subscribers.models.constraints import checks, unconstrained_key, unindexed_key
 from subscribers.models.suppression import LONGEST_ADDRESS

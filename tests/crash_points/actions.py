@@ -14,11 +14,11 @@ from delivery.configuration import policy_from_settings
 from delivery.feedback import event_inbox
 from delivery.models import Attempt, DatabaseIdentity, Edition
 from delivery.postmark.client import Postmark
-from delivery.queue.claim import Claim, claim
+from delivery.queue.claim_batch import Claim, claim
 from delivery.queue.settle import settle_call
 from delivery.queue.start import start
-from delivery.reconcile import run
-from delivery.reports.edition_counts import load_counts
+from delivery.reconcile import reconcile_in_rounds
+from delivery.reports.load_edition_counts import load_counts
 from delivery.rules import retry_or_settle
 from delivery.rules.call_results import CallResult, Deferred
 from delivery.rules.edition_counts import EditionCounts
@@ -194,7 +194,7 @@ class Hands:
             return DatabaseIdentity.objects.filter(database=1).exists()
 
     def reconcile(self) -> None:
-        run.reconcile(None, waits=False, report_progress=_discard)
+        reconcile_in_rounds.reconcile(None, waits=False, report_progress=_discard)
 
     def webhooks_arrive_for_every_copy(self) -> None:
         for body in self.ask_provider("webhooks"):

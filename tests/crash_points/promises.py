@@ -8,7 +8,7 @@ from django.db import connection
 
 from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.reports.audit import find_violations
-from delivery.reports.edition_counts import load_counts
+from delivery.reports.load_edition_counts import load_counts
 from delivery.rules.delivery_key import DeliveryKey
 from publishing.models import Issue
 from tests.crash_points.actions import LETTER, Hands

@@ -9,7 +9,7 @@ from django.db import connection
 
 from benchmarks.database_work import DatabaseWork
 from benchmarks.site.provider_process import a_provider
-from delivery.reports.edition_counts import load_counts
+from delivery.reports.load_edition_counts import load_counts
 from tests.delivery.edition_factory import Newsroom
 from tests.faults.servers.postgres_server import OwnServer
 from tests.proofs.environment import manage

@@ -17,13 +17,13 @@ from django.db.models.functions import Now
 from delivery.feedback import event_inbox
 from delivery.models import Attempt, Batch, Delivery, Edition, Evidence
 from delivery.queue.batches.roll_up import roll_up_finished
-from delivery.queue.claim import is_call_due, next_due_at
+from delivery.queue.claim_batch import is_call_due, next_due_at
 from delivery.queue.control import close, pause, resume
 from delivery.queue.enqueue import CURRENT_POSITION
-from delivery.queue.evidence import record_acceptances, settle_by_evidence
+from delivery.queue.record_evidence import record_acceptances, settle_by_evidence
 from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.reconcile.record_findings import load_editions
-from delivery.reports.edition_counts import (
+from delivery.reports.load_edition_counts import (
     load_all_counts,
     load_counts,
     load_held_transactional,
@@ -31,8 +31,8 @@ from delivery.reports.edition_counts import (
     load_open_newsletters,
     load_open_transactional_batches,
 )
-from delivery.reports.health import read_health
 from delivery.reports.queue_snapshot import QueueSnapshot, read_snapshot
+from delivery.reports.sending_health import read_health
 from delivery.retention import drop_deliveries, expire_details
 from delivery.rules.outcomes import Sent
 from delivery.tasks.background_tasks import find_due

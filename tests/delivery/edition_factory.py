@@ -17,11 +17,11 @@ from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.models.attempt import NO_BATCH
 from delivery.queue.lease_reaper import recover_expired_leases
 from delivery.reports.audit import find_violations
-from delivery.reports.edition_counts import load_counts
+from delivery.reports.load_edition_counts import load_counts
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, state_of
 from delivery.worker.step import Dispatcher
-from postmark_sandbox.sandbox import Sandbox
+from postmark_sandbox.sandbox_state import Sandbox
 from publishing.content.edition_content import Content
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from delivery.checks import (
+from delivery.check_settings import (
     check_last_lookup_is_after_deadline,
     check_unsubscribe_handling,
     check_webhook_credentials,

@@ -14,7 +14,7 @@ from delivery.monitoring.database_fault import DatabaseFault
 from delivery.monitoring.refused_writes import load_refusals
 from delivery.postmark.client import now_s
 from delivery.reports.waiting_sentence import waiting_sentence
-from newsletter_site.operations.health.checks import run_check
+from newsletter_site.operations.health.health_checks import run_check
 from newsletter_site.operations.metrics.metrics_catalogue import read_gauges
 from tests.delivery.edition_factory import THE_LAST_LOOK
 from tests.faults.delivery_stack import Stage

@@ -17,7 +17,7 @@ from django.test import Client
 from idempotency.models import PostedForm
 from newsletter_site.middleware.error_pages import RETRY_AFTER_S
 from newsletter_site.operations.concurrency_limit import MAX_CONCURRENT_REQUESTS
-from newsletter_site.operations.health import checks
+from newsletter_site.operations.health import health_checks
 from newsletter_site.operations.health.query_timeout import TIMEOUT_S
 from newsletter_site.operations.release import running_release
 from newsletter_site.tokens.authenticate import build_token
@@ -87,7 +87,7 @@ def test_pages_ask_to_try_again_without_a_database(server: OwnServer, here: str,
             assert "json" in answer["Content-Type"]
         assert ask("ready") == ask("workers") == (503, AWAY)
         assert ask("live")[0] == 200
-        assert "connection" in checks.run_check("ready").details[0]
+        assert "connection" in health_checks.run_check("ready").details[0]
 
     assert ask("ready")[0] == visitor().get("/", secure=True).status_code == 200
     assert author.get("/admin/newsletters/issues/", secure=True).status_code == 200

@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from newsletter_site.demo.browser import Browser
+from newsletter_site.demo.demo_browser import Browser
 from postmark_sandbox.server import SandboxServer
 from tests.browser.web_site import running_site
 from tests.delivery.homing_installation import Installation

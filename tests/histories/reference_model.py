@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from delivery.postmark.client import now_s
 from delivery.rules.call_results import AllAccepted, Answered, CallResult, Unanswered
 from delivery.rules.outcomes import Failed, Sent, Suppressed
-from postmark_sandbox.sandbox import Sandbox
+from postmark_sandbox.sandbox_state import Sandbox
 from postmark_sandbox.times import now_ns
 
 # The last look-up comes this long after a call's end. Nothing unconfirmed is resent before it,

@@ -22,7 +22,7 @@ from delivery.feedback.delivery_events import delivery
 from delivery.models import Alarm, Edition
 from delivery.queue import control
 from delivery.reports.audit import AuditRule, find_violations
-from delivery.reports.edition_counts import load_all_counts
+from delivery.reports.load_edition_counts import load_all_counts
 from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.rules import delivery_key
 from delivery.rules.edition_state import EditionState, state_of

@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.test import Client
 
-from newsletter_site.tokens.manage import create_token, scopes_allowed_for
+from newsletter_site.tokens.api_tokens import create_token, scopes_allowed_for
 
 API = "/api/v1"
 

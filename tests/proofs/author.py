@@ -12,7 +12,7 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 
 from delivery.models import Alarm, Edition
-from delivery.reports.edition_counts import load_all_counts
+from delivery.reports.load_edition_counts import load_all_counts
 from delivery.rules.edition_state import state_of
 from publishing.content.edition_content import Content
 from publishing.publish.publish import publish

@@ -13,7 +13,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.site.sandbox import Sandbox, a_sandbox
+from benchmarks.site.sandbox_process import Sandbox, a_sandbox
 from tests.faults.processes.forked_workers import Crew
 from tests.proofs.author import Desk, desk
 from tests.proofs.environment import ground

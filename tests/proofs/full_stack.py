@@ -19,7 +19,7 @@ from pathlib import Path
 
 import requests
 
-from benchmarks.site.sandbox import Sandbox, a_sandbox
+from benchmarks.site.sandbox_process import Sandbox, a_sandbox
 from tests.deployment.deployed_processes import (
     Program,
     free_port,

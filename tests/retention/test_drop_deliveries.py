@@ -20,11 +20,11 @@ from delivery.queue.enqueue import LOCK_ENQUEUE
 from delivery.queue.enqueue_transactional import request_mail
 from delivery.reconcile import database_identity
 from delivery.reports.audit import find_violations
-from delivery.reports.edition_counts import load_counts
+from delivery.reports.load_edition_counts import load_counts
 from delivery.retention import drop_deliveries
 from delivery.rules.delivery_key import DeliveryKey
+from newsletter_site.data_retention import count_prunable, prune
 from newsletter_site.logs.format import LineFormatter
-from newsletter_site.retention import count_prunable, prune
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.content.edition_content import Content
 from publishing.editions.audience import EVERYONE, REACHED

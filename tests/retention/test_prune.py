@@ -34,9 +34,9 @@ from delivery.retention.expire_details import old_attempts
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.tasks import periodic_tasks
 from idempotency.models import PostedForm
-from newsletter_site import daily_prune, retention
+from newsletter_site import daily_prune, data_retention
+from newsletter_site.data_retention import count_prunable, prune, retention_rules
 from newsletter_site.models import ApiToken
-from newsletter_site.retention import count_prunable, prune, retention_rules
 from postmark_sandbox.server import SandboxServer
 from publishing.content.edition_content import Content
 from publishing.models import ExternalCheck, UploadedImage
@@ -350,7 +350,7 @@ def test_pause_between_pieces_is_as_long_as_the_last_piece(newsroom: Newsroom) -
     rests: list[float] = []
     prune(pause=rests.append)
     assert rests
-    assert all(0 < seconds <= retention.MAX_PAUSE_S for seconds in rests)
+    assert all(0 < seconds <= data_retention.MAX_PAUSE_S for seconds in rests)
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from django.contrib.admin.models import LogEntry
 
 from delivery.models import Delivery, Edition
 from delivery.reports.audit import find_violations
-from delivery.reports.edition_counts import load_counts
-from newsletter_site.retention import prune
+from delivery.reports.load_edition_counts import load_counts
+from newsletter_site.data_retention import prune
 from publishing.receipts.receipts import receipt_of
 from tests.delivery.edition_factory import Newsroom
 from tests.postgres_cluster import ROOT

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from delivery.models import Edition
-from newsletter_site.retention import count_prunable, prune
+from newsletter_site.data_retention import count_prunable, prune
 from publishing.images.images import address_of, in_html, in_markdown, store_image
 from publishing.models import Draft, Snippet, UploadedImage
 from tests.delivery.edition_factory import Newsroom

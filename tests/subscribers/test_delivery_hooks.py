@@ -2,7 +2,7 @@
 
 import pytest
 
-from delivery.hooks import readers
+from delivery.hooks import reader_hooks
 from subscribers import confirmed_readers
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.models import ConsentRecord, Subscriber
@@ -15,7 +15,7 @@ mark_refused = RegisteredReaders().mark_refused
 
 
 def test_unsubscribed_is_withdrawn_and_bounced_or_complained_is_suppressed() -> None:
-    assert isinstance(readers.registered(), RegisteredReaders)
+    assert isinstance(reader_hooks.registered(), RegisteredReaders)
     there = {state: SubscriberFactory(state=state).pk for state in Subscriber.State.values}
     assert not_to_mail(list(there.values()), "newsletter") == {
         there["unsubscribed"]: "withdrawn",

@@ -17,8 +17,8 @@ Message = str | tuple[str, str]  # a text, or its singular and plural
 PRODUCT = ("delivery", "idempotency", "newsletter_site", "publishing", "subscribers", "templates")
 # Programs read these texts, operators search for them, or they are shown before Django runs.
 ENGLISH_ONLY = (
-    *("delivery/checks.py", "delivery/feedback/webhook_view.py", "delivery/postmark/"),
-    *("newsletter_site/api/", "newsletter_site/checks.py", "newsletter_site/demo/"),
+    *("delivery/check_settings.py", "delivery/feedback/webhook_view.py", "delivery/postmark/"),
+    *("newsletter_site/api/", "newsletter_site/check_site_settings.py", "newsletter_site/demo/"),
     *("newsletter_site/embedded_postgres/", "newsletter_site/environment", "newsletter_site/logs/"),
     *("newsletter_site/management/commands/serve.py", "newsletter_site/operations/metrics/"),
     "newsletter_site/settings",
@@ -59,7 +59,7 @@ FOR_OPERATORS = (
     *("delivery/reconcile/", "delivery/reports/audit.py", "delivery/worker/drain.py"),
     *("delivery/reports/server_settings.py", "idempotency/isolation.py"),
     *("newsletter_site/backup/", "newsletter_site/migration_locks.py"),
-    *("newsletter_site/operations/health/", "newsletter_site/retention.py"),
+    *("newsletter_site/operations/health/", "newsletter_site/data_retention.py"),
     *("newsletter_site/sign_in/account_activity.py", "newsletter_site/sign_in/change_accounts.py"),
     "publishing/receipts/drop_old_deliveries.py",
     *("publishing/management/edition_command.py", "subscribers/importing/report_text.py"),

@@ -15,7 +15,7 @@ from django.db import connection
 from django.utils.translation import gettext as _
 
 from delivery import log_context
-from delivery.checks import check_unsubscribe_handling, log_findings
+from delivery.check_settings import check_unsubscribe_handling, log_findings
 from delivery.configuration import postmark_from_settings
 from delivery.monitoring.database_fault import DatabaseFault
 from delivery.postmark.client import now_s

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.utils import OperationalError
 from django.utils.translation import gettext as _
 
-from newsletter_site.demo.run import run
+from newsletter_site.demo.run_demo import run
 from newsletter_site.demo.single_instance import DemoError
 from newsletter_site.demo.terminal import StoppedError, Terminal
 

@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from newsletter_site.operations.health.checks import CHECKS, run_check
+from newsletter_site.operations.health.health_checks import CHECKS, run_check
 
 PAUSE_S = 0.5
 

@@ -14,7 +14,7 @@ from django.db.migrations import Migration
 from django.db.migrations.loader import MigrationLoader
 from django.utils.translation import gettext as _
 
-from delivery.checks import load_server_problems
+from delivery.check_settings import load_server_problems
 from newsletter_site.migration_locks import LockWait, limit_lock_wait, single_run, watch_locks
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 10.0

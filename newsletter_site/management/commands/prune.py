@@ -12,7 +12,13 @@ from django.utils.translation import ngettext
 
 from delivery.humanise import digits
 from delivery.progress_line import ProgressLine
-from newsletter_site.retention import Pruned, RetentionRule, count_prunable, drop_copies, prune
+from newsletter_site.data_retention import (
+    Pruned,
+    RetentionRule,
+    count_prunable,
+    drop_copies,
+    prune,
+)
 from publishing.editions.edition_name import parse_issue_id, parse_version
 from publishing.editions.status import NoSuchEditionError, load_edition
 from publishing.receipts.drop_old_deliveries import CannotDropError, copies_to_drop

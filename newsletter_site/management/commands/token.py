@@ -1,4 +1,4 @@
-"""`manage.py token create|list|revoke`: manage API tokens from the command line."""
+"""`api_tokens.py token create|list|revoke`: manage API tokens from the command line."""
 
 import sys
 from argparse import ArgumentParser
@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 
 from delivery.interface import database_time
 from newsletter_site.models import ApiToken
-from newsletter_site.tokens import manage
-from newsletter_site.tokens.manage import NAMES, TokenRefusedError
+from newsletter_site.tokens import api_tokens
+from newsletter_site.tokens.api_tokens import NAMES, TokenRefusedError
 
 
 class Command(BaseCommand):
@@ -55,7 +55,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
 
     def _create(self, options: dict[str, Any]) -> None:
-        new = manage.create_token(
+        new = api_tokens.create_token(
             _user(options["username"]),
             options["name"],
             options["scope"],
@@ -85,7 +85,7 @@ class Command(BaseCommand):
         for token in tokens:
             self.stdout.write(
                 f"{token.pk}  {token.prefix}…  {token.user.get_username()}  “{token.name}”  "
-                f"{','.join(token.scopes)}  {manage.describe_state(token, now)}"
+                f"{','.join(token.scopes)}  {api_tokens.describe_state(token, now)}"
             )
 
     def _revoke(self, options: dict[str, Any]) -> None:
@@ -94,7 +94,7 @@ class Command(BaseCommand):
         if owner is None:
             raise CommandError(_("Token {id} does not exist.").format(id=number))
         # Nobody is signed in here, so the activity log names the token's owner.
-        row = manage.revoke(number, owner, among=ApiToken.objects.all(), from_command_line=True)
+        row = api_tokens.revoke(number, owner, among=ApiToken.objects.all(), from_command_line=True)
         self.stdout.write(_("Token {id} was revoked.").format(id=row.pk))
 
 

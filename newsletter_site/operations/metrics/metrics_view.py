@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from delivery.interface import database_identity
 from delivery.monitoring import metrics_storage
-from newsletter_site.operations.health import checks
+from newsletter_site.operations.health import health_checks
 from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
 from newsletter_site.operations.metrics.metrics_catalogue import read_gauges
 from newsletter_site.operations.metrics.prometheus_text import exposition
@@ -31,15 +31,15 @@ ADDED_BY_PROXIES = (
 )
 
 
-def _read(cursor: CursorWrapper) -> bytes | checks.CheckResult:
-    pending = checks.find_pending_migrations(cursor)
+def _read(cursor: CursorWrapper) -> bytes | health_checks.CheckResult:
+    pending = health_checks.find_pending_migrations(cursor)
     try:
         with transaction.atomic():
             counters = metrics_storage.load_metrics(cursor)
             gauges = read_gauges(cursor) | {"homing_migrations_pending": len(pending)}
             return exposition(counters, gauges, database=database_identity.short_name(cursor))
     except ProgrammingError:
-        result = checks.migrations_result(pending)
+        result = health_checks.migrations_result(pending)
         if result.is_healthy:
             raise
         return result
@@ -62,10 +62,10 @@ def _measure() -> HttpResponse:
     try:
         found = _query.answer()
     except NoAnswerError as error:
-        found = checks.no_answer(error)
-    if isinstance(found, checks.CheckResult):
+        found = health_checks.no_answer(error)
+    if isinstance(found, health_checks.CheckResult):
         return JsonResponse(found.as_json(), status=503)
-    return HttpResponse(found, content_type=checks.PROMETHEUS_TEXT)
+    return HttpResponse(found, content_type=health_checks.PROMETHEUS_TEXT)
 
 
 def check_access(meta: Mapping[str, object], token: str) -> HTTPStatus:

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 
 from delivery.models import Batch, Delivery, Edition, Newsletter
 from idempotency.key import fresh_key
-from newsletter_site.tokens.manage import create_token
+from newsletter_site.tokens.api_tokens import create_token
 from publishing.content.draft_content import MARKDOWN, DraftFields, build_content
 from publishing.drafts import drafts
 from publishing.external_checks import cached_results

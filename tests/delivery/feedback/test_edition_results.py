@@ -7,10 +7,10 @@ from django.db import connection
 from django.db.models import F
 from django.test import Client
 
-from delivery.feedback.edition_results import MANY_ROWS, merge_results
+from delivery.feedback.count_results import MANY_ROWS, merge_results
 from delivery.models import Delivery, Edition, EditionResult
 from delivery.queue import control
-from delivery.reports.edition_results import load_results
+from delivery.reports.load_edition_results import load_results
 from publishing.content.edition_content import Content
 from publishing.publish.publish import publish
 from subscribers.leaving.leave import leave

@@ -11,9 +11,9 @@ from django.db import connection
 
 from delivery.feedback import polling
 from delivery.models import Delivery, Edition, PeriodicTask, ProviderSuppression
-from delivery.reports.health import read_health
 from delivery.reports.queue_snapshot import read_snapshot
 from delivery.reports.reason_sentences import reason_sentence
+from delivery.reports.sending_health import read_health
 from delivery.rules.reason import Reason
 from delivery.tasks import periodic_tasks
 from delivery.tasks.periodic_tasks import ensure_exists

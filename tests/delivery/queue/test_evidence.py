@@ -11,8 +11,12 @@ from django.db import connection, transaction
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence
 from delivery.monitoring.alarms import raise_alarm
 from delivery.queue import control
-from delivery.queue.claim import claim, claim_lookup
-from delivery.queue.evidence import record_acceptances, settle_by_evidence, unapplied_evidence
+from delivery.queue.claim_batch import claim, claim_lookup
+from delivery.queue.record_evidence import (
+    record_acceptances,
+    settle_by_evidence,
+    unapplied_evidence,
+)
 from delivery.queue.settle import settle_call, settle_lookup
 from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.reports.reason_sentences import reason_sentence

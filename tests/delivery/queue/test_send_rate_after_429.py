@@ -9,11 +9,11 @@ from django.db import Error, connection, transaction
 
 from delivery.models import Attempt, Batch, Edition, SendRate
 from delivery.models.attempt import NO_BATCH
-from delivery.queue.claim import Claim, claim
-from delivery.queue.send_rate import acquire_permit, consume_permit, ensure_row, slow_down
+from delivery.queue.claim_batch import Claim, claim
+from delivery.queue.shared_send_rate import acquire_permit, consume_permit, ensure_row, slow_down
 from delivery.queue.short_transaction import short_transaction
-from delivery.reports.health import read_health
 from delivery.reports.queue_snapshot import read_snapshot
+from delivery.reports.sending_health import read_health
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.http_responses import http
 from tests.delivery.run_in_threads import Beside, at_once

@@ -15,9 +15,9 @@ from delivery.queue.batches.insert_and_split import DRAWN_NUMBERS, first_batch_i
 from delivery.queue.control import pause, resume
 from delivery.queue.enqueue_transactional import request_mail
 from delivery.queue.short_transaction import lock_edition
-from delivery.reconcile.run import reconcile
+from delivery.reconcile.reconcile_in_rounds import reconcile
 from delivery.reports.audit import find_violations
-from delivery.reports.edition_counts import load_counts
+from delivery.reports.load_edition_counts import load_counts
 from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.rules.edition_state import EditionState, state_of
 from delivery.worker.drain import Drain

@@ -9,7 +9,7 @@ from delivery.mail.transactional_mail import CONFIRMATION_ISSUE, RECORD_ISSUE
 from delivery.models import Alarm, Delivery, Edition
 from delivery.reader_fields import FIELD_NAMES
 from delivery.reconcile import database_identity
-from delivery.reconcile.run import reconcile
+from delivery.reconcile.reconcile_in_rounds import reconcile
 from subscribers.data_requests import data_request
 from subscribers.models import Subscriber
 from subscribers.reserve_ids import REQUESTS_APART, next_request_number

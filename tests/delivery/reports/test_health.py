@@ -13,8 +13,8 @@ from django.db.models.functions import Now
 from delivery.feedback import event_inbox
 from delivery.models import Attempt, Batch, Edition, PeriodicTask, SendRate, WorkerHeartbeat
 from delivery.monitoring import worker_heartbeat
-from delivery.reports.edition_counts import load_open_newsletters
-from delivery.reports.health import Health, HealthLine, health_lines, read_health
+from delivery.reports.load_edition_counts import load_open_newsletters
+from delivery.reports.sending_health import Health, HealthLine, health_lines, read_health
 from delivery.reports.worker_warnings import load_warnings
 from delivery.rules.reason import Reason, ReasonCode
 from publishing.publish.publish import publish

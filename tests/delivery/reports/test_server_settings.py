@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from delivery.checks import load_server_problems
+from delivery.check_settings import load_server_problems
 from delivery.reports.server_settings import (
     ProblemCode,
     ServerSettings,

@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.definitions import OPENAPI_31
 
 from idempotency.models import PostedForm
 from newsletter_site.api.openapi_document import document
-from newsletter_site.tokens.manage import NAMES, SCOPES
+from newsletter_site.tokens.api_tokens import NAMES, SCOPES
 from publishing.actions.edition_actions import ACTIONS, OLD_NAMES
 from publishing.api.issue_calls import ActionName, Which
 from publishing.models import Export, IssueMove

@@ -8,8 +8,8 @@ from django.core.management import CommandError, call_command
 
 from delivery.models import Delivery
 from delivery.rules.edition_state import EditionState
-from newsletter_site.demo.browser import Post
-from newsletter_site.demo.checks import Observed, broken_promises
+from newsletter_site.demo.demo_browser import Post
+from newsletter_site.demo.demo_checks import Observed, broken_promises
 from newsletter_site.demo.single_instance import READERS, DemoError, refuse_other_readers
 from publishing.editions.status import EditionStatus
 from subscribers.confirmed_readers import confirmed

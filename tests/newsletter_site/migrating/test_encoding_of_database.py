@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from newsletter_site.operations.health.checks import check_ready
+from newsletter_site.operations.health.health_checks import check_ready
 
 ADVICE = "createdb --encoding=UTF8 --template=template0 --locale=C.UTF-8"
 

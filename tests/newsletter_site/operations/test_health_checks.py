@@ -18,7 +18,10 @@ from delivery.monitoring.database_fault import DatabaseFault
 from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.reason import Reason, ReasonCode
-from newsletter_site.operations.health.checks import find_pending_migrations, load_write_faults
+from newsletter_site.operations.health.health_checks import (
+    find_pending_migrations,
+    load_write_faults,
+)
 from newsletter_site.operations.metrics.flush_metrics import try_to_flush
 from newsletter_site.operations.release import running_release
 

@@ -20,14 +20,14 @@ from django.test.utils import CaptureQueriesContext
 
 from delivery.interface import database_time
 from newsletter_site.models import ApiToken
-from newsletter_site.tokens.authenticate import build_token, hash_token, is_well_formed
-from newsletter_site.tokens.manage import (
+from newsletter_site.tokens.api_tokens import (
     TokenRefusedError,
     create_token,
     is_accepted,
     revoke,
     visible_tokens,
 )
+from newsletter_site.tokens.authenticate import build_token, hash_token, is_well_formed
 from publishing.activity.activity_sentences import plain_sentence_of
 from tests.failed_statements import failed_statements
 from tests.newsletter_site.api_caller import Program

@@ -10,8 +10,8 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 
 from newsletter_site.models import ApiToken
+from newsletter_site.tokens.api_tokens import create_token
 from newsletter_site.tokens.authenticate import is_well_formed
-from newsletter_site.tokens.manage import create_token
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import WindowOf
 

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 from delivery.models import Batch, DatabaseIdentity, Delivery, Edition, Evidence
 from delivery.queue import control
-from delivery.queue.evidence import record_acceptances, settle_by_evidence
+from delivery.queue.record_evidence import record_acceptances, settle_by_evidence
 from delivery.queue.short_transaction import lock_edition
 from delivery.reconcile import database_identity
 from delivery.rules.call_results import NotSent, Unanswered

@@ -12,9 +12,9 @@ from django.db import IntegrityError, connection, transaction
 
 from delivery.interface import enqueue_welcome
 from delivery.models import Delivery, Edition, Newsletter
-from delivery.queue.claim import claim
+from delivery.queue.claim_batch import claim
 from delivery.reconcile.database_identity import declare_restored
-from delivery.reconcile.run import reconcile
+from delivery.reconcile.reconcile_in_rounds import reconcile
 from postmark_sandbox.server import SandboxServer
 from publishing.content.edition_content import Content
 from publishing.editions.start_scheduled import start_due

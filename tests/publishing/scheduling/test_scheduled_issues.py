@@ -18,7 +18,7 @@ from delivery.queue import scheduled_editions
 from delivery.reconcile import database_identity
 from delivery.reconcile.record_findings import end_reconciliation, load_editions
 from delivery.reports.audit import find_violations
-from delivery.reports.edition_counts import load_all_counts
+from delivery.reports.load_edition_counts import load_all_counts
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
 from delivery.rules.reason import Reason, ReasonCode

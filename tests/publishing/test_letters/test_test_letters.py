@@ -19,7 +19,7 @@ from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.models import Delivery, Edition, ProviderEvent
 from delivery.reconcile.database_identity import declare_restored
 from delivery.reports.audit import find_violations
-from delivery.reports.edition_counts import load_all_counts
+from delivery.reports.load_edition_counts import load_all_counts
 from idempotency.fingerprint import form_hash
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm

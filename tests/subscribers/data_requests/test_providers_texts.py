@@ -8,7 +8,7 @@ import orjson
 import pytest
 from django.db import connection
 
-from delivery.checks import check_unsubscribe_handling
+from delivery.check_settings import check_unsubscribe_handling
 from delivery.configuration import postmark_from_settings
 from delivery.feedback import event_inbox, polling
 from delivery.feedback.suppression_changes import (

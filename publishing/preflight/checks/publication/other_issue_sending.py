@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
-from delivery.reports.edition_counts import load_all_counts, load_open_newsletters
+from delivery.reports.load_edition_counts import load_all_counts, load_open_newsletters
 from publishing.content.edition_content import Content
 from publishing.models import Draft
 from publishing.preflight.check_context import CheckContext

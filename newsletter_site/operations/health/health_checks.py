@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from delivery.checks import load_server_problems
+from delivery.check_settings import load_server_problems
 from delivery.monitoring.database_fault import DatabaseFault, fault_of_web_process
 from delivery.monitoring.refused_writes import load_refusals
 from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN_S, load_activity

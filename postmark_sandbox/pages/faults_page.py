@@ -3,7 +3,7 @@
 from postmark_sandbox.faults.fault_rules import EVERY_EVENT, FAULT_KINDS, FaultPoint, FaultRule
 from postmark_sandbox.http import Request, Response, see_other
 from postmark_sandbox.pages.layout import counted, page
-from postmark_sandbox.sandbox import Sandbox
+from postmark_sandbox.sandbox_state import Sandbox
 
 # The form's fields, in order: name, label, hint, initial value.
 FIELDS = (

@@ -3,7 +3,7 @@
 from django.db import connection
 
 from delivery.queue.batches.roll_up import COUNTED_BATCHES
-from delivery.reports.edition_counts import rows_by_name
+from delivery.reports.load_edition_counts import rows_by_name
 from delivery.rules.edition_results import EditionResults
 
 EARLIER = 5

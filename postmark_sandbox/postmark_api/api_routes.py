@@ -6,7 +6,13 @@ from collections.abc import Callable
 from postmark_sandbox.faults.call_faults import alter_response, refusal
 from postmark_sandbox.faults.fault_rules import FAULT_KINDS, FaultPoint
 from postmark_sandbox.http import PostmarkError, Response, ok, plain
-from postmark_sandbox.postmark_api import bounces, email, messages, suppressions, webhooks
+from postmark_sandbox.postmark_api import (
+    bounce_calls,
+    message_calls,
+    send_calls,
+    suppression_calls,
+    webhook_calls,
+)
 from postmark_sandbox.postmark_api.call import ApiCall
 
 
@@ -33,8 +39,8 @@ def respond(call: ApiCall) -> Response:
 
 def _handle(call: ApiCall) -> Response:
     request, tokens = call.request, call.sandbox.tokens
-    token = request.headers.get(email.TOKEN_HEADER, "")
-    if not token or (tokens and token not in tokens and token != email.TEST_TOKEN):
+    token = request.headers.get(send_calls.TOKEN_HEADER, "")
+    if not token or (tokens and token not in tokens and token != send_calls.TEST_TOKEN):
         raise PostmarkError(10, "Request does not contain a valid Server token.", 401)
     accept = request.headers.get("accept", "")
     accepts = any(kind in accept for kind in ("application/json", "application/*", "*/*"))
@@ -66,29 +72,29 @@ ENDPOINTS: list[tuple[str, re.Pattern[str], Callable[[ApiCall], Response]]] = [
     # Postmark's JavaScript client asks for `/deliveryStats`.
     (method, re.compile(path.replace("{id}", "([^/]+)"), re.IGNORECASE), endpoint)
     for method, path, endpoint in (
-        ("POST", "/email/batch", email.send_batch),
-        ("POST", "/email", email.send_one),
+        ("POST", "/email/batch", send_calls.send_batch),
+        ("POST", "/email", send_calls.send_one),
         ("POST", "/email/(?:withTemplate|batchWithTemplates)", _templates),
         ("POST", "/email/bulk", _bulk),
         ("GET", "/email/bulk(?:/[^/]+)?", _bulk),
-        ("GET", "/messages/outbound", messages.search),
-        ("GET", "/messages/outbound/{id}/(?:details|dump)", messages.show),
-        ("GET", "/message-streams", suppressions.list_streams),
+        ("GET", "/messages/outbound", message_calls.search),
+        ("GET", "/messages/outbound/{id}/(?:details|dump)", message_calls.show),
+        ("GET", "/message-streams", suppression_calls.list_streams),
         ("GET", "/message-streams/{id}", lambda c: ok(c.sandbox.streams.get(c.id).as_json())),
-        ("GET", "/message-streams/{id}/suppressions/dump", suppressions.dump),
-        ("POST", "/message-streams/{id}/suppressions", suppressions.change),
-        ("POST", "/message-streams/{id}/suppressions/delete", suppressions.change),
-        ("GET", "/bounces", bounces.search),
+        ("GET", "/message-streams/{id}/suppressions/dump", suppression_calls.dump),
+        ("POST", "/message-streams/{id}/suppressions", suppression_calls.change),
+        ("POST", "/message-streams/{id}/suppressions/delete", suppression_calls.change),
+        ("GET", "/bounces", bounce_calls.search),
         ("GET", "/bounces/{id}", lambda c: ok(c.sandbox.bounces.get(c.id).as_json())),
-        ("GET", "/bounces/{id}/dump", bounces.dump),
-        ("PUT", "/bounces/{id}/activate", bounces.activate),
+        ("GET", "/bounces/{id}/dump", bounce_calls.dump),
+        ("PUT", "/bounces/{id}/activate", bounce_calls.activate),
         ("GET", "/deliverystats", lambda c: ok(c.sandbox.bounces.statistics())),
-        ("GET", "/webhooks", webhooks.show_all),
-        ("POST", "/webhooks", webhooks.create),
+        ("GET", "/webhooks", webhook_calls.show_all),
+        ("POST", "/webhooks", webhook_calls.create),
         ("GET", "/webhooks/{id}", lambda c: ok(c.sandbox.webhooks.hooks.get(c.id).as_json())),
-        ("PUT", "/webhooks/{id}", webhooks.edit),
-        ("DELETE", "/webhooks/{id}", webhooks.remove),
-        ("POST", "/webhooks/{id}/verify", webhooks.verify),
+        ("PUT", "/webhooks/{id}", webhook_calls.edit),
+        ("DELETE", "/webhooks/{id}", webhook_calls.remove),
+        ("POST", "/webhooks/{id}/verify", webhook_calls.verify),
     )
 ]
 PREFIXES = ("/email", "/messages/", "/message-streams", "/bounces", "/deliverystats", "/webhooks")

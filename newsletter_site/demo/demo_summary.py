@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 
 from delivery.interface import reason_sentence
-from newsletter_site.demo.checks import Observed
+from newsletter_site.demo.demo_checks import Observed
 from subscribers.importing import import_sentences
 from subscribers.models import RejectedRow
 

@@ -15,8 +15,8 @@ from delivery.humanise import clock_and_day, digits
 from delivery.monitoring.refused_writes import IS_READ_ONLY, READ_ONLY
 from delivery.monitoring.worker_heartbeat import IS_ACTIVE_WORKER, shared_write_fault
 from delivery.queue.scheduled_editions import IS_DUE
-from delivery.queue.send_rate import SLOWDOWN_COLUMNS
-from delivery.reports.edition_counts import pop_slowed_to, rows_by_name
+from delivery.queue.shared_send_rate import SLOWDOWN_COLUMNS
+from delivery.reports.load_edition_counts import pop_slowed_to, rows_by_name
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.reason import Reason
 from delivery.tasks.periodic_tasks import IS_ACTIVE

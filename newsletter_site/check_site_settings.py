@@ -12,7 +12,7 @@ from django.core.checks import Warning as Advice
 from django.db import DatabaseError
 from django.http.request import validate_host
 
-from delivery.checks import log_findings
+from delivery.check_settings import log_findings
 from delivery.models import Newsletter
 from newsletter_site.environment import host_of
 

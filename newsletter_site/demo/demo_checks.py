@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from delivery.models import Delivery
 from delivery.rules.edition_state import EditionState
-from newsletter_site.demo.browser import Post
+from newsletter_site.demo.demo_browser import Post
 from publishing.editions.status import EditionStatus
 from subscribers.importing.import_file import ImportReport
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import connection
 
 from delivery.mail.message_for_reader import Recipient
-from delivery.queue import send_rate
+from delivery.queue import shared_send_rate
 from delivery.queue.short_transaction import call_function, short_transaction
 from delivery.rules.retry_or_settle import AttemptCounters
 
@@ -44,16 +44,16 @@ def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> C
     notices the restore."""
     if rate_per_s is None:
         claimed = _claim_next(worker, lease_s, unless_slowed=True)
-        if claimed is not None or not send_rate.is_slowed():
+        if claimed is not None or not shared_send_rate.is_slowed():
             return claimed
-    send_rate.ensure_row()
+    shared_send_rate.ensure_row()
     with short_transaction() as cursor:
-        permitted_per_s = send_rate.acquire_permit(cursor, ceiling_per_s=rate_per_s)
+        permitted_per_s = shared_send_rate.acquire_permit(cursor, ceiling_per_s=rate_per_s)
         if permitted_per_s is None:
             return None
         claimed = _claim_next(worker, lease_s, unless_slowed=False)
         if claimed is not None:
-            send_rate.consume_permit(cursor, permitted_per_s, claimed.waiting)
+            shared_send_rate.consume_permit(cursor, permitted_per_s, claimed.waiting)
     return claimed
 
 

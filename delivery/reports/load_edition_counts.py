@@ -16,7 +16,7 @@ from delivery.monitoring.worker_heartbeat import IS_ACTIVE_WORKER, shared_write_
 from delivery.queue.batches.batch_state import IS_CRASHING, IS_OPEN
 from delivery.queue.batches.roll_up import ROLLED_UP
 from delivery.queue.scheduled_editions import IS_DUE
-from delivery.queue.send_rate import SLOWDOWN_COLUMNS, SLOWDOWN_NAMES, slowdown_from
+from delivery.queue.shared_send_rate import SLOWDOWN_COLUMNS, SLOWDOWN_NAMES, slowdown_from
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.reason import Reason
 from delivery.rules.scheduled_time import ScheduledTime

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from postmark_sandbox.http import Request, Response, plain, see_other
-from postmark_sandbox.pages import faults, messages
+from postmark_sandbox.pages import faults_page, messages_page
 from postmark_sandbox.pages.layout import PAGE_FILES, REPOSITORY, page
-from postmark_sandbox.sandbox import Sandbox
+from postmark_sandbox.sandbox_state import Sandbox
 from postmark_sandbox.state.outbox import Message
 
 SITE_FILES = REPOSITORY / "static"
@@ -78,19 +78,19 @@ def _unsubscribe(sandbox: Sandbox, request: Request, message: Message) -> Respon
 
 
 PAGES: dict[tuple[str, str], Callable[[Sandbox, Request], Response]] = {
-    ("GET", "/"): messages.show,
-    ("GET", "/faults"): faults.show,
+    ("GET", "/"): messages_page.show,
+    ("GET", "/faults"): faults_page.show,
     ("GET", "/calls"): _show_calls,
     ("GET", "/empty"): _ask_to_empty,
-    ("POST", "/faults"): faults.add,
-    ("POST", "/faults/clear"): faults.change,
-    ("POST", "/faults/release"): faults.change,
-    ("POST", "/faults/hurry"): faults.change,
+    ("POST", "/faults"): faults_page.add,
+    ("POST", "/faults/clear"): faults_page.change,
+    ("POST", "/faults/release"): faults_page.change,
+    ("POST", "/faults/hurry"): faults_page.change,
     ("POST", "/empty"): _empty,
 }
 ON_MESSAGE: dict[tuple[str, str, str], Callable[[Sandbox, Request, Message], Response]] = {
-    ("GET", "/message", "html"): messages.show_html,
-    ("POST", "/message", "events"): messages.add_event,
+    ("GET", "/message", "html"): messages_page.show_html,
+    ("POST", "/message", "events"): messages_page.add_event,
     ("GET", "/unsubscribe", ""): _unsubscribe,
     ("POST", "/unsubscribe", ""): _unsubscribe,
 }
