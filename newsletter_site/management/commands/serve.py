@@ -60,7 +60,7 @@ class Command(BaseCommand):
                 "the variables of docs/deploy.md, or DEBUG=on to show errors to everybody there."
             )
         # Loads the whole site, so that the processes share its memory.
-        from newsletter_site.checks import log_start
+        from newsletter_site.check_site_settings import log_start
         from newsletter_site.wsgi import application
 
         log_start()
