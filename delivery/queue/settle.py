@@ -21,7 +21,7 @@ from delivery.queue.batches.write_outcomes import (
     count_outcomes,
     write_outcomes,
 )
-from delivery.queue.claim_batch import Claim, arguments_of_claim, claim_from
+from delivery.queue.claim_due_batch import Claim, arguments_of_claim, claim_from
 from delivery.queue.control import end_probe, pass_probe_on, stop
 from delivery.queue.quarantine_sent_marks import quarantine_marked
 from delivery.queue.record_evidence import (

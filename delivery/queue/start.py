@@ -13,7 +13,7 @@ from django.db.backends.utils import CursorWrapper
 from delivery.hooks import reader_hooks
 from delivery.models import Edition
 from delivery.queue.batches.write_outcomes import COUNT_ROWS, COUNTS, change_outcomes
-from delivery.queue.claim_batch import Claim
+from delivery.queue.claim_due_batch import Claim
 from delivery.queue.control import pass_probe_on
 from delivery.queue.quarantine_sent_marks import quarantine
 from delivery.queue.short_transaction import (

@@ -19,7 +19,7 @@ from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.postmark.check_mail import send_check_mail
 from delivery.postmark.client import Postmark, now_s
 from delivery.postmark.responses import CHECK_FIELD
-from delivery.queue.claim_batch import Claim
+from delivery.queue.claim_due_batch import Claim
 from delivery.queue.settle import settle_lookup
 from delivery.rules import retry_or_settle
 from delivery.rules.call_results import (

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from delivery.humanise import digits
 from delivery.mail.transactional_mail import edition_name
-from delivery.queue.claim_batch import next_due_at
+from delivery.queue.claim_due_batch import next_due_at
 from delivery.reports.load_edition_counts import (
     OUTCOMES,
     load_all_counts,

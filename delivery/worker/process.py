@@ -24,7 +24,7 @@ from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.monitoring import metrics_storage, worker_heartbeat
 from delivery.monitoring.database_fault import DatabaseFault
 from delivery.postmark.client import now_s
-from delivery.queue.claim_batch import is_call_due, release_all
+from delivery.queue.claim_due_batch import is_call_due, release_all
 from delivery.queue.lease_reaper import recover_dead_worker, recover_expired_leases
 from delivery.reconcile import database_identity
 from delivery.rules import retry_or_settle

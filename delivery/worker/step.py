@@ -25,7 +25,7 @@ from delivery.monitoring.database_fault import DatabaseFault, is_transient
 from delivery.monitoring.delivery_metrics import Phase, Phases
 from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.postmark.client import Postmark, now_s
-from delivery.queue.claim_batch import Claim, claim, claim_lookup, release
+from delivery.queue.claim_due_batch import Claim, claim, claim_lookup, release
 from delivery.queue.settle import (
     attempt_result,
     settle_call,

@@ -14,7 +14,7 @@ from delivery.configuration import policy_from_settings
 from delivery.feedback import event_inbox
 from delivery.models import Attempt, DatabaseIdentity, Edition
 from delivery.postmark.client import Postmark
-from delivery.queue.claim_batch import Claim, claim
+from delivery.queue.claim_due_batch import Claim, claim
 from delivery.queue.settle import settle_call
 from delivery.queue.start import start
 from delivery.reconcile import reconcile_in_rounds

@@ -17,7 +17,7 @@ from django.db.models.functions import Now
 from delivery.feedback import event_inbox
 from delivery.models import Attempt, Batch, Delivery, Edition, Evidence
 from delivery.queue.batches.roll_up import roll_up_finished
-from delivery.queue.claim_batch import is_call_due, next_due_at
+from delivery.queue.claim_due_batch import is_call_due, next_due_at
 from delivery.queue.control import close, pause, resume
 from delivery.queue.enqueue import CURRENT_POSITION
 from delivery.queue.record_evidence import record_acceptances, settle_by_evidence

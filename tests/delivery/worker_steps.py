@@ -7,7 +7,7 @@ from django.db import connection
 
 from delivery.configuration import policy_from_settings
 from delivery.models import Batch, Delivery, Edition
-from delivery.queue.claim_batch import Claim, claim, claim_lookup
+from delivery.queue.claim_due_batch import Claim, claim, claim_lookup
 from delivery.queue.settle import attempt_result, settle_call
 from delivery.queue.start import start
 from delivery.rules.call_results import CallResult

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 from delivery.models import Delivery
-from delivery.queue.claim_batch import Claim, claim, claim_lookup, release
+from delivery.queue.claim_due_batch import Claim, claim, claim_lookup, release
 from delivery.queue.control import cancel, pause, resume
 from delivery.queue.lease_reaper import recover_dead_worker, recover_expired_leases
 from delivery.queue.settle import attempt_result, settle_call, settle_lookup

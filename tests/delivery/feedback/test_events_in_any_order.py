@@ -21,7 +21,7 @@ from django.test import RequestFactory
 from delivery.feedback import event_inbox, suppression_changes
 from delivery.feedback.webhook_view import PostmarkWebhook
 from delivery.models import Attempt, Edition, ProviderEvent
-from delivery.queue.claim_batch import Claim, claim
+from delivery.queue.claim_due_batch import Claim, claim
 from delivery.queue.settle import settle_call
 from delivery.queue.start import start
 from delivery.reports.audit import find_violations

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection, transaction
 
 from delivery.models import Attempt, Edition, Newsletter
-from delivery.queue.claim_batch import claim
+from delivery.queue.claim_due_batch import claim
 from delivery.queue.control import pause, resume, stop
 from delivery.queue.settle import settle_call
 from delivery.queue.short_transaction import lock_edition

@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from delivery.queue.claim_batch import claim, claim_lookup
+from delivery.queue.claim_due_batch import claim, claim_lookup
 from tests.delivery.edition_factory import Newsroom
 
 HOUR = 3600.0

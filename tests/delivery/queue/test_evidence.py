@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence
 from delivery.monitoring.alarms import raise_alarm
 from delivery.queue import control
-from delivery.queue.claim_batch import claim, claim_lookup
+from delivery.queue.claim_due_batch import claim, claim_lookup
 from delivery.queue.record_evidence import (
     record_acceptances,
     settle_by_evidence,

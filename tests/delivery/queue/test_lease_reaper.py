@@ -12,7 +12,7 @@ from delivery.models import Alarm, Attempt, Batch, Delivery, Edition
 from delivery.monitoring.database_fault import fault_of
 from delivery.monitoring.worker_heartbeat import beat
 from delivery.queue.batches.insert_and_split import split_off
-from delivery.queue.claim_batch import claim, release
+from delivery.queue.claim_due_batch import claim, release
 from delivery.queue.control import cancel
 from delivery.queue.lease_reaper import MAX_BATCHES, recover_dead_worker
 from delivery.queue.settle import settle_call

@@ -9,7 +9,7 @@ from django.db import Error, connection, transaction
 
 from delivery.models import Attempt, Batch, Edition, SendRate
 from delivery.models.attempt import NO_BATCH
-from delivery.queue.claim_batch import Claim, claim
+from delivery.queue.claim_due_batch import Claim, claim
 from delivery.queue.shared_send_rate import acquire_permit, consume_permit, ensure_row, slow_down
 from delivery.queue.short_transaction import short_transaction
 from delivery.reports.queue_snapshot import read_snapshot

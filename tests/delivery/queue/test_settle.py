@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection, transaction
 
 from delivery.models import Attempt, Batch, Delivery, Edition, Evidence
 from delivery.queue.batches.write_outcomes import write_outcomes
-from delivery.queue.claim_batch import Claim
+from delivery.queue.claim_due_batch import Claim
 from delivery.queue.settle import array_literal, settle_call, settle_call_and_claim
 from delivery.queue.short_transaction import call_function
 from delivery.rules import retry_or_settle

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from delivery.models import Alarm, Attempt, Batch, Delivery, Evidence
-from delivery.queue.claim_batch import claim
+from delivery.queue.claim_due_batch import claim
 from delivery.queue.control import pause_automatically
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.start import start

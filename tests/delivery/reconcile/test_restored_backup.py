@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 
 from delivery.models import Batch, DatabaseIdentity, Edition
 from delivery.queue import control
-from delivery.queue.claim_batch import claim
+from delivery.queue.claim_due_batch import claim
 from delivery.queue.short_transaction import lock_edition
 from delivery.reconcile import database_identity
 from delivery.rules.edition_state import restored as restored_reason

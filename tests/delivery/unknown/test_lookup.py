@@ -12,7 +12,7 @@ from delivery.configuration import postmark_from_settings
 from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.models.attempt import NO_BATCH
 from delivery.monitoring import worker_heartbeat
-from delivery.queue.claim_batch import Claim, claim_lookup
+from delivery.queue.claim_due_batch import Claim, claim_lookup
 from delivery.queue.control import ask_again
 from delivery.queue.lease_reaper import recover_dead_worker
 from delivery.queue.settle import settle_call, settle_lookup

@@ -12,7 +12,7 @@ from django.db import connection
 
 from delivery.models import Attempt, Batch
 from delivery.postmark.client import now_s
-from delivery.queue.claim_batch import claim
+from delivery.queue.claim_due_batch import claim
 from delivery.worker.call_slots import QUICK_S, CallSlots, Slot, threads_for
 from delivery.worker.process import Worker
 from postmark_sandbox.server import SandboxServer

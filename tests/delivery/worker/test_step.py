@@ -12,7 +12,7 @@ from django.db import connection
 from delivery import log_context
 from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.models import Delivery, Edition
-from delivery.queue.claim_batch import claim, claim_lookup
+from delivery.queue.claim_due_batch import claim, claim_lookup
 from delivery.worker.process import Worker
 from delivery.worker.step import Dispatcher
 from postmark_sandbox.server import SandboxServer

@@ -12,7 +12,7 @@ from django.db import IntegrityError, connection, transaction
 
 from delivery.interface import enqueue_welcome
 from delivery.models import Delivery, Edition, Newsletter
-from delivery.queue.claim_batch import claim
+from delivery.queue.claim_due_batch import claim
 from delivery.reconcile.database_identity import declare_restored
 from delivery.reconcile.reconcile_in_rounds import reconcile
 from postmark_sandbox.server import SandboxServer

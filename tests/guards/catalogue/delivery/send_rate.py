@@ -28,7 +28,7 @@ a slot that another worker is taking is not waited for
     acquire_permit: FOR UPDATE «SKIP LOCKED»") row
     test_a_claim_does_not_wait_for_a_permit_being_acquired
 a slot delays the next one by its size
-    claim: «send_rate.consume_permit(cursor, permitted_per_s, claimed.waiting) → pass»
+    claim: «shared_send_rate.consume_permit(cursor, permitted_per_s, claimed.waiting) → pass»
     test_rate_limit_applies_to_all_workers_together
 the rate has a minimum
     after_too_fast: to_per_s=«max(rate / 2, floor) → rate / 2»
