@@ -9,12 +9,14 @@ ROOT = Path(__file__).resolve().parents[1]
 PATIENCE_S = 60
 
 
-def typed(database_url: str, *arguments: str | bytes) -> subprocess.CompletedProcess[str]:
+def typed(
+    database_url: str, *arguments: str | bytes, **settings: str
+) -> subprocess.CompletedProcess[str]:
     """Run the command and return its result, however it ended."""
     return subprocess.run(
         [sys.executable, "manage.py", *arguments],
         cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": database_url},
+        env=os.environ | settings | {"DATABASE_URL": database_url},
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,

@@ -1,99 +1,156 @@
-"""Kill at every crash point and compare: `python -m tests.crash_points`.
+"""Kill at every crash point and compare: `python -m tests.crash_points [--pairs]`.
 
-One player for each core plays a share of the points on its own database. The last line is the
-summary. Exit code 1: a promise was broken, or `--pairs` found no time for any pair.
+It uses a database of its own. With `--serve` it uses that of DATABASE_URL, deletes everything in
+it, reads the names of scenarios from stdin, and answers each with a line of JSON: so one warm
+process plays all for the tests. Exit code 1: a promise was broken.
 """
 
+from __future__ import annotations
+
 import argparse
+import json
 import os
+import random
 import sys
 import time
 from collections import Counter
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
+from collections.abc import Sequence
+from contextlib import ExitStack
+from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from newsletter_site.embedded_postgres import database_url
-from tests.crash_points.scenario_process import Player, begun
+from tests.crash_points.points import Point
+from tests.crash_points.provider import Provider
 from tests.postgres_cluster import KeptCluster
-from tests.proofs.environment import clean_environment
+from tests.proofs.clean_environment import clean_environment
+
+if TYPE_CHECKING:
+    from tests.crash_points.crash_runner import Ending, ScenarioRunner
+    from tests.crash_points.scenarios import Scenario
 
 
 def main() -> int:
-    """Give each player a share of the points, and add up their counts."""
+    """Play the chosen scenarios; print failures and counts."""
     chosen = _options().parse_args()
-    alone = chosen.list or chosen.point is not None
-    count = 1 if alone else os.cpu_count() or 1
-    began = time.monotonic()
-    clean_environment()
-    cluster = KeptCluster()
-    cluster.start()
-    os.environ["DATABASE_URL"] = database_url(cluster.data_dir, "postgres")
-    forked = get_context("fork")
-    try:
-        players = []
-        for number in range(count):
-            ours, theirs = forked.Pipe(duplex=False)
-            player = forked.Process(target=_play, args=(chosen, (number, count), theirs))
-            player.start()
-            theirs.close()
-            players.append((player, ours))
-        total: Counter[str] = Counter()
-        for player, ours in players:
-            try:
-                total.update(ours.recv())
-            except EOFError:
-                total["failures"] += 1
-                print("A player ended without a result; its error is printed above.")
-            player.join()
-    finally:
-        cluster.end()
-    print(
-        f"{total['points']} points, {total['pairs']} pairs, {total['kills']} kills, "
-        f"{total['failures']} failures, {total['left_out']} skipped for lack of time; "
-        f"{time.monotonic() - began:.0f} s"
-    )
-    nothing_played = chosen.pairs and not total["pairs"]
-    return 1 if total["failures"] or nothing_played else 0
+    with ExitStack() as stack:
+        if not chosen.serve:
+            clean_environment()
+            cluster = KeptCluster()
+            cluster.start()
+            stack.callback(cluster.end)
+            os.environ["DATABASE_URL"] = database_url(cluster.data_dir, "postgres")
+        provider = Provider()
+        stack.callback(provider.end)
+        # Settings are read here, once.
+        os.environ["DJANGO_SETTINGS_MODULE"] = "tests.crash_points.settings"
+        os.environ["POSTMARK_BASE_URL"] = provider.url
+        import django
 
-
-def _play(chosen: argparse.Namespace, share: tuple[int, int], results: Connection) -> None:
-    """Play a share of the points in a separate process."""
-    with begun(own_database=True) as runner:
+        django.setup()
+        from tests.crash_points.crash_runner import ScenarioRunner
         from tests.crash_points.scenarios import SCENARIOS, named
+        from tests.database.template import copied_database
 
-        player = Player(runner, share=share, until_s=time.monotonic() + chosen.at_most_s)
-        scenarios = [named(name) for name in chosen.scenario or ()] or SCENARIOS
-        if chosen.list:
-            for scenario in scenarios:
-                for point in player.play(scenario, (None,)).points:
-                    print(f"{point}  (world {point.world})")
-        elif chosen.point is not None:
-            kills = (chosen.point,) if chosen.then is None else (chosen.point, chosen.then)
-            ending = player.play(scenarios[0], kills)
+        if not chosen.serve:
+            stack.enter_context(copied_database())
+        runner = ScenarioRunner(provider)
+        stack.callback(runner.end)
+        player = Player(runner, random.Random(chosen.seed), chosen.at_most_s)
+        scenarios = [named(chosen.scenario)] if chosen.scenario else SCENARIOS
+        if chosen.serve:
+            for line in sys.stdin:
+                player.tally.clear()
+                player.output.clear()
+                player.singly(named(line.strip()), every=False)
+                print(json.dumps({**player.tally, "output": player.output}), flush=True)
+            return 0
+        if chosen.point is not None:
+            ending = player.play(scenarios[0], (chosen.point, *chosen.then))
             print(*(f"killed at {point}" for point in ending.fell_at), ending.world, sep="\n")
         else:
             for scenario in scenarios:
-                player.singly(scenario)
+                player.singly(scenario, every=chosen.pairs)
             if chosen.pairs:
-                player.in_pairs(scenarios, seed=chosen.seed, every=chosen.every)
-    results.send(player.tally)
+                player.in_pairs(scenarios)
+        print(dict(player.tally))
+        return 1 if player.tally["failures"] else 0
 
 
 def _options() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Kill at every crash point, and compare.")
-    parser.add_argument("--scenario", action="append", metavar="NAME", help="only this scenario")
-    parser.add_argument("--pairs", action="store_true", help="also kill the recovery")
-    parser.add_argument(
-        "--every", action="store_true", help="with --pairs: every point, not one of each world"
-    )
+    parser = argparse.ArgumentParser(prog="python -m tests.crash_points", description=__doc__)
+    parser.add_argument("--scenario", metavar="NAME", help="only this scenario")
+    parser.add_argument("--pairs", action="store_true", help="every point, then pairs of them")
     parser.add_argument("--point", type=int, help="only this point; print the state that it leaves")
-    parser.add_argument("--then", type=int, help="with --point: kill the recovery here")
-    parser.add_argument("--list", action="store_true", help="list the points of the scenarios")
-    parser.add_argument("--seed", type=int, default=1789, help="seed for the order of pairs (1789)")
-    parser.add_argument(
-        "--at-most-s", type=float, default=3000.0, help="stop after this many seconds (3000)"
-    )
+    parser.add_argument("--then", type=int, nargs=1, default=(), help="kill the recovery here too")
+    parser.add_argument("--seed", type=int, default=1789, help="seed of all choices (1789)")
+    parser.add_argument("--at-most-s", type=float, default=3000.0, help="seconds for pairs (3000)")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     return parser
+
+
+class Player:
+    """Player of the points of scenarios, which counts and reports."""
+
+    def __init__(self, runner: ScenarioRunner, dice: random.Random, at_most_s: float) -> None:
+        self.tally: Counter[str] = Counter()
+        self.output: list[str] = []
+        self._runner, self._dice = runner, dice
+        self._at_most_s = at_most_s
+
+    def singly(self, scenario: Scenario, *, every: bool) -> None:
+        """Kill the scenario at each point, or at one point of each world."""
+        points = self.play(scenario, (None,)).points
+        worlds: dict[int, str] = {}
+        for point in points if every else self._one_of_each_world(points):
+            ending = self.play(scenario, (point.number,))
+            self.tally["points"] += 1
+            # All points of a world must end in the same state. Only then is it enough to play one.
+            if worlds.setdefault(point.world, ending.world) != ending.world:
+                self._failed(scenario, ending, ["two points of one world left different states"])
+
+    def in_pairs(self, scenarios: Sequence[Scenario]) -> None:
+        """Kill scenarios and their recoveries, at one point of each world, until time runs out."""
+        firsts = [
+            (scenario, first.number)
+            for scenario in scenarios
+            for first in self._one_of_each_world(self.play(scenario, (None,)).points)
+        ]
+        self._dice.shuffle(firsts)
+        until_s = time.monotonic() + self._at_most_s
+        for scenario, first in firsts:
+            for second in self._one_of_each_world(self.play(scenario, (first, None)).points):
+                if time.monotonic() > until_s:
+                    return
+                self.play(scenario, (first, second.number))
+                self.tally["pairs"] += 1
+
+    def play(self, scenario: Scenario, kills: tuple[int | None, ...]) -> Ending:
+        """Play it once with these kills; report failures."""
+        ending = self._runner.run(scenario, kills)
+        self.tally["kills"] += len(ending.fell_at)
+        if ending.breaches:
+            self._failed(scenario, ending, ending.breaches)
+        return ending
+
+    def _one_of_each_world(self, points: list[Point]) -> list[Point]:
+        shuffled = self._dice.sample(points, len(points))
+        return sorted({one.world: one for one in shuffled}.values(), key=attrgetter("number"))
+
+    def _failed(self, scenario: Scenario, ending: Ending, breaches: list[str]) -> None:
+        self.tally["failures"] += 1
+        numbers = [str(point.number) for point in ending.fell_at]
+        again = " ".join(
+            " ".join(pair) for pair in zip(("--point", "--then"), numbers, strict=False)
+        )
+        lines = [
+            f"FAILED {scenario.name}, {'killed at' if numbers else 'played to its end'}",
+            *(f"  {point}" for point in ending.fell_at),
+            *(f"  -> {breach}" for breach in dict.fromkeys(breaches)),
+            f"  again: python -m tests.crash_points --scenario {scenario.name} {again}",
+        ]
+        self.output += lines
+        print(*lines, sep="\n", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from tests.postgres_cluster import ROOT
 
 pytestmark = [pytest.mark.process, pytest.mark.django_db(transaction=True)]
 
+SEED = random.randrange(1_000_000)
 Played = Callable[[str], dict[str, Any]]
 
 
@@ -26,7 +27,7 @@ Played = Callable[[str], dict[str, Any]]
 def played(database_url: str) -> Iterator[Played]:
     """Play scenarios in one warm process; return the counts and its output."""
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.crash_points.scenario_process"],
+        [sys.executable, "-m", "tests.crash_points", "--serve", "--seed", str(SEED)],
         cwd=ROOT,
         env=os.environ | {"DATABASE_URL": database_url},
         stdin=subprocess.PIPE,
@@ -50,20 +51,7 @@ def played(database_url: str) -> Iterator[Played]:
 
 @pytest.mark.parametrize("scenario", [scenario.name for scenario in SCENARIOS])
 def test_everyone_gets_one_copy_after_a_crash_at_any_point(played: Played, scenario: str) -> None:
-    found = played(f"{scenario} {random.randrange(1_000_000)}")
+    found = played(scenario)
 
     assert "failures" not in found, found["output"]
     assert found["kills"] == found["points"] > 0
-
-
-def test_command_uses_the_programs_of_another_server() -> None:
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.crash_points", "--list", "--scenario", "close"],
-        cwd=ROOT,
-        env=os.environ | {"HOMING_POSTGRES_BIN": "/nonexistent"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode != 0
-    assert "HOMING_POSTGRES_BIN is '/nonexistent'" in run.stderr

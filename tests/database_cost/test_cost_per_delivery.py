@@ -12,7 +12,7 @@ from benchmarks.site.provider_process import a_provider
 from delivery.reports.load_edition_counts import load_counts
 from tests.delivery.edition_factory import Newsroom
 from tests.faults.servers.postgres_server import OwnServer
-from tests.proofs.environment import manage
+from tests.run_manage_command import typed
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(600)]
 
@@ -59,7 +59,7 @@ def test_copy_is_one_hot_update_of_400_bytes_at_most(
         with a_provider() as provider:
             options = {"POSTMARK_BASE_URL": provider.url, "POSTMARK_SERVER_TOKEN": "instant"}
             options |= {"DELIVERY_NICENESS": "0"}
-            output = manage(server.url(database), "deliver", "--until-empty", **options)
+            output = typed(server.url(database), "deliver", "--until-empty", **options).stdout
         work = counting.so_far()
 
     assert not work.had_a_checkpoint, "a checkpoint makes this result invalid"

@@ -12,7 +12,6 @@ from django.conf import settings
 
 from delivery.monitoring.metrics_storage import BUCKET, SUM
 from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE
-from tests.drill.alert_drills import DRILLS
 from tests.installed_programs import program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,7 +103,3 @@ def test_runbook_has_a_section_with_commands_for_each_alert() -> None:
         assert "```" in section, name
     links = re.findall(r"\]\(#(\w+)\)", RUNBOOK)
     assert set(links) <= {name.lower() for name in sections}
-
-
-def test_every_alert_has_a_drill() -> None:
-    assert set(DRILLS) == set(RULES)

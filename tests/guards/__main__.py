@@ -22,7 +22,7 @@ from newsletter_site import embedded_postgres
 from tests.guards.all_guards import GUARDS
 from tests.guards.anchors import LostError, Tree, without
 from tests.guards.notation import Guard
-from tests.guards.selection import NamedTests, Share, changed_since
+from tests.guards.selection import NamedTests, changed_since
 from tests.guards.tree_copy import Workbench
 from tests.guards.verdict import Run, without_case
 from tests.postgres_cluster import ROOT, KeptCluster
@@ -49,16 +49,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     guards: Sequence[Guard] = [guard for guard in GUARDS if _is_named(guard, chosen.words)]
     if chosen.changed_since:
         guards = changed_since(chosen.changed_since, guards, tree, tests, ROOT)
-    guards = chosen.share.drawn_from(guards, chosen.seed)
     if chosen.at_most and len(guards) > chosen.at_most:
         print(f"{len(guards)} guards match; {chosen.at_most} of them are drawn by the seed.")
         drawn = random.Random(chosen.seed).sample(range(len(guards)), chosen.at_most)
         guards = [guards[place] for place in sorted(drawn)]
-    print(
-        f"{len(guards)} of {len(GUARDS)} guards, share {chosen.share.number}/{chosen.share.of}, "
-        f"seed {chosen.seed}",
-        flush=True,
-    )
+    print(f"{len(guards)} of {len(GUARDS)} guards, seed {chosen.seed}", flush=True)
     if chosen.list:
         for guard in guards:
             print(guard.promise)
@@ -102,16 +97,9 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("words", nargs="*", help="only guards whose promise or function has one")
     parser.add_argument("--changed-since", metavar="REV", help="only guards in files changed since")
     parser.add_argument("--jobs", type=int, default=2, help="guards at the same time (default: 2)")
-    parser.add_argument(
-        "--share",
-        type=Share.read,
-        default=Share(1, 1),
-        metavar="K/N",
-        help="the K-th of N parts, drawn by the seed",
-    )
     parser.add_argument("--at-most", type=int, metavar="N", help="at most N, drawn by the seed")
     parser.add_argument(
-        "--seed", type=int, default=_seed(), help="for --share and --at-most (default: the commit)"
+        "--seed", type=int, default=_seed(), help="for --at-most (default: the commit)"
     )
     parser.add_argument("--list", action="store_true", help="print the promises and stop")
     return parser

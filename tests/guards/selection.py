@@ -1,14 +1,12 @@
-"""Select guards by changed files or by a random share, and tests by name."""
+"""Select guards by changed files, and tests by name."""
 
 from __future__ import annotations
 
 import ast
-import random
 import re
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
 from tests.guards.anchors import LostError, Tree
@@ -16,27 +14,6 @@ from tests.guards.notation import Guard, guards
 
 _DEFINED = re.compile(r"^( *)(?:class (\w+)|(?:async )?def (test_\w+))", re.MULTILINE)
 _CATALOGUE = "tests/guards/catalogue/"
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """Random part of the guards: number `number` of `of` parts that cover them all."""
-
-    number: int
-    of: int
-
-    @classmethod
-    def read(cls, text: str) -> Share:
-        """Read `2/3`, the second of three. Raises `ValueError`."""
-        number, of = (int(part) for part in text.split("/"))
-        if not 1 <= number <= of:
-            raise ValueError(text)
-        return cls(number, of)
-
-    def drawn_from(self, guards: Sequence[Guard], seed: int) -> list[Guard]:
-        """Return this part, in the order of the catalogue."""
-        drawn = random.Random(seed).sample(range(len(guards)), len(guards))
-        return [guards[place] for place in sorted(drawn[self.number - 1 :: self.of])]
 
 
 class NamedTests:

@@ -1,10 +1,8 @@
-"""A guard counts as missed only if a test itself fails; shares cover all guards."""
+"""A guard counts as noticed only if a test itself fails."""
 
 import pytest
 
-from tests.guards.all_guards import GUARDS
 from tests.guards.notation import guards
-from tests.guards.selection import Share
 from tests.guards.verdict import Case, Run, read
 
 IT = "tests/delivery/test_x.py::test_it[one]"
@@ -37,20 +35,6 @@ def test_inconclusive_results_are_not_failures(cases: list[Case], reason: str) -
 
 def test_passing_tests_do_not_notice_a_missing_guard() -> None:
     assert read([Case(IT)], 1.0) == Run(seconds=1.0)
-
-
-@pytest.mark.parametrize("seed", [0, 206_397_160])
-def test_all_shares_together_hold_each_guard_once(seed: int) -> None:
-    drawn = [guard for n in (1, 2, 3) for guard in Share(n, 3).drawn_from(GUARDS, seed)]
-
-    assert len(drawn) == len(GUARDS)
-    assert set(drawn) == set(GUARDS)
-
-
-@pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b"])
-def test_nonexistent_share_is_refused(text: str) -> None:
-    with pytest.raises(ValueError):
-        Share.read(text)
 
 
 def test_line_outside_the_notation_is_refused() -> None:

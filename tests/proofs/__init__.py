@@ -1,3 +1,1 @@
-"""
-The long proofs of `make proofs`, as docs/proof/README.md describes them.
-"""
+"""The long proofs of `make proofs`, which docs/proof/README.md describes."""

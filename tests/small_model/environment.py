@@ -1,7 +1,7 @@
 """Steps around the workers: provider, search, reaper, author and time."""
 
 from tests.small_model.state import UNDER_A_LEASE, Batch, Call, Lost, State, Step, call_of
-from tests.small_model.variant import Guard, Variant
+from tests.small_model.variant import Variant
 from tests.small_model.worker import Steps, ended, has_later_mail, requeued
 
 
@@ -34,7 +34,7 @@ def provider_steps(state: State, variant: Variant) -> Steps:
             yield then("shows later mail in its search", call._replace(later_shown=True))
 
 
-def sweep_steps(state: State, index: int, variant: Variant) -> Steps:
+def sweep_steps(state: State, index: int) -> Steps:
     """Return the steps of the lease reaper: see a lost worker, act a moment later."""
     batch, lost = state.batch, state.sweeps[index]
 
@@ -45,25 +45,23 @@ def sweep_steps(state: State, index: int, variant: Variant) -> Steps:
     if not lost.state:
         if batch.state not in UNDER_A_LEASE:
             return
-        over = batch.lease == 0 or not variant.has(Guard.SWEEP_LEASE)
-        if over:
+        if batch.lease == 0:
             yield then(f"sees a lost worker ({batch.state})", Lost(batch.state, batch.epoch))
-        if batch.orphaned or not variant.has(Guard.DEAD_ONLY):
+        if batch.orphaned:
             call = call_of(state, batch.attempt) if batch.state == "sending" else None
             unsent = call is not None and call.listed
             dead = Lost(batch.state, batch.epoch, dead=True, unsent=unsent)
             yield then(f"sees a dead worker ({batch.state})", dead)
         return
     still = (batch.state, batch.epoch) == lost[:2]
-    still = still and (lost.dead or batch.lease == 0 or not variant.has(Guard.SWEEP_LEASE))
-    if still or not variant.has(Guard.SWEEP_REPEATS):
-        swept = _swept(state, lost, variant)
+    if still and (lost.dead or batch.lease == 0):
+        swept = _swept(state, lost)
         yield then(f"brings the batch back ({lost.state})", Lost(), swept)
     else:
         yield then("finds that it came too late", Lost())
 
 
-def _swept(state: State, lost: Lost, variant: Variant) -> Batch:
+def _swept(state: State, lost: Lost) -> Batch:
     batch = state.batch._replace(lease=0, orphaned=False)
     if lost.state == "claimed" or lost.unsent:
         batch = batch._replace(crashes=batch.crashes + 1)

@@ -49,7 +49,7 @@ def _all_steps(state: State, variant: Variant) -> Steps:
     for index in range(len(state.workers)):
         yield from worker_steps(state, index, variant)
     for index in range(len(state.sweeps)):
-        yield from sweep_steps(state, index, variant)
+        yield from sweep_steps(state, index)
     yield from provider_steps(state, variant)
     if variant.people:
         yield from person_steps(state)

@@ -3,9 +3,11 @@
 After every step of a random walk the batch in a real database is as in the model.
 """
 
+import os
 import random
 import uuid
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 from django.db import connection
@@ -20,10 +22,19 @@ from delivery.rules import call_results, outcomes, retry_or_settle
 from delivery.unknown.lookup import load_lookup_context
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
-from tests.small_model.expected_results import SMALL_WORLDS, found_in
-from tests.small_model.protocol import PASSES, first_state, transitions
+from tests.small_model.explorer import Exploration, Machine, explore
+from tests.small_model.promises import NO_SECOND_COPY, PROMISES, Promise, broken_by
+from tests.small_model.protocol import (
+    PASSES,
+    first_state,
+    has_ended,
+    is_prompt,
+    same_but_for_names,
+    transitions,
+)
 from tests.small_model.state import Batch, Lost, State, Step
 from tests.small_model.variant import Variant
+from tests.small_model.worlds import LARGER_WORLDS, SENDS_TWICE, SMALL_WORLDS, WORLDS
 
 TICK_S = 100.0
 VARIANT = Variant(people=True)
@@ -35,14 +46,46 @@ POLICY = retry_or_settle.Policy(
     resend_when_absent=True,
 )
 WALKS, STEPS = 25, 40
+QUICKLY_BROKEN = ("no quiet period", "a failed look-up taken for “not there”")
 
 
-@pytest.mark.parametrize("world", SMALL_WORLDS)
+# `make proofs PROOFS=model` explores larger worlds, and takes every rule of look-ups away.
+IS_WHOLE = os.environ.get("HOMING_MODEL") == "whole"
+EXPLORED = WORLDS | LARGER_WORLDS if IS_WHOLE else SMALL_WORLDS
+BROKEN = [name for name in SENDS_TWICE if IS_WHOLE or name in QUICKLY_BROKEN]
+
+
+def explored(variant: Variant, promises: dict[str, Promise]) -> Exploration[State]:
+    """Visit every state of a variant."""
+    return explore(
+        Machine(
+            first=first_state(variant),
+            transitions=partial(transitions, variant=variant),
+            promise=partial(broken_by, promises=promises),
+            key=same_but_for_names,
+            prompt=is_prompt,
+            last=PASSES,
+            end=has_ended,
+        )
+    )
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("world", EXPLORED)
 def test_protocol_keeps_every_promise_from_every_state(world: str) -> None:
-    found = found_in(SMALL_WORLDS[world])
+    found = explored(EXPLORED[world], PROMISES)
 
     assert (found.broken, found.way) == ("", ())
     assert found.states > 3_000
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("rule", BROKEN)
+def test_model_without_a_rule_of_look_ups_sends_twice(rule: str) -> None:
+    found = explored(SENDS_TWICE[rule], {NO_SECOND_COPY: PROMISES[NO_SECOND_COPY]})
+
+    print(*(step for step, _ in found.way), sep="\n")
+    assert found.broken == NO_SECOND_COPY
 
 
 @pytest.fixture

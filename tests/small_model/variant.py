@@ -8,22 +8,9 @@ from enum import StrEnum
 
 
 class Guard(StrEnum):
-    """Protection of the protocol against loss and duplicates; each can be removed."""
+    """Rule of look-ups that can be removed."""
 
-    ATTEMPT_FIRST = "the attempt is on record before the call"
-    CLAIM_NEW_EPOCH = "every claim has a new epoch"
-    START_STATE = "start repeats the state"
-    START_EPOCH = "start repeats the epoch"
-    START_LEASE = "start looks at the lease"
-    START_MARKS = "start sets marked copies aside"
     LAST_LOOK = "the client looks at the deadline before the first byte"
-    SETTLE_STATE = "settle repeats the state"
-    SETTLE_EPOCH = "settle repeats the epoch"
-    KEEP_EVIDENCE = "a late reply is kept as evidence"
-    SWEEP_LEASE = "the sweep takes only what has an expired lease"
-    SWEEP_REPEATS = "the sweep repeats the state, the epoch and the lease it saw"
-    DEAD_ONLY = "a list of unsent calls counts only once its process is dead"
-    LIST_FIRST = "a call leaves the list before its request is complete"
     EARLY_LOOK = "silence before the schedule begins does not count"
     NO_INFORMATION = "a look-up that failed says nothing"
     WITNESS = "silence counts only if later mail is shown"

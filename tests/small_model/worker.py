@@ -32,11 +32,11 @@ def worker_steps(state: State, index: int, variant: Variant) -> Steps:
     match worker.at:
         case "idle":
             if batch.state == "ready" and batch.due == 0:
-                held, claim = _claimed(state, "claimed", variant.lease, variant)
+                held, claim = _claimed(state, "claimed", variant.lease)
                 yield then("claims the batch", Worker("claimed", claim), held)
             if batch.state == "unknown" and batch.due == 0:
                 time = variant.held_for_look_up
-                held, claim = _claimed(state, "looking_up", time, variant)
+                held, claim = _claimed(state, "looking_up", time)
                 looking_up = Worker("looking_up", claim, kept=batch.evidence)
                 yield then("claims the look-up", looking_up, held)
         case "claimed":
@@ -45,14 +45,11 @@ def worker_steps(state: State, index: int, variant: Variant) -> Steps:
         case "started":
             call = call_of(state, worker.call)
             assert call is not None
-            if call.left > 0 and variant.has(Guard.LIST_FIRST):
+            if call.left > 0:
                 unlisted = _change_call(state, call._replace(listed=False))
                 yield then(
                     "takes the call off its list", worker._replace(at="completing"), unlisted
                 )
-            elif call.left > 0:
-                written = worker._replace(at="completing")
-                yield then("completes the call", written, _wrote(state, call))
             elif variant.has(Guard.LAST_LOOK):
                 answered = worker._replace(at="answered", answer="not sent")
                 yield then("finds no time left to write", answered)
@@ -63,10 +60,7 @@ def worker_steps(state: State, index: int, variant: Variant) -> Steps:
             call = call_of(state, worker.call)
             assert call is not None
             calling = worker._replace(at="calling")
-            if not variant.has(Guard.LIST_FIRST):
-                unlisted = _change_call(state, call._replace(listed=False))
-                yield then("takes the call off its list", calling, unlisted)
-            elif call.left > 0:
+            if call.left > 0:
                 yield then("completes the call", calling, _wrote(state, call))
             else:
                 # The socket was shut down at the deadline.
@@ -103,8 +97,8 @@ def worker_steps(state: State, index: int, variant: Variant) -> Steps:
             yield then(f"settles the look-up ({worker.answer})", Worker(), changed)
 
 
-def _claimed(state: State, name: str, lease: int, variant: Variant) -> tuple[State, Claim]:
-    epoch = _new_epoch(state) if variant.has(Guard.CLAIM_NEW_EPOCH) else state.batch.epoch
+def _claimed(state: State, name: str, lease: int) -> tuple[State, Claim]:
+    epoch = _new_epoch(state)
     batch = state.batch._replace(state=name, epoch=epoch, lease=lease, due=0, orphaned=False)
     return state._replace(batch=batch), Claim(epoch, batch.attempt)
 
@@ -124,26 +118,19 @@ def _released(state: State, worker: Worker) -> State:
 
 
 def _started(state: State, worker: Worker, variant: Variant) -> tuple[str, Worker, State]:
-    batch, what = state.batch, "starts the call"
-    if (
-        (variant.has(Guard.START_STATE) and batch.state != "claimed")
-        or (variant.has(Guard.START_EPOCH) and batch.epoch != worker.claim.epoch)
-        or (variant.has(Guard.START_LEASE) and batch.lease == 0)
-    ):
+    batch = state.batch
+    if batch.state != "claimed" or batch.epoch != worker.claim.epoch or batch.lease == 0:
         return "may not start: its claim is lost", Worker(), state
-    if batch.evidence and variant.has(Guard.START_MARKS):
+    if batch.evidence:
         return "sets the marked copy aside", Worker(), state._replace(batch=_aside(batch))
     used = {call.number for call in state.calls}
     number = next(number for number in range(1, len(used) + 2) if number not in used)
     call = Call(number, worker.claim.epoch, variant.deadline, listed=True)
-    if variant.has(Guard.ATTEMPT_FIRST):
-        held = variant.held_after_start
-        batch = batch._replace(state="sending", attempt=number, lease=held, outcome="waiting")
-    else:
-        what = "continues to the call without a record"
+    held = variant.held_after_start
+    batch = batch._replace(state="sending", attempt=number, lease=held, outcome="waiting")
     calls = (*state.calls, call)
     started = worker._replace(at="started", call=number)
-    return what, started, state._replace(batch=batch, calls=calls)
+    return "starts the call", started, state._replace(batch=batch, calls=calls)
 
 
 def _aside(batch: Batch) -> Batch:
@@ -161,21 +148,16 @@ def _change_call(state: State, call: Call) -> State:
     return state._replace(calls=calls)
 
 
-def _holds(batch: Batch, worker: Worker, was: str, outcome: str, variant: Variant) -> bool:
-    """Check the settlement's guards, if not removed, and always the row's outcome."""
-    return (
-        (batch.state == was or not variant.has(Guard.SETTLE_STATE))
-        and (batch.epoch == worker.claim.epoch or not variant.has(Guard.SETTLE_EPOCH))
-        and batch.outcome == outcome
-    )
+def _holds(batch: Batch, worker: Worker, was: str, outcome: str) -> bool:
+    """Check the settlement's guards, and the row's outcome."""
+    return (batch.state, batch.epoch, batch.outcome) == (was, worker.claim.epoch, outcome)
 
 
 def _settled(state: State, worker: Worker, variant: Variant) -> State:
     batch = state.batch
-    was = "sending" if variant.has(Guard.ATTEMPT_FIRST) else "claimed"
     reported = state.reported or worker.answer == "accepted"
-    if not _holds(batch, worker, was, "waiting", variant):
-        kept = worker.answer == "accepted" and variant.has(Guard.KEEP_EVIDENCE)
+    if not _holds(batch, worker, "sending", "waiting"):
+        kept = worker.answer == "accepted"
         return state._replace(
             batch=batch._replace(evidence=batch.evidence or kept), reported=reported
         )
@@ -229,7 +211,7 @@ def _needs_check_mail(state: State, worker: Worker, variant: Variant) -> bool:
     return (
         variant.check_mail
         and variant.has(Guard.CHECK_MAIL)
-        and _holds(batch, worker, "looking_up", "unknown", variant)
+        and _holds(batch, worker, "looking_up", "unknown")
         and worker.answer == "absent"
         and call is not None
         and not call.checked
@@ -248,7 +230,7 @@ def _found(state: State, worker: Worker) -> str:
 
 def _looked_up(state: State, worker: Worker, variant: Variant) -> State:
     batch = state.batch
-    if not _holds(batch, worker, "looking_up", "unknown", variant):
+    if not _holds(batch, worker, "looking_up", "unknown"):
         return state
     batch = batch._replace(state="unknown", lease=0)
     if worker.answer == "found":

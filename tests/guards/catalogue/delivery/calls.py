@@ -4,20 +4,6 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 
-# --- The message ---
-a reader's own value is escaped for the HTML around it
-    Slot._escape: orjson.dumps(«escape(text) if self.in_html else» text)[1:-1]
-    test_value_is_escaped_for_its_context
-a reader's own value cannot end the JSON text around it
-    Slot._escape: «orjson.dumps»(escape(text) if self.in_html else text)«[1:-1] → .encode()»
-    test_value_is_escaped_for_its_context
-a value with the character between two values stays one value
-    Slot.write: if «len(written) != len(values) → False»:
-    test_value_is_escaped_for_its_context
-readers without a name get the author's fallback
-    Slot.write: if «self.fallback and b"" in written → False»:
-    test_readers_with_and_without_a_name_share_no_fallback
-
 # --- Calls at the same time ---
 the number of calls in flight has a limit
     Worker.__init__: self._slots = CallSlots(«concurrency → self._threads»)
@@ -25,18 +11,12 @@ the number of calls in flight has a limit
 a slot that becomes free after the stop begins no call
     _wait: while «not is_stopping() → True»:
     test_slot_released_by_the_stop_starts_no_call
-a ready batch waits for its call no longer than a quick call takes
-    Slot.acquire: until_s = «min(until_s, now_s() + QUICK_S) → until_s»
-    test_timed_out_wait_requires_slots_until_a_quick_call
 while calls hang, a batch is claimed only for a free slot
     Slot.acquire: «slots.is_quick = False → pass» return
     test_timed_out_wait_requires_slots_until_a_quick_call
 while calls are slow, a batch is claimed only for a free slot
     CallSlots.record_call: self.is_quick, «seconds <= QUICK_S → True»
     test_a_slow_call_ends_claiming_ahead
-a ready batch gets its slot before another is claimed
-    CallSlots.admit_claim: self.free > «self.ready → 0»
-    test_rendered_batch_gets_its_slot_before_new_claims
 
 # --- The call ---
 a call past its deadline does not begin
@@ -58,15 +38,6 @@ the provider has no whole request before the last piece is announced
 a call that breaks after the first byte may have been accepted
     Postmark._call: if «not self._connection.wrote → True»:
     test_connection_lost_after_the_first_byte_leaves_the_call_unanswered
-an answer is read up to a limit
-    Connection._read_unusual_answer: if «len(content) > MAX_RESPONSE_BYTES → False»:
-    test_overlong_answer_is_not_read_fully
-an answer with a length is read up to a limit
-    Connection._read_answer: if usual is None «or int(usual[1]) > MAX_RESPONSE_BYTES»:
-    test_overlong_answer_is_not_read_fully
-a list is read up to a limit
-    _pass_on: if «length > MAX_DUMP_BYTES → False»:
-    test_overlong_list_is_not_read_fully
 an answer that ends before its length does not count
     Connection._read_rest: if not received: «raise http.client.IncompleteRead(b"", missing) → break»
     test_connection_lost_after_the_first_byte_leaves_the_call_unanswered
@@ -79,9 +50,6 @@ bytes after an answer are never read as the next call's answer
 a connection that its server ends is not used again
     Connection._read_unusual_answer: response.isclosed() «and not response.will_close»
     test_connection_is_replaced_after_an_answer_that_ends_it
-a connection that was closed while idle is not used again
-    Connection.call: if «not self._http.is_connected → self._http.sock is None»:
-    test_a_connection_that_was_closed_while_idle_is_replaced
 unacknowledged bytes do not outlive the deadline
     Connection.__init__: if «hasattr(socket, "TCP_USER_TIMEOUT") → False»:
     test_unacknowledged_bytes_do_not_outlive_the_deadline
@@ -99,23 +67,8 @@ an answer with another address is not this message's
 one id for two messages is evidence for neither
     _classify_success: times[answer.message_id] > «1 → 1000»
     test_one_id_for_two_messages_is_evidence_for_neither
-a code other than 0 is no usual acceptance
-    _all_accepted: != {int} «or any(codes)»:
-    test_whole_batch_is_judged_like_each_message
-a code that is no number is no usual acceptance
-    _all_accepted: if «{*map(type, codes)} != {int} or» any(codes)
-    test_whole_batch_is_judged_like_each_message
 an empty id is no usual acceptance
     _all_accepted: if «not all(ids) or» len(set(ids))
-    test_whole_batch_is_judged_like_each_message
-a repeated id is no usual acceptance
-    _all_accepted: «len(set(ids)) < len(ids) or» len(max
-    test_whole_batch_is_judged_like_each_message
-an overlong id is no usual acceptance
-    _all_accepted: «or len(max(ids, key=len)) > MAX_MESSAGE_ID_LENGTH»:
-    test_whole_batch_is_judged_like_each_message
-an id with control characters is no usual acceptance
-    _all_accepted: if «unusual or» named
     test_whole_batch_is_judged_like_each_message
 another address is no usual acceptance
     _all_accepted: if unusual «or named != list(addresses)»:
@@ -177,32 +130,20 @@ a batch that was claimed ahead is sent next
 a batch that was claimed ahead is released when the worker stops
     Dispatcher.close: «release(claimed) → pass»
     test_batch_claimed_ahead_is_sent_or_released
-a worker that stops begins no more tasks
-    run_all: if «is_stopping() → False»: return
-    test_a_worker_that_stops_begins_no_more_tasks
 a claim that a broken connection hid is released when the worker stops
     Worker.run: «self._run_duty(self._release_all)» unsent.close()
     test_stopped_worker_releases_claims_hidden_from_threads
 a fault of the next batch loses no answer
     Dispatcher._settle: with suppress(«DatabaseError»):
     test_a_failed_claim_ahead_loses_no_answer
-no batch is claimed ahead of a due look-up
-    Dispatcher._may_claim_ahead: «and now_s() < self._next_lookup_s»
-    test_nothing_is_claimed_ahead_of_a_due_look_up
 a data error is not retried
     retry_write: «if not is_transient(error): raise»
     test_an_error_about_data_is_raised_at_once
-one thread of a worker looks up while the others continue
-    Dispatcher._look_up: if not «→ (» self._lookup_lock.acquire(blocking=False) «→ or True)»:
-    test_other_threads_send_while_one_looks_up
 
 # --- Searching ---
 an incomplete search gives no information
     Postmark.search: if «listed < total → False»:
     test_search_that_hides_results_proves_nothing
-a full page of a search is followed by another, whatever the total is
-    Postmark.search: if «page.listed < PAGE_SIZE → listed >= total»: break
-    test_full_page_is_followed_by_another
 a search names the stream
     Postmark.page: "offset": offset, «"messagestream": stream,»
     test_a_search_names_the_stream
@@ -215,19 +156,4 @@ a search hit counts for the key that it bears
 an unreadable hit does not count as absent
     parse_search: None: «return None → continue» found
     test_unreadable_result_is_not_an_absence
-a field of the author's own replaces no value of the program
-    Renderer.body: «columns[_Value.RECIPIENT] = [*map(str, ids)] → columns[_Value.RECIPIENT] =
-        columns.get("recipient", [*map(str, ids)])»
-    test_an_own_field_changes_nothing_but_its_place
-    test_a_lost_answer_doubles_no_copy_for_any_field_name
-a field of the author's own replaces no built-in field
-    _by_field: return «own | dict(zip(FIELD_NAMES, values[:built_in], strict=True)) |
-        {"email": address} → dict(zip(FIELD_NAMES, values[:built_in], strict=True)) |
-        {"email": address} | own»
-    test_an_own_field_never_replaces_a_built_in_one
-a fallback replaces no value that is one blank
-    Slot.write: [value «→ .strip()» or fallback for value in written]
-    FieldTemplate.fill_rows: [each «→ .strip()» or field.fallback for each in column]
-    test_a_blank_is_a_value_and_takes_no_fallback
-    why: A title is filled in another place than the body.
 """)

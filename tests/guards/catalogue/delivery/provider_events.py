@@ -9,64 +9,13 @@ a fault of the database counts against no event
 a fault of the database stops the round of events
     apply_pending: if «stops_all_writes(error) or» not connection.is_usable()
     test_a_fault_of_the_database_counts_against_no_event
-a known fault is not logged for each webhook
-    _level: if «fault_of_web_process.problem() → False» else
-    test_a_known_fault_is_not_logged_for_each_webhook
-a poll starts a little before the last one
-    _PollRun.__init__: «- OVERLAP»
-    test_later_polls_overlap_the_previous_one_slightly
-the first suppression list is fetched completely
-    _PollRun.suppressions: if since else {«→ 'fromdate': '2026-01-01'» }
-    test_first_poll_covers_all_that_the_provider_keeps
-a date is sent in another time zone
-    _PollRun.suppressions: since «- → +» timedelta(days=2)
-    test_later_polls_overlap_the_previous_one_slightly
-a search that reaches its limit continues by time
-    _PollRun.bounces: «until = earlier → return new»
-    test_results_beyond_the_search_limit_are_read_by_earlier_times
-a scan of bounces ends
-    _PollRun.bounces: to_eastern(earlier) «>= → >» to_eastern(until)
-    test_hidden_bounces_of_one_second_are_reported
-the provider's Retry-After is used
-    running: «max(error.retry_after_s or 0.0, backoff_s) → backoff_s»
-    test_the_next_poll_waits_for_retry_after
 a worker that lost its lease stores nothing more
     _PollRun._extend_lease: if self._is_stopping() «or not periodic_tasks.extend_lease(self._lease,
         lease_s=lease_s)»:
     test_a_worker_that_lost_its_lease_stores_no_more_events
-a poll without news still sets its position
-    _PollRun._apply: «self._extend_lease()» return len(stored)
-    test_a_worker_that_lost_its_lease_stores_no_more_events
-a stopping worker leaves stored events to the background tasks
-    _PollRun._apply: «self._extend_lease()» event_inbox.apply(event)
-    test_stopping_worker_leaves_stored_events_to_others
-the lease of a list lasts as long as reading it may take
-    _PollRun._download: lease_s=«deadline_s +» LEASE_S
-    test_lease_is_extended_while_a_list_is_read
-an entry without a date is skipped
-    _PollRun._apply_entries: if «one.at is not None → True»]
-    test_entry_without_a_time_is_skipped
-a suppression list is never held in memory completely
-    _PollRun.suppressions: while chunk := list(«islice(entries, PAGE_SIZE) → entries»):
-    test_a_long_list_is_stored_without_holding_it_in_memory
-an answer without a list is not read as an empty list
-    _events: «if not is_there: raise UnreadableDumpError»
-    test_unexpected_answers_are_not_a_suppression_list
-a stopping worker does not wait for the end of a list
-    _PollRun._download.write: «if self._is_stopping(): raise TaskInterruptedError» try:
-    test_stopping_worker_does_not_finish_a_list
-the earliest delivery time is kept
-    record_delivered: delivery(key).filter(«delivered_at__gt=at»).update(delivered_at=at)
-    test_delivered_copy_keeps_the_earliest_time
 a delivered copy is counted once
     count_first_delivered: AND recipient_id = %(recipient)s «AND delivered_at IS NULL»
     test_repeated_deliveries_and_returns_count_once
-an unsubscribe counts for the last issue that was sent
-    count_unsubscribed: «ORDER BY sent_at DESC» LIMIT 1
-    test_reader_who_unsubscribes_counts_for_the_last_issue
-an unsubscribe counts only for a recent letter
-    count_unsubscribed: «AND sent_at > left_at - make_interval(days => %(sent)s)»
-    test_late_or_operators_unsubscribes_count_for_no_issue
 a bounced copy is counted once
     count_feedback: WHERE {delivery} «AND {what}_at IS NULL» AND NOT
     test_repeated_bounce_is_counted_once
@@ -76,9 +25,6 @@ the bounce rate is counted from the latest resume
 an unconfirmed copy counts as sent in the bounce rate
     pause_if_over_threshold: SELECT sum(sent + «unknown +» CASE
     test_unknown_copies_count_as_sent_in_rates
-another try of the same event is known by its trace
-    _store_and_apply: event_inbox.store(body, «trace → None»)
-    test_retry_of_an_event_is_recognised_by_its_trace
 an event with another address than its copy changes nothing
     scope_of: if «_is_other_address(copy, event.address_key) → False»:
     test_an_event_with_another_address_changes_nothing
@@ -91,20 +37,10 @@ an event of another stream than its copy changes nothing
 an event of another program's stream changes nothing
     scope_of: is_ours = «event.stream == settings.POSTMARK_TRANSACTIONAL_STREAM → True»
     test_an_event_of_another_programs_stream_changes_nothing
-an event without a stream may unsubscribe
-    scope_of: if event.stream in {«"",» settings.POSTMARK_BROADCAST_STREAM}:
-    test_a_change_of_the_newsletters_stream_unsubscribes
 an event of an erased reader is compared with the hash
     _is_other_address: return reader not in (None, recipient) «and not
         asked.is_erased(address_key)»
     test_an_erased_readers_event_is_judged_by_the_hash
-a dropped copy's address is that of its reader
-    _is_other_address: known = «asked.address_of(recipient) if copy.address is None else»
-        copy.address
-    test_bounce_with_another_address_changes_nothing
-an ignored event with an erased address is not kept
-    _apply: «_delete_if_of_nobody(event_id, parsed.address_key)»
-    test_an_ignored_event_with_an_erased_address_is_not_kept
 a report about mail on request does not stop the newsletter
     _concerns_newsletter: return «not event.is_on_request or → True or» effect
     test_only_a_complaint_about_mail_on_request_concerns_the_newsletter
@@ -121,53 +57,18 @@ events older than an opt-in change nothing
 several bounces of one copy count as one
     _soft_bounces_are_enough_at: count(«DISTINCT (issue_id, version) → *»)
     test_several_bounces_of_one_copy_count_as_one
-a bounce of an unknown copy does not count
-    _soft_bounces_are_enough_at: «AND issue_id IS NOT NULL»
-    test_a_bounce_of_no_copy_of_ours_does_not_count
-bounces before the last opt-in do not count
-    _soft_bounces_are_enough_at: «at > coalesce( → (true OR»%(since)s::«timestamptz, '-infinity' →
-        text IS NULL»
-    test_bounces_before_the_last_opt_in_do_not_count
-a bounce of another kind does not count
-    _soft_bounces_are_enough_at: «type = ANY(%(types)s) → (true OR type = ANY(%(types)s))»
-    test_a_bounce_of_another_kind_does_not_count
 a concurrent opt-in is waited for
     _lock_reader: Subscriber.objects«.select_for_update(no_key=True)»
     test_events_older_than_an_uncommitted_opt_in_have_no_effect
-a repeated event does not write the reader's row again
-    _change_state: if effect.state is not None «and GRAVER.index(effect.state) >
-        GRAVER.index(reader.state)»: changes
-    test_repeated_events_do_not_write_the_reader_again
-the earlier of two unsubscribe times is kept
-    _change_state: «Least("unsubscribed_at", Value(at)) → at»
-    test_the_earlier_time_of_unsubscribing_stays
 an old event does not undo an operator's unblock
     _suppress: WHEN '' THEN «'{manual}' → '{}'» ELSE
     test_unblocking_does_not_lift_later_provider_reports
 an unblock lifts only the operator's own block
     _suppress: OR («held.lifted_by_id IS NULL → false» AND excluded.reason <> ALL
     test_unblocking_does_not_lift_later_provider_reports
-a bounce without a number is stored once
-    _keep_bounce: WHERE «%(bounce)s::text IS NOT NULL → true» OR NOT EXISTS (
-    test_a_bounce_without_an_id_is_stored_once
-a bounce says that its address is inactive
-    _keep_bounce: inactive = «held.inactive OR» excluded.inactive
-    test_a_later_inactive_report_updates_the_bounce
-an invalid address is ignored
-    _address: fits and address.count("@") == 1 «and " " not in address»
-    test_event_without_address_or_known_type_is_ignored
-an address beyond ASCII is ignored
-    _address: MAX_ADDRESS_LENGTH «and address.isascii()» and
-    test_event_without_address_or_known_type_is_ignored
-texts are cut to their column's length
-    read_text: return f"{shown«[: longest - len(cut_mark)]»}{cut_mark}"
-    test_event_texts_fit_the_tables_and_are_printable
 an address is inactive only if the provider says so
     parse_event: inactive=«event.get("Inactive") is True → bool(event.get("Inactive"))»
     test_address_is_inactive_only_if_the_event_states_it
-bounces far apart are not added up
-    _soft_bounces_are_enough_at: «soft.at >= latest.at - make_interval(days =>» %(days)s«) → > 0»)
-    test_bounces_far_apart_do_not_add_up
 our own lifting for a mail lifts no suppression of letters
     _address_event: is_our_own=«lift_for_mail.was_lifted_for_mail(event) → False»
     test_our_own_lifting_does_not_lift_the_suppression_of_letters
@@ -198,15 +99,9 @@ an author lifts nothing but a bounce
     can_lift_bounce: if «held is not None and (held.origin == Origin.OPERATOR or held.reason !=
         Reason.BOUNCE) → False»:
     test_an_author_lifts_nothing_but_a_bounce
-an author lifts no bounce beside a complaint at the provider
-    can_lift_bounce: if «refused.filter(_PERMANENT).exists() → False»:
-    test_no_bounce_is_lifted_beside_a_complaint_at_the_provider
 an author's lifting is sent to the provider
     lift_bounce: «queue_suppression_change( → (lambda *_, **__: None)(»reader.email
     test_a_reader_gets_letters_after_an_author_lifted_a_bounce
-an action is logged once
-    _record_act: «since.filter(act=act).exists() → False»
-    test_an_act_is_recorded_once
 an event caused by our own change is recognised
     _address_event: event.origin == "«Customer → Nobody»":
     test_a_webhook_about_our_own_request_changes_nothing

@@ -5,12 +5,6 @@ from tests.guards.notation import guards
 GUARDS = guards(r"""
 
 # --- Expired rows ---
-a locked row is left for later
-    OldRows._delete: ORDER BY {", ".join(self.along)} LIMIT %s FOR UPDATE «SKIP LOCKED»))
-    test_locked_row_is_left_for_later
-a list read while its copies are dropped does not end as complete
-    outcome_page: «_require_kept(Edition.objects.filter(pk=edition))»
-    test_reading_a_list_during_a_drop_aborts
 nothing is deleted while the provider may still be asked about it
     details_retention_days: «max(»int(settings.DETAILS_KEEP_DAYS)«, provider_retention_days())»
     test_details_outlast_the_providers_retention
@@ -29,19 +23,6 @@ an event that could not be applied stays until an operator looks
 a daily task that lost its lease stops
     prune_if_due: not is_stopping() «and periodic_tasks.extend_lease(lease, lease_s=LEASE_S)»
     test_run_stops_when_it_loses_its_lease
-a failing kind does not stop the others
-    _apply: except «Exception → OperationalError» as error: return
-    test_other_kinds_are_deleted_and_failures_set_the_exit_code
-    test_daily_task_logs_each_failure_and_retries
-an image that is in a letter again is not unused
-    mark_unused: «→ NOT» (id = ANY(%s)) «= (unused_since IS NOT NULL) → AND unused_since IS NULL»
-    test_image_is_kept_if_a_letter_uses_it_again
-a repeated upload restarts an image's time
-    store_image: «same.exclude(unused_since=None).update(unused_since=None)»
-    test_repeated_upload_restarts_the_time
-an image that is being uploaded again is skipped, not waited for
-    delete_unused: _IS_OLD} LIMIT %s «FOR UPDATE SKIP LOCKED»))
-    test_image_being_uploaded_again_is_kept
 
 # --- Copies ---
 copies are deleted only of an edition that is marked
@@ -67,25 +48,6 @@ copies stay that a scheduled correction needs
 copies stay while events about them wait to be applied
     _STATUS: THEN «'unapplied_event' → ''»
     test_pending_events_keep_their_copies
-a called-back issue does not count as the newest
-    _STATUS: WHERE batch.edition_id = later.id «AND sent > 0»)
-    test_called_back_issue_does_not_count_as_the_newest
-of two runs the slower one continues after the other has marked the copies
-    DropStatus.may_be_dropped: return not self.obstacle «and self.dropped_at is None»
-    test_two_runs_both_continue_and_one_is_logged
-rows that another run deletes do not count as a difference
-    recount_before_dropping: if «status.counts.deliveries_dropped_at is None → True»:
-    test_receipt_matches_while_another_run_deletes
-dropping copies by command is logged
-    _mark_dropped: «record_action_from_the_command_line(edition, "drop_copies") → pass»
-    test_dropping_is_logged_once_over_several_runs
-a copy that is marked as dropped but not yet deleted is not counted
-    count_feedback: «AND NOT {unless}»
-    test_complaints_and_bounces_are_applied_without_a_pause
-    test_bounce_waiting_during_a_drop_is_not_counted
-an acceptance of a copy marked as dropped raises no alarm
-    _OF_EDITION: WHERE edition.id = %(edition)s «AND deliveries_dropped_at IS NULL»)
-    test_another_acceptance_raises_no_alarm_and_leaves_no_evidence
 copies stay while the provider may be asked about them
     _STATUS: THEN «'too_young' → ''»
     test_call_without_recorded_end_counts_by_its_deadline
@@ -104,9 +66,6 @@ a correction is refused if it cannot reach all earlier recipients
 the database itself refuses a correction that cannot reach all earlier recipients
     sql: DROP TRIGGER who_was_reached_is_known ON edition
     test_database_refuses_a_correction_from_other_code
-an event about a dropped copy reaches its reader
-    find_copy: AND (copy.address IS NOT NULL «OR deliveries_dropped_at IS NOT NULL»)
-    test_bounce_with_another_address_changes_nothing
 an event about a dropped copy does not revive an erased reader
     _delete_if_erased: is_erased = «readers.registered().reader_at(address_key) is None → False»
     test_events_about_an_erased_reader_are_not_kept
@@ -119,7 +78,4 @@ the database itself holds: copies are dropped only of ended editions
 the database itself holds: copies once dropped stay dropped
     sql: DROP TRIGGER deliveries_once_dropped_stay_dropped ON edition
     test_the_database_refuses_contradictory_rows[deliveries_once_dropped_stay_dropped]
-prune counts nothing if nothing is deleted
-    Command._show_progress: : if «number → True»: self._progress
-    test_no_counter_appears_without_deletions
 """)

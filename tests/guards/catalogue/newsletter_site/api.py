@@ -18,9 +18,6 @@ a token has only the permissions it was made for
 a permission that a user lost is lost for their tokens too
     Bearer.__call__: if «not scope.is_allowed_for(caller.user) → False»:
     test_a_lost_permission_is_lost_for_tokens_at_once
-a malformed token costs no database query
-    find_caller: if «not is_well_formed(token) → False»:
-    test_a_mistyped_token_costs_no_query
 users without staff status see and revoke no tokens
     tokens: «@staff_member_required» @require_http_methods
     test_only_superusers_see_and_revoke_tokens_of_others
@@ -30,19 +27,12 @@ revoking refuses tokens outside the given ones
 no token gets more permissions than its user has
     _errors: if «too_much := scopes - {scope.name for scope in scopes_allowed_for(user)} → False»:
     test_a_token_needs_its_owners_permissions
-the answer with a new token is not cached
-    _page: : «page.headers["Cache-Control"] = "no-store" → pass»
-    test_a_new_token_is_shown_once
 cookies of an API call are ignored
     ApiBoundary.__call__: «request.META.pop("HTTP_COOKIE", None)»
     test_cookies_are_ignored
 a token sent without TLS is refused and not redirected
     ApiBoundary._respond: if «settings.SECURE_SSL_REDIRECT and not request.is_secure() → False»:
     test_plain_http_is_refused_and_never_redirected
-API answers are not cached
-    ApiBoundary.__call__: «response.headers["Cache-Control"] = "no-store"»
-        response.headers["X-Content-Type-Options"]
-    test_the_openapi_document_is_valid_and_public
 an invalid call claims no key
     run_once: and (refusal := «check() → None»)
     test_invalid_call_names_its_errors_and_claims_no_key
@@ -84,50 +74,4 @@ a program cannot add an erased reader
 a reader added by a program does not count as signed up
     add_reader: source: Source = Source.«API → SIGN_UP»
     test_a_reader_added_by_a_program_did_not_sign_up
-URLs that answer GET answer HEAD
-    ApiBoundary.__call__: if «method == "HEAD" → False»:
-    test_head_answers_like_get_without_a_body
-a NUL character in JSON is refused with its place
-    _check_text: if «"\0" in text → False»:
-    test_an_invalid_body_gets_400_with_the_reason
-JSON with too many levels is refused
-    _checked: if «depth > DEEPEST → False»: _too_deep
-    test_an_invalid_body_gets_400_with_the_reason
-a too large upload by a program is cut off
-    uploaded_file: if «came > stored_file.largest_size() → False»:
-    test_a_too_large_file_is_refused
-a number in a query is written in digits
-    _only_digits: if «isinstance(given, str) and not (given.isascii() and given.isdecimal()) →
-        False»:
-    test_an_invalid_query_is_refused_by_name
-a text in a query is one line that a column can hold
-    StrictParser.parse_querydict: any(«CONTROL_CHARACTERS.search(value) → False» for value
-    test_control_characters_in_a_query_are_refused
-two files in one call are refused
-    _beside_one_file: if «files > 1 → False»:
-    test_a_form_without_exactly_one_file_is_refused[beside0-The form has 2 files.]
-the API document asks for no form token
-    openapi: «@csrf_exempt» @require_safe
-    test_the_openapi_document_is_read_only
-a file without a length is refused, not truncated
-    ApiBoundary._respond: if «"HTTP_TRANSFER_ENCODING" in request.META and not
-        length.isdecimal() → False»:
-    test_a_file_without_its_length_is_refused
-    test_chunked_body_of_a_call_without_body_is_refused
-an action of a program applies to the version that it names
-    act_on_issue: version: DecimalInt = «THE_VERSION → WHICH_VERSION»
-    test_an_action_on_an_edition_requires_its_version[cancel]
-a call without a body refuses one
-    run_call: and «request.body.strip() not in (b"", b"{}") → False»:
-    test_body_of_a_call_without_body_is_refused
-the answer to an unknown action lists the known ones
-    _path_sentence: if «error["type"] != "literal_error" → True»:
-    test_unknown_addresses_get_problems
-a call without its final slash is refused and not redirected
-    url_patterns: «pattern.callback.should_append_slash = False → pass»
-    test_a_missing_last_slash_gets_404_with_a_hint
-the answer to a call without its final slash names the right URL
-    ApiBoundary._respond: «kind == ProblemType.NOT_FOUND and not request.path_info.endswith("/") →
-        False»:
-    test_a_missing_last_slash_gets_404_with_a_hint
 """)

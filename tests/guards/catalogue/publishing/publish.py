@@ -5,34 +5,9 @@ from tests.guards.notation import guards
 GUARDS = guards(r"""
 
 # --- Tables without statistics ---
-an issue is published in time without table statistics
-    without_nested_loops: with plan_without(cursor«, "enable_nestloop"»):
-    test_no_audience_is_read_by_a_nested_loop
 a list is analysed after an import
     _run: _finish(lease, file) if «not lease.is_check → False»:
     test_the_list_is_analysed_after_an_import
-a restored database is analysed
-    check_identity: if «found.is_another → False»: _analyse()
-    test_a_restored_database_is_analysed
-a subject is one line, also by Unicode's line breaks
-    CONTROL_CHARACTERS: CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f«-\x9f\u2028\u2029»]
-    test_a_title_of_more_than_a_line_is_refused[\u2028]
-
-# --- Tags ---
-tags that are left out count without chosen tags
-    _tags: if «names == (None, None) → options["tag"] is None»:
-    test_each_tag_option_works_without_the_other[--without-tag birds-cleo]
-
-# --- Actions ---
-an action and its audit line are one transaction
-    perform: «with together() → if True»: numbers
-    test_an_action_and_its_log_entry_share_one_transaction[pause]
-an action is committed before its answer
-    together: transaction.atomic(«durable=not _is_joined.get()»), join_transaction()
-    test_an_action_refuses_to_run_inside_another_transaction
-only actions that belong together join a transaction
-    join_transaction: «_is_joined.reset → str»(was)
-    test_an_action_leaves_the_transaction_guard_in_place
 
 # --- Drafts ---
 a draft is published once, by anyone
@@ -96,29 +71,9 @@ if two authors rename a called-back issue, the second gets the first one's editi
 publishing is complete or has no effect
     publish: with «transaction.atomic → __import__('contextlib').nullcontext»(): edition =
     test_concurrent_publication_waits_and_returns_the_first_edition
-a repeated key with other tags is other content
-    PublishRequest.is_answered_by: and «(self.tags is None or
-        self.tags.is_same_as(TagChoice.of(edition))) → True» and is_scheduled_for
-    test_a_known_key_with_other_tags_is_refused
-a tag that an issue excludes is not deleted in the meantime
-    _publish_new: if «not hold_tags([*tags.with_ids, *tags.without_ids]) → False»:
-    test_a_deleted_tag_is_refused
 a draft goes only to the readers whom its tags choose
     publish_draft: tags=«choice_of(locked.with_tags, locked.without_tags) → None»,
     test_a_draft_goes_to_the_chosen_tags
-an issue with a deleted tag is not confirmed
-    check: if «checked.tags.has_deleted → False»:
-    test_a_draft_with_a_deleted_tag_is_not_published
-an open draft keeps the tags that it excludes
-    delete_tag: «if title := _find_draft[0](tag): → if title := "":»
-    test_a_tag_of_an_open_draft_is_not_deleted
-a draft that is being saved holds its tags
-    save: «hold_tags([*fields.with_tags, *fields.without_tags])» before = Draft
-    test_a_tag_of_an_open_draft_is_not_deleted
-a scheduled issue keeps the tags that it excludes
-    delete_tag: «for edition in Edition.objects.filter(control=Edition.Control.SCHEDULED) → for
-        edition in ()»: if tag in
-    test_a_tag_of_a_scheduled_issue_is_not_deleted
 a correction goes only to readers confirmed now
     select_audience: «return readers → from subscribers.models import Subscriber¶return
         Subscriber.objects.values_list("id", "email", "name")».filter( Exists(
@@ -151,12 +106,6 @@ a version for the unreached waits for the calls of a cancelled version
 a version for the unreached waits for the decision about missed readers
     unreached_refusal: counts.unknown «or counts.missed»
     test_unreached_audience_waits_until_no_earlier_copy_can_be_sent[was_missed]
-a draft offers the unreached if copies are unconfirmed
-    offers_reached: return self.is_correction «or self.unreached < self.everyone»
-    test_draft_offers_unreached_readers_if_all_copies_are_unconfirmed
-a version for the unreached without readers has no copies
-    enqueue_audience: if «edition.goes_to != NOBODY → True»:
-    test_version_for_nobody_appears_only_in_the_archive[2]
 an audience is the confirmed readers who may be mailed
     confirmed: «state=Subscriber.State.CONFIRMED → state__isnull=False»)
     test_only_confirmed_readers_are_in_the_audience
@@ -210,12 +159,6 @@ a claim without an answer is not returned as an answer
 keys belong to their user
     READ: FROM idempotency WHERE «user_id = %s → (user_id = %s OR true)» AND idempotency_key = %s
     test_keys_belong_to_their_user
-a draft whose text a script publishes cannot be published again
-    _post: if «content is not None → False» or revision:
-    test_draft_published_by_a_script_stays_published
-a script's text matches its draft's text without the automatic plain text
-    matching_content: «completed → posted».sha256 == content.sha256
-    test_draft_published_by_a_script_stays_published
 the confirmation's fields must match the draft's
     matching_content: if «(draft.issue_id, fields.goes_to, fields.archive) != (asked.issue,
         goes_to, asked.archive) → False»:
@@ -223,15 +166,6 @@ the confirmation's fields must match the draft's
 an edition under the key of a draft closes the draft
     publish: «drafts.link_to_edition(closing, edition, copy_for=None if draft else author) → pass»
     test_other_content_under_a_drafts_key_closes_it
-a draft is locked while its key publishes
-    lock_by_key: Draft.objects.«select_for_update(of=("self",)).»filter(key=key
-    test_script_waits_for_a_colleague_and_publishes_nothing
-a first save and a publication under one key wait for each other
-    lock_by_key: if draft is None: «_lock_key(author, key)»
-    test_first_save_waits_for_a_script_under_its_key
-a draft that begins under a used key is already published
-    copy: edition=«made → None»,
-    test_form_saved_after_its_script_leads_to_the_edition
 the database itself holds: a new draft is linked to the edition of its key
     sql: DROP TRIGGER the_key_of_a_draft_makes_one_edition ON draft
     test_database_links_a_drafts_key_to_one_edition

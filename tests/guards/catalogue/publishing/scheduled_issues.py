@@ -7,9 +7,6 @@ a scheduled issue is started once
     _leave_schedule: WHERE id = %(edition)s «AND control = 'scheduled'» AND {guard}
     test_two_workers_start_it_once
     test_started_issue_cannot_be_called_back
-a time beside “now” is questioned
-    ScheduleForm.clean: if «found.get("at") → False»:
-    test_send_now_with_a_time_is_refused
 the start and its audience are one transaction
     _start_in_time: «with short_transaction → from django.db import connection¶with
         connection.cursor»
@@ -33,21 +30,11 @@ an issue sent after the backup is found as sent
     ReconcileRound._record: «walked.is_scheduled and
         sent_before_restore.start_sent_before_restore(walked.edition) → False»
     test_issue_sent_after_the_backup_reaches_nobody_twice
-the provider's retention time is compared with the scheduling time
-    load_editions: SELECT «CASE control WHEN 'scheduled' THEN control_at ELSE published_at END →
-        published_at»
-    test_schedule_older_than_postmarks_retention_stays_unreconciled
 a scheduled correction waits until earlier versions are reconciled
     end_reconciliation: AND «goes_to IN ('reached', 'unreached') → false» AND EXISTS
     test_scheduled_correction_waits_for_earlier_versions_to_be_reconciled[unreached]
-a very late issue waits for a decision
-    _pause_if_needed: elif «late → False»:
-    test_too_late_issue_is_published_but_paused
 a started issue keeps its time
     move: WHERE id = %(edition)s «AND control = 'scheduled'» AND unreconciled_since IS NULL
-    test_started_and_due_issues_keep_their_time
-a due issue keeps its time, because a worker may be starting it
-    move: «AND least(scheduled_for, %(utc)s) > clock_timestamp()»
     test_started_and_due_issues_keep_their_time
 another database changes no time
     move: «AND {IS_THE_KNOWN_DATABASE}»
@@ -64,16 +51,4 @@ a key belongs to its time
 no version is published past a waiting one
     version_refusal: if «newest.control == Edition.Control.SCHEDULED → False»:
     test_no_later_version_is_published_while_one_waits
-an issue is not public before it starts
-    public_editions: «~Q(control=Edition.Control.SCHEDULED),»
-    test_a_scheduled_issue_is_not_public_before_it_starts[True]
-a fault of one issue does not delay another
-    start_due: «error_raised = error → raise»
-    test_an_issue_that_cannot_start_does_not_delay_others
-a time that the clocks skip is refused
-    _choose_time: if «first.astimezone(there).replace(tzinfo=None) != entered → False»:
-    test_skipped_time_is_refused_with_gap_and_nearest_times
-for a time that occurs twice one is chosen
-    _choose_time: if «which == "second" → True»: return choices[1]
-    test_ambiguous_time_is_refused_until_one_is_chosen
 """)

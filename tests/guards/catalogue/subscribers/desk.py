@@ -25,35 +25,17 @@ a correction goes to no suppressed address
 an edit keeps the topics off that a reader left
     edit_reader: lock_tags({*tags} «- {*reader.left_topics}»)
     test_a_left_topic_cannot_be_put_on
-an edit overwrites no change that its author has not seen
-    edit_reader: if «seen not in (None, last_edit(reader)) → False»:
-    test_an_edit_overwrites_no_later_change
 
 # --- Changes of many readers ---
-a change affects the number of readers that its author confirmed
-    _INSERT: «HAVING count(*) = %s → HAVING %s > 0»
-    test_another_number_is_asked_again
 a change affects no reader who was added after the question
     Selection.readers: «found.filter(pk__lte=self.up_to) if self.up_to else found → found»
     test_all_found_readers_change_and_later_ones_do_not
 a form that is posted twice starts one change
     _INSERT: «ON CONFLICT (key) DO NOTHING»
     test_selected_readers_get_a_tag_once
-a change continues at its checkpoint
-    _run_chunk: first, last = «change.done + 1 → 1»,
-    test_a_killed_change_continues_at_its_checkpoint
 two workers never run one change
     _run_chunk: ReaderChange.objects.«select_for_update(skip_locked=True).»filter(
     test_two_workers_never_run_one_change
-a failing change lets the others pass
-    _run_chunk: order_by(«"failures", »"pk")
-    test_a_failing_change_lets_others_pass_and_ends
-a stopped change is recorded once
-    stop_change: filter(pk=change_id«, finished_at=None»)
-    test_a_running_change_is_stopped_with_exact_numbers
-a change puts no deleted tag on readers
-    change_tags: "added": «lock_tags(added) → [*added]»,
-    test_a_tag_deleted_meanwhile_is_put_on_nobody
 a change puts no topic on a reader who left it
     change_tags: tags_without_1(tags_with_1(tags, «left_topics → '{{}}'»,
     test_selected_readers_get_a_tag_once

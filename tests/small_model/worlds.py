@@ -1,0 +1,83 @@
+"""Worlds in which every promise is kept, and rules of look-ups whose loss breaks one.
+
+The guards of the code are taken out of the code itself (tests/guards). Here are only the rules
+about time and silence, which no single test can show.
+"""
+
+from dataclasses import replace
+
+from tests.small_model.variant import Guard, Variant
+
+PROMPT_SEARCH = Variant()
+LAGGING_SEARCH = Variant(lag=None, other_mail=True, max_tries=1)
+# Nothing else is sent: the last batch of an issue, or its only one.
+SILENT_STREAM = Variant(lag=None, check_mail=True, max_tries=1)
+PEOPLE = Variant(people=True, max_tries=1)
+# It shows later mail while it hides an acceptance, but for no longer than the schedule allows.
+OUT_OF_ORDER = Variant(lag=2, schedule=(1, 3), other_mail=True, in_order=False, workers=1)
+# Here the search may hide an acceptance forever and no webhook arrives: the remaining risk.
+HIDING_SEARCH = Variant(lag=None, schedule=(1,), deadline=1, held_after_start=2)
+
+WORLDS = {
+    "a search that lags by no more than the schedule allows": PROMPT_SEARCH,
+    "a search that lags as long as it likes, in order, on a busy stream": LAGGING_SEARCH,
+    "a search that lags as long as it likes, in order, and check mail": SILENT_STREAM,
+    "an author who pauses, resumes and cancels": PEOPLE,
+}
+# Small enough for every run of the tests.
+SMALL_WORLDS = {name: replace(variant, workers=1) for name, variant in WORLDS.items()}
+LARGER_WORLDS = {
+    "a search that lags in order, and a second try": replace(LAGGING_SEARCH, max_tries=2),
+    "check mail, and a second try": replace(SILENT_STREAM, max_tries=2),
+    "check mail, and a search that lags by no more than the schedule, out of order": (
+        replace(OUT_OF_ORDER, other_mail=False, check_mail=True)
+    ),
+    "an author, and a second try": replace(PEOPLE, max_tries=2),
+    "a search that lags by no more than the schedule, out of order": OUT_OF_ORDER,
+    "two sweeps at once": Variant(sweepers=2),
+    "three workers": Variant(workers=3, max_tries=1),
+    "a lease that ends before the deadline: look-ups count from the deadline on record": (
+        replace(PROMPT_SEARCH, held_after_start=1, max_tries=1)
+    ),
+    # One silence confirmed by later mail, instead of the whole schedule. Nothing says that the
+    # provider's search keeps the order, so the rules do not use it
+    # (docs/decisions/0036-a-crash-costs-seconds.md).
+    "one silence, in order": replace(LAGGING_SEARCH, one_silence=True),
+}
+
+
+def _without(guard: Guard, of: Variant) -> Variant:
+    return replace(of, without=frozenset({guard}))
+
+
+_SILENT_TWICE = replace(SILENT_STREAM, max_tries=2)
+
+# Each sends a second copy. The last three are risks that remain (docs/guarantees.md).
+SENDS_TWICE = {
+    "silence that counts before the schedule begins": _without(
+        Guard.EARLY_LOOK, replace(PROMPT_SEARCH, schedule=(2,))
+    ),
+    "a failed look-up taken for “not there”": _without(Guard.NO_INFORMATION, PROMPT_SEARCH),
+    "no quiet period": replace(PROMPT_SEARCH, schedule=(0,)),
+    "a last look-up before the deadline or within the search's lag": replace(
+        PROMPT_SEARCH, schedule=(1, 1)
+    ),
+    "silence believed without a look at later mail": _without(
+        Guard.WITNESS, replace(LAGGING_SEARCH, max_tries=2)
+    ),
+    "later mail asked for last": _without(
+        Guard.WITNESS_FIRST, replace(LAGGING_SEARCH, max_tries=2)
+    ),
+    "silence believed without check mail": _without(Guard.CHECK_MAIL, _SILENT_TWICE),
+    "check mail that is not looked for": _without(Guard.WITNESS, _SILENT_TWICE),
+    "check mail asked for last": _without(Guard.WITNESS_FIRST, _SILENT_TWICE),
+    "check mail before the deadline": _without(
+        Guard.CHECK_AFTER_DEADLINE, replace(_SILENT_TWICE, schedule=(1,), deadline=3)
+    ),
+    "a longer schedule instead of check mail": replace(HIDING_SEARCH, schedule=(1, 2, 4)),
+    "one silence, out of order": replace(OUT_OF_ORDER, one_silence=True),
+    "a process frozen between its last look at the deadline and its first byte": _without(
+        Guard.LAST_LOOK, PROMPT_SEARCH
+    ),
+    "a search that hides an acceptance beyond the schedule, without later mail": HIDING_SEARCH,
+}
