@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 # The files that name an image by its digest.
 PINNED := Dockerfile docker-compose.yml .github/workflows/check.yml
 
-.PHONY: help check pictures looks format-check lint words types migrations-check test proofs bench limits growth demo format audit lock images tools
+.PHONY: help check pictures looks format-check lint words types migrations-check test package newest-django proofs bench limits growth demo format audit lock images tools
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,12 @@ migrations-check: tools ## find missing migrations
 
 test: ## run the tests that start no process except PostgreSQL; for all tests: ./homing test --all
 	./homing test
+
+package: tools ## build idempotency/ alone, and test its example on Django 5.2 and the newest 6.x
+	$(PYTHON) .ci/django_versions.py package
+
+newest-django: tools ## run the quick tests of the last commit on the newest Django 6.x
+	$(PYTHON) .ci/django_versions.py homing
 
 proofs: tools ## run the long proofs, about 90 minutes; one of them: make proofs PROOFS="storm --seed 7"
 	$(PYTHON) -m tests.proofs $(PROOFS)

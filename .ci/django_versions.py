@@ -11,6 +11,7 @@ the example with the installed wheel. Django 6 needs Python 3.12. Without one it
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,7 @@ def main(arguments: list[str]) -> None:
     parts = {"package": check_package, "homing": check_homing}
     if arguments not in [[name] for name in parts]:
         sys.exit(__doc__)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the folder is removed
     with tempfile.TemporaryDirectory(prefix="homing-django-", dir="/var/tmp") as folder:
         parts[arguments[0]](Path(folder))
 
