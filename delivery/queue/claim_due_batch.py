@@ -7,8 +7,10 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import Case, Value, When
 
 from delivery.mail.message_for_reader import Recipient
+from delivery.models import Batch
 from delivery.queue import shared_send_rate
 from delivery.queue.short_transaction import call_function, short_transaction
 from delivery.rules.retry_or_settle import AttemptCounters
@@ -107,29 +109,16 @@ def claim_lookup(worker: UUID, *, lease_s: float) -> Claim | None:
 
 def release(claim: Claim) -> bool:
     """Release a batch whose call has not started; False if the claim was lost."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE batch SET state = 'ready', owner = NULL, lease_until = NULL
-            WHERE id = %s AND state = 'claimed' AND epoch = %s
-            """,
-            [claim.batch, claim.epoch],
-        )
-        return bool(cursor.rowcount == 1)
+    held = Batch.objects.filter(pk=claim.batch, state=Batch.State.CLAIMED, epoch=claim.epoch)
+    return held.update(state=Batch.State.READY, owner=None, lease_until=None) == 1
 
 
 def release_all(worker: UUID) -> int:
     """Release all batches of a worker without threads, except calls; return how many."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE batch SET state = CASE state WHEN 'claimed' THEN 'ready' ELSE 'unknown' END,
-                   owner = NULL, lease_until = NULL
-            WHERE state IN ('claimed', 'looking_up') AND owner = %s
-            """,
-            [worker],
-        )
-        return int(cursor.rowcount)
+    state = Batch.State
+    held = Batch.objects.filter(state__in=[state.CLAIMED, state.LOOKING_UP], owner=worker)
+    before = Case(When(state=state.CLAIMED, then=Value(state.READY)), default=Value(state.UNKNOWN))
+    return held.update(state=before, owner=None, lease_until=None)
 
 
 def is_call_due() -> bool:

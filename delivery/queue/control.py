@@ -5,9 +5,16 @@ flight finish."""
 
 from django.db import transaction
 from django.db.backends.utils import CursorWrapper
+from django.db.models.functions import Greatest, Now
 
+from delivery.models import Attempt, Batch, Edition
 from delivery.models.attempt import NO_BATCH
-from delivery.queue.batches.batch_state import IS_OPEN, pause_batches, withdraw_waiting
+from delivery.queue.batches.batch_state import (
+    IS_OPEN,
+    open_batches,
+    pause_batches,
+    withdraw_waiting,
+)
 from delivery.queue.batches.insert_and_split import NEXT_BATCH_ID, insert_batches
 from delivery.queue.enqueue import CURRENT_POSITION
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
@@ -54,17 +61,15 @@ def _hold_back(
     )
     if cursor.rowcount == 0:
         return False
-    pause_batches(cursor, edition)
+    pause_batches(edition)
     return True
 
 
-def pause_after_restore(cursor: CursorWrapper, edition: int) -> None:
+def pause_after_restore(edition: int) -> None:
     """Pause a locked edition that was sent before the database was restored."""
-    cursor.execute(
-        "UPDATE edition SET control_reason = %s WHERE id = %s",
-        [Reason.of(ReasonCode.SENT_BEFORE_RESTORE).dumps(), edition],
-    )
-    pause_batches(cursor, edition)
+    reason = Reason.of(ReasonCode.SENT_BEFORE_RESTORE).dumps()
+    Edition.objects.filter(pk=edition).update(control_reason=reason)
+    pause_batches(edition)
 
 
 def resume(edition: int) -> bool:
@@ -74,13 +79,10 @@ def resume(edition: int) -> bool:
     goes first, as a probe. The rest follows once the provider has judged it."""
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
-        cursor.execute(
-            "SELECT probing, unreconciled_since IS NOT NULL FROM edition WHERE id = %s", [edition]
-        )
-        probing, unreconciled = cursor.fetchone()
-        if control not in {"stopped", "paused"} or unreconciled:
+        found = Edition.objects.only("probing", "unreconciled_since").get(pk=edition)
+        if control not in {"stopped", "paused"} or found.unreconciled_since is not None:
             return False
-        probe = control == "stopped" or probing
+        probe = control == "stopped" or found.probing
         cursor.execute(
             f"""
             UPDATE batch SET state = 'ready', deferrals = 0, blocked = 0,
@@ -133,35 +135,19 @@ def end_probe(cursor: CursorWrapper, edition: int) -> None:
         "UPDATE edition SET probing = false WHERE id = %s AND probing RETURNING control", [edition]
     )
     if cursor.fetchone() == ("running",):
-        cursor.execute(
-            f"""
-            UPDATE batch SET state = 'ready', due_at = clock_timestamp()
-            WHERE edition_id = %s AND {IS_OPEN} AND state = 'paused'
-            """,  # noqa: S608 -- a constant
-            [edition],
-        )
+        paused = open_batches(edition).filter(state=Batch.State.PAUSED)
+        paused.update(state=Batch.State.READY, due_at=Now())
 
 
 def send_now(edition: int) -> bool:
     """End the hold of a running edition; False if it is not held."""
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
-        cursor.execute(
-            """
-            UPDATE edition SET held_until = greatest(published_at, clock_timestamp())
-            WHERE id = %s AND control = 'running' AND held_until > clock_timestamp()
-            """,
-            [edition],
-        )
-        if cursor.rowcount == 0:
+        running = Edition.objects.filter(pk=edition, control=Edition.Control.RUNNING)
+        held = running.filter(held_until__gt=Now())
+        if not held.update(held_until=Greatest("published_at", Now())):
             return False
-        cursor.execute(
-            f"""
-            UPDATE batch SET due_at = clock_timestamp()
-            WHERE edition_id = %s AND {IS_OPEN} AND state = 'ready'
-            """,  # noqa: S608 -- a constant
-            [edition],
-        )
+        open_batches(edition).filter(state=Batch.State.READY).update(due_at=Now())
     return True
 
 
@@ -190,16 +176,9 @@ def call_back(edition: int) -> int | None:
             reason=ReasonCode.EDITION_CALLED_BACK,
         )
         # Read after the batches are withdrawn, because then no further call can start.
-        cursor.execute(
-            f"""
-            SELECT EXISTS (SELECT FROM attempt
-                           WHERE edition_id = %(edition)s AND batch_id <> {NO_BATCH})
-                OR EXISTS (SELECT FROM batch WHERE edition_id = %(edition)s
-                                               AND {IS_OPEN} AND state <> 'done')
-            """,  # noqa: S608 -- a constant
-            {"edition": edition},
-        )
-        if cursor.fetchone() == (True,):
+        attempts = Attempt.objects.filter(edition=edition).exclude(batch_id=NO_BATCH)
+        unfinished = open_batches(edition).exclude(state=Batch.State.DONE)
+        if attempts.exists() or unfinished.exists():
             transaction.set_rollback(True)
             return None
     return withdrawn
@@ -231,7 +210,7 @@ def _cancel(
     )
     if cursor.rowcount == 0:
         return None
-    pause_batches(cursor, edition)
+    pause_batches(edition)
     quarantine_marked(cursor, edition)
     return withdraw_waiting(cursor, edition, reason=reason)
 

@@ -8,11 +8,12 @@ from datetime import datetime
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
+from django.db.models import F
 
 from delivery.issue_attributes import CONTENT_ATTRIBUTES
 from delivery.mail.html_and_text import compose_transactional
 from delivery.mail.transactional_mail import ISSUE_BY_KIND
-from delivery.models import Delivery, Edition, Newsletter
+from delivery.models import Batch, Delivery, Edition, Newsletter
 from delivery.models.delivery import Outcome
 from delivery.queue.batches.batch_size import batch_size_for
 from delivery.queue.batches.insert_and_split import DRAWN_NUMBERS, first_batch_id, insert_batches
@@ -157,14 +158,12 @@ def requeue_inactive(cursor: CursorWrapper, key: DeliveryKey) -> bool:
         return False
     # The common lock order: edition, batch, delivery. An erasure may blank the address until then.
     lock_edition(cursor, edition.pk)
-    cursor.execute("SELECT FROM batch WHERE id = %s FOR NO KEY UPDATE", [old])
+    Batch.objects.select_for_update(no_key=True).get(pk=old)
     if not refused.filter(batch=old).select_for_update(no_key=True).exists():
         return False
     new = _new_batch(cursor, edition.pk, AHEAD_OF_ALL, 1)
     copies.update(outcome=Outcome.WAITING, reason=None, batch=new)
-    cursor.execute(
-        "UPDATE batch SET size = size - 1, suppressed = suppressed - 1 WHERE id = %s", [old]
-    )
+    Batch.objects.filter(pk=old).update(size=F("size") - 1, suppressed=F("suppressed") - 1)
     return True
 
 

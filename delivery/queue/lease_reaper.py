@@ -15,13 +15,13 @@ from django.db.backends.utils import CursorWrapper
 from psycopg.errors import LockNotAvailable
 
 from delivery import log_context
-from delivery.models import Alarm
+from delivery.models import Alarm, Attempt
 from delivery.monitoring import delivery_metrics
 from delivery.monitoring.alarms import raise_alarm
 from delivery.monitoring.database_fault import stops_all_writes
 from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.queue.batches.batch_state import CRASHED, end_settled_batch, withdraw_waiting
-from delivery.queue.batches.insert_and_split import halve, waiting_recipients
+from delivery.queue.batches.insert_and_split import halve, waiting_deliveries, waiting_recipients
 from delivery.queue.batches.write_outcomes import change_outcomes
 from delivery.queue.control import pass_probe_on
 from delivery.queue.quarantine_sent_marks import quarantine_marked
@@ -199,7 +199,7 @@ def _requeue(cursor: CursorWrapper, held: _HeldBatch, control: str) -> bool:
     if row is None:
         return False
     if held.state == "sending":
-        _end_attempt(cursor, held, "not_sent")
+        _end_attempt(held, "not_sent")
     crashes, waiting = row
     _raise_if_repeated(cursor, held, crashes)
     if control == "cancelled":
@@ -211,9 +211,9 @@ def _requeue(cursor: CursorWrapper, held: _HeldBatch, control: str) -> bool:
     elif waiting > 1:
         halve(cursor, held.batch, held.edition)
     else:
-        outcomes = dict.fromkeys(waiting_recipients(cursor, held.batch), parked(crashes))
+        outcomes = dict.fromkeys(waiting_recipients(held.batch), parked(crashes))
         change_outcomes(cursor, held.batch, outcomes, old="waiting")
-        end_settled_batch(cursor, held.batch)
+        end_settled_batch(held.batch)
         pass_probe_on(cursor, held.edition)
     return True
 
@@ -238,12 +238,9 @@ def _make_unknown(cursor: CursorWrapper, held: _HeldBatch) -> bool:
     if row is None:
         return False
     _raise_if_repeated(cursor, held, *row)
-    cursor.execute(
-        "UPDATE delivery SET outcome = 'unknown' WHERE batch_id = %s AND outcome = 'waiting'",
-        [held.batch],
-    )
-    delivery_metrics.count_deliveries({"unknown": cursor.rowcount})
-    _end_attempt(cursor, held, "unknown")
+    unknown = waiting_deliveries(held.batch).update(outcome="unknown")
+    delivery_metrics.count_deliveries({"unknown": unknown})
+    _end_attempt(held, "unknown")
     return True
 
 
@@ -253,6 +250,6 @@ def _raise_if_repeated(cursor: CursorWrapper, held: _HeldBatch, crashes: int) ->
         raise_alarm(cursor, held.edition, Alarm.Kind.BATCH_CRASHING, "", CRASHED)
 
 
-def _end_attempt(cursor: CursorWrapper, held: _HeldBatch, result: str) -> None:
+def _end_attempt(held: _HeldBatch, result: str) -> None:
     # The end of the call is unknown, so it is not recorded. Look-ups are timed from its deadline.
-    cursor.execute("UPDATE attempt SET result = %s WHERE id = %s", [result, held.attempt])
+    Attempt.objects.filter(pk__in=[held.attempt]).update(result=result)

@@ -7,8 +7,10 @@ import logging
 from collections.abc import Sequence
 
 from django.db.backends.utils import CursorWrapper
+from django.db.models import F
+from django.db.models.functions import Now
 
-from delivery.models import Alarm
+from delivery.models import Alarm, Batch
 from delivery.monitoring.alarms import raise_alarm
 from delivery.queue.batches.batch_state import IS_OPEN
 from delivery.queue.batches.insert_and_split import split_off
@@ -44,13 +46,14 @@ def quarantine(cursor: CursorWrapper, batch: int, edition: int, marked: Sequence
     for recipient in marked:
         aside = split_off(cursor, batch, edition, [recipient])
         write_outcomes(cursor, aside, {recipient: Unknown()}, old="waiting")
-        cursor.execute(
-            """
-            UPDATE batch SET state = 'unknown', waiting = 0, unknown = size, lookups = 0,
-                   unknown_since = clock_timestamp(), due_at = clock_timestamp(), reason = %s
-            WHERE id = %s
-            """,
-            [Reason.of(ReasonCode.MARKED_UNSETTLED).dumps(), aside],
+        Batch.objects.filter(pk=aside).update(
+            state=Batch.State.UNKNOWN,
+            waiting=0,
+            unknown=F("size"),
+            lookups=0,
+            unknown_since=Now(),
+            due_at=Now(),
+            reason=Reason.of(ReasonCode.MARKED_UNSETTLED).dumps(),
         )
 
 

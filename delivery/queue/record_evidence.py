@@ -174,11 +174,8 @@ def raise_duplicate_alarms(cursor: CursorWrapper, edition: int, recipients: Sequ
 
 
 def _raise_for(cursor: CursorWrapper, edition: int, recipient: int, ids: Sequence[str]) -> int:
-    cursor.execute(
-        "SELECT about FROM alarm WHERE edition_id = %s AND kind = %s AND about = ANY(%s)",
-        [edition, Alarm.Kind.ACCEPTED_TWICE.value, list(ids)],
-    )
-    raised = {row[0] for row in cursor.fetchall()}
+    alarms = Alarm.objects.filter(edition=edition, kind=Alarm.Kind.ACCEPTED_TWICE, about__in=ids)
+    raised = set(alarms.values_list("about", flat=True))
     missing = [message_id for message_id in ids[1:] if message_id not in raised]
     missing = missing[: len(ids) - 1 - len(raised)]
     for message_id in missing:

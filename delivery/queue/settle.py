@@ -10,6 +10,8 @@ from uuid import UUID
 import orjson
 from django.db import DatabaseError
 from django.db.backends.utils import CursorWrapper
+from django.db.models import F
+from django.db.models.functions import Least
 
 from delivery.hooks import reader_hooks
 from delivery.models import Attempt, Evidence
@@ -189,10 +191,9 @@ def _settle_alone(
 def _count_found(cursor: CursorWrapper, claim: Claim, settlement: Settlement) -> None:
     """Count the acceptances that a look-up found, and record second ones."""
     if claim.attempt is not None:
-        cursor.execute(
-            "UPDATE attempt SET accepted = least(messages, accepted + %s) WHERE id = %s",
-            [len(AllSent.among(settlement.outcomes)), claim.attempt],
-        )
+        more = len(AllSent.among(settlement.outcomes))
+        accepted = Least(F("messages"), F("accepted") + more)
+        Attempt.objects.filter(pk=claim.attempt).update(accepted=accepted)
     again = [
         (recipient, sent) for recipient, more in settlement.duplicates.items() for sent in more
     ]
@@ -277,7 +278,7 @@ def _change_deliveries(
     elif (
         looked_up
         and settlement.next is Next.WAIT_FOR_DECISION
-        and (waiting := waiting_recipients(cursor, claim.batch))
+        and (waiting := waiting_recipients(claim.batch))
     ):
         # Deliveries that were provably not accepted must not wait for a decision with unknown ones.
         split_off(cursor, claim.batch, claim.edition, waiting)

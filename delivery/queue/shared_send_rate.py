@@ -5,11 +5,14 @@ One row holds it. A worker that finds the row locked does not wait."""
 import logging
 import math
 from collections.abc import Sequence
+from datetime import timedelta
 from uuid import UUID
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
+from django.db.models.functions import Greatest, Now
 
+from delivery.models import SendRate
 from delivery.models.attempt import NO_BATCH
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.send_rate import Slowdown, after_too_fast, has_ended, quiet_s, rate_of
@@ -48,11 +51,7 @@ def ensure_row() -> None:
 
     Call it outside any transaction: an open transaction that inserts it would block every other
     insert."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO send_rate (id, next_claim_at) VALUES (1, clock_timestamp()) "
-            "ON CONFLICT DO NOTHING"
-        )
+    SendRate.objects.bulk_create([SendRate(pk=1)], ignore_conflicts=True)
 
 
 def acquire_permit(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> float | None:
@@ -69,9 +68,7 @@ def acquire_permit(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> flo
         return None
     slowdown = slowdown_from(row)
     if slowdown and has_ended(slowdown, ceiling_per_s):
-        cursor.execute(
-            "UPDATE send_rate SET too_fast_per_s = NULL, slowed_to_per_s = NULL, slowed_at = NULL"
-        )
+        SendRate.objects.update(too_fast_per_s=None, slowed_to_per_s=None, slowed_at=None)
         logger.info("the lower rate after the last 429 has ended")
     return rate_of(slowdown, ceiling_per_s) or math.inf
 
@@ -98,11 +95,8 @@ def slow_down(
     claim only after `retry_after_s`."""
     ensure_row()
     with short_transaction() as cursor:
-        cursor.execute(
-            "UPDATE send_rate SET next_claim_at = greatest(next_claim_at, "
-            "clock_timestamp() + make_interval(secs => %s))",
-            [quiet_s(retry_after_s)],
-        )
+        quiet = timedelta(seconds=quiet_s(retry_after_s))
+        SendRate.objects.update(next_claim_at=Greatest("next_claim_at", Now() + quiet))
         # The row is locked now, so a second worker reads the values that the first has written.
         cursor.execute(
             f"""
@@ -119,10 +113,10 @@ def slow_down(
             slowdown_from(row), ceiling_per_s, measured_per_s=_accepted_per_s(cursor)
         )
         # The rate grows from the end of the pause that the provider asked for.
-        cursor.execute(
-            "UPDATE send_rate SET too_fast_per_s = %s, slowed_to_per_s = %s, "
-            "slowed_at = clock_timestamp() + make_interval(secs => %s)",
-            [slowdown.too_fast_per_s, slowdown.to_per_s, quiet_s(retry_after_s)],
+        SendRate.objects.update(
+            too_fast_per_s=slowdown.too_fast_per_s,
+            slowed_to_per_s=slowdown.to_per_s,
+            slowed_at=Now() + quiet,
         )
     logger.warning(
         "Postmark asked for a lower rate: all workers together send %g copies per second for now",

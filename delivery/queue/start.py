@@ -11,7 +11,8 @@ from uuid import UUID
 from django.db.backends.utils import CursorWrapper
 
 from delivery.hooks import reader_hooks
-from delivery.models import Edition
+from delivery.models import Delivery, Edition
+from delivery.queue.batches.insert_and_split import waiting_deliveries
 from delivery.queue.batches.write_outcomes import COUNT_ROWS, COUNTS, change_outcomes
 from delivery.queue.claim_due_batch import Claim
 from delivery.queue.control import pass_probe_on
@@ -85,13 +86,8 @@ def start(
 
 def _make_waiting(cursor: CursorWrapper, batch: int, misplaced: Sequence[int]) -> None:
     """Make unknown deliveries that were put into a claimed batch manually waiting."""
-    cursor.execute(
-        """
-        UPDATE delivery SET outcome = 'waiting'
-        WHERE batch_id = %s AND outcome = 'unknown' AND recipient_id = ANY(%s)
-        """,
-        [batch, list(misplaced)],
-    )
+    unknown = Delivery.objects.filter(batch=batch, outcome="unknown")
+    unknown.filter(recipient__in=misplaced).update(outcome="waiting")
     _recount(cursor, batch)
 
 
@@ -136,11 +132,7 @@ def _unmailable_tests(cursor: CursorWrapper, claim: Claim) -> Mapping[int, str]:
     """Return the verdict on a test letter that may not be sent, by recipient id.
 
     Only its address counts: it may be suppressed or erased."""
-    cursor.execute(
-        "SELECT recipient_id, address FROM delivery WHERE batch_id = %s AND outcome = 'waiting'",
-        [claim.batch],
-    )
-    addresses = dict(cursor.fetchall())
+    addresses = dict(waiting_deliveries(claim.batch).values_list("recipient_id", "address"))
     suppressed = reader_hooks.registered().suppressed_among(list(addresses.values()))
     return {
         recipient: "suppressed" if address else "withdrawn"

@@ -189,7 +189,7 @@ def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
         control = lock_edition(cursor, edition)
         if control == "running":
             stop(cursor, edition, restored(issue))
-        skip_epochs(cursor, edition, EPOCH_GAP)
+        skip_epochs(edition, EPOCH_GAP)
         if control != "cancelled":
             Edition.objects.filter(pk=edition).update(unreconciled_since=Now())
             unreconciled.append(edition)

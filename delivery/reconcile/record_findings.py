@@ -212,7 +212,7 @@ def quarantine_bare_marks(record: EditionRecord) -> int:
         quarantined = 0
         for batch in batches.select_for_update(skip_locked=True).values_list("id", flat=True):
             quarantined += quarantine_marked(cursor, record.edition, batch=batch)
-            end_settled_batch(cursor, batch)
+            end_settled_batch(batch)
     return quarantined
 
 
@@ -248,5 +248,5 @@ def end_reconciliation(record: EditionRecord) -> bool:
         if second_acceptances(record).filter(raised_at__gte=record.unreconciled_since).exists():
             stopped.update(control_reason=Reason.of(ReasonCode.ACCEPTED_TWICE).dumps())
         elif stopped.update(control="running", control_reason="", control_at=Now()):
-            resume_batches(cursor, record.edition)
+            resume_batches(record.edition)
     return True

@@ -111,6 +111,6 @@ def start_sent_before_restore(edition: int) -> bool:
         if not scheduled_editions.begin_sent_before_restore(cursor, edition):
             return False
         filled = _fill(edition)
-        control.pause_after_restore(cursor, edition)
+        control.pause_after_restore(edition)
         record_start(filled, 0, is_paused=True, went_out_before=True)
     return True

@@ -3,14 +3,16 @@
 from typing import Any
 
 from django.db.backends.utils import CursorWrapper
+from django.db.models import F, QuerySet
+from django.db.models.functions import Greatest, Now
 
+from delivery.models import Batch, Edition
+from delivery.models.batch import OPEN
 from delivery.monitoring import delivery_metrics
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.rules.retry_or_settle import CRASHES_BEFORE_SUSPICION
 
-# Batches that are not done, and batches whose missed deliveries wait for a decision. A query uses
-# the index `batch_open` only if it repeats this condition word for word. The condition `state =
-# 'ready'` must not imply this one: a claim would then read the whole index.
+# `OPEN` in SQL.
 IS_OPEN = """CASE WHEN batch.state = 'done' AND batch.missed = 0
                     THEN 'over' ELSE 'not over' END = 'not over'"""
 
@@ -22,48 +24,33 @@ IS_CRASHING = f"""(batch.state NOT IN ('done', 'parked')
     AND (batch.reason = '{CRASHED.dumps()}' OR batch.crashes >= {CRASHES_BEFORE_SUSPICION}))"""
 
 
-def pause_batches(cursor: CursorWrapper, edition: int) -> None:
+def open_batches(edition: int) -> QuerySet[Batch]:
+    """Select the open batches of an edition."""
+    return Batch.objects.filter(OPEN, edition=edition)
+
+
+def pause_batches(edition: int) -> None:
     """Pause every ready or claimed batch of an edition. Calls in flight continue."""
-    cursor.execute(
-        f"""
-        UPDATE batch SET state = 'paused', owner = NULL, lease_until = NULL
-        WHERE edition_id = %s AND {IS_OPEN} AND state IN ('ready', 'claimed')
-        """,  # noqa: S608 -- a constant
-        [edition],
-    )
+    can_wait = open_batches(edition).filter(state__in=["ready", "claimed"])
+    can_wait.update(state=Batch.State.PAUSED, owner=None, lease_until=None)
 
 
-def resume_batches(cursor: CursorWrapper, edition: int) -> None:
+def resume_batches(edition: int) -> None:
     """Make every paused batch of an edition ready again."""
-    cursor.execute(
-        """
-        UPDATE batch SET state = 'ready', due_at = greatest(due_at, clock_timestamp())
-        WHERE edition_id = %s AND state = 'paused'
-        """,
-        [edition],
-    )
+    paused = Batch.objects.filter(edition=edition, state=Batch.State.PAUSED)
+    paused.update(state=Batch.State.READY, due_at=Greatest("due_at", Now()))
 
 
-def end_settled_batch(cursor: CursorWrapper, batch: int) -> None:
+def end_settled_batch(batch: int) -> None:
     """Mark a batch as done if none of its deliveries is waiting or unknown."""
-    cursor.execute(
-        """
-        UPDATE batch SET state = 'done', reason = ''
-        WHERE id = %s AND waiting = 0 AND unknown = 0
-        """,
-        [batch],
-    )
+    settled = Batch.objects.filter(pk=batch, waiting=0, unknown=0)
+    settled.update(state=Batch.State.DONE, reason="")
 
 
-def skip_epochs(cursor: CursorWrapper, edition: int, number: int) -> None:
+def skip_epochs(edition: int, number: int) -> None:
     """Raise the epochs of an edition's open batches, so that old claims cannot settle."""
-    cursor.execute(
-        f"""
-        UPDATE batch SET epoch = epoch + %s
-        WHERE edition_id = %s AND {IS_OPEN} AND state <> 'done'
-        """,  # noqa: S608 -- a constant
-        [number, edition],
-    )
+    unfinished = open_batches(edition).exclude(state=Batch.State.DONE)
+    unfinished.update(epoch=F("epoch") + number)
 
 
 def count_feedback(
@@ -127,6 +114,5 @@ def withdraw_waiting(
 
 def withdraw_if_cancelled(cursor: CursorWrapper, edition: int) -> None:
     """Withdraw deliveries that became waiting again after a cancellation."""
-    cursor.execute("SELECT control FROM edition WHERE id = %s", [edition])
-    if cursor.fetchone() == ("cancelled",):
+    if Edition.objects.filter(pk=edition, control=Edition.Control.CANCELLED).exists():
         withdraw_waiting(cursor, edition)

@@ -5,8 +5,11 @@ Each edition has a range of ids (docs/decisions/0015-mail-on-request.md)."""
 from collections.abc import Sequence
 
 from django.db.backends.utils import CursorWrapper
+from django.db.models import F, QuerySet
 
+from delivery.models import Batch, Delivery
 from delivery.models.batch import BATCHES_PER_EDITION
+from delivery.models.delivery import Outcome
 
 # The sequence `batch_on_request` gives 0 to 983,039, then begins again.
 DRAWN_NUMBERS = 15 * (1 << 16)
@@ -54,38 +57,28 @@ def split_off(cursor: CursorWrapper, batch: int, edition: int, recipients: Seque
         {"edition": edition, "batch": batch, "size": len(recipients)},
     )
     (new,) = cursor.fetchone()
-    cursor.execute(
-        """
-        UPDATE delivery SET batch_id = %s
-        WHERE batch_id = %s AND outcome = 'waiting' AND recipient_id = ANY(%s)
-        """,
-        [new, batch, list(recipients)],
-    )
-    if cursor.rowcount != len(recipients):
-        raise AssertionError(f"{cursor.rowcount} of {len(recipients)} deliveries were waiting")
-    cursor.execute(
-        "UPDATE batch SET size = size - %s, waiting = waiting - %s WHERE id = %s",
-        [len(recipients), len(recipients), batch],
-    )
+    moved = waiting_deliveries(batch).filter(recipient__in=recipients).update(batch=new)
+    if moved != len(recipients):
+        raise AssertionError(f"{moved} of {len(recipients)} deliveries were waiting")
+    Batch.objects.filter(pk=batch).update(size=F("size") - moved, waiting=F("waiting") - moved)
     return int(new)
 
 
-def waiting_recipients(cursor: CursorWrapper, batch: int) -> list[int]:
+def waiting_deliveries(batch: int) -> QuerySet[Delivery]:
+    """Select the waiting deliveries of a batch."""
+    return Delivery.objects.filter(batch=batch, outcome=Outcome.WAITING)
+
+
+def waiting_recipients(batch: int) -> list[int]:
     """List the recipients of the waiting deliveries of a batch, in order."""
-    cursor.execute(
-        """
-        SELECT recipient_id FROM delivery WHERE batch_id = %s AND outcome = 'waiting'
-        ORDER BY recipient_id
-        """,
-        [batch],
-    )
-    return [row[0] for row in cursor.fetchall()]
+    found = waiting_deliveries(batch).order_by("recipient")
+    return list(found.values_list("recipient_id", flat=True))
 
 
 def halve(cursor: CursorWrapper, batch: int, edition: int) -> None:
     """Move the second half of the waiting deliveries of `batch` into a new batch.
 
     Both start without crashes."""
-    recipients = waiting_recipients(cursor, batch)
+    recipients = waiting_recipients(batch)
     split_off(cursor, batch, edition, recipients[(len(recipients) + 1) // 2 :])
-    cursor.execute("UPDATE batch SET crashes = 0 WHERE id = %s", [batch])
+    Batch.objects.filter(pk=batch).update(crashes=0)

@@ -38,10 +38,10 @@ no look-up begins before it is due
     claim_lookup: WHERE state = 'unknown' «AND due_at <= clock_timestamp()»
     test_accepted_call_without_answer_is_found_once
 a batch is given back only under the claim's epoch
-    release: WHERE id = %s AND state = 'claimed' AND «epoch = %s → (epoch = %s OR true)»
+    release: filter(pk=claim.batch, state=Batch.State.CLAIMED«, epoch=claim.epoch»)
     test_lost_claim_cannot_be_released
 a batch with a recorded call is not given back as unused
-    release: WHERE id = %s «AND state = 'claimed'» AND epoch = %s
+    release: filter(pk=claim.batch«, state=Batch.State.CLAIMED», epoch=claim.epoch)
     test_a_batch_with_a_recorded_call_cannot_be_released
 
 # --- Starting ---
@@ -187,6 +187,6 @@ a stop and a start cannot deadlock
     lock_edition: WHERE id = %s FOR «NO KEY» UPDATE
     test_stop_and_start_do_not_deadlock
 a batch's counts match the deliveries moved into it
-    split_off: if «cursor.rowcount != len(recipients) → False»:
+    split_off: if «moved != len(recipients) → False»:
     test_only_waiting_copies_can_be_split_off
 """)

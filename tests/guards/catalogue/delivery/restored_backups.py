@@ -183,6 +183,6 @@ an edition that an author paused stays paused when reconciled
         "paused"»
     test_reconciled_editions_keep_their_state
 a hold outlives a restore
-    resume_batches: due_at = «greatest(due_at, clock_timestamp()) → clock_timestamp()»
+    resume_batches: due_at=«Greatest("due_at", Now()) → Now()»
     test_reconciled_editions_keep_their_state
 """)

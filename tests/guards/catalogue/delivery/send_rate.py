@@ -10,7 +10,7 @@ a 429 slows all workers down
     Dispatcher._settle: if «was_too_fast(result) → False»:
     test_with_a_ceiling_a_429_halves_the_ceiling
 no worker calls right after a 429
-    slow_down: clock_timestamp() + «→ 0 *» make_interval(secs => %s))", [quiet_s(retry_after_s)]
+    slow_down: Greatest("next_claim_at", Now() «+ quiet»)
     test_no_worker_calls_in_the_first_second
 no worker calls before the time that the provider named
     quiet_s: return «max(SHORTEST_BREATH_S, retry_after_s or 0.0) → SHORTEST_BREATH_S»

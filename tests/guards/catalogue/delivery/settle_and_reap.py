@@ -158,7 +158,7 @@ a batch that cost two workers is halved
     _requeue: «halve(cursor, held.batch, held.edition) → pass»
     test_copy_that_crashes_workers_is_found_by_halving_and_parked
 halves start without the crashes of the whole
-    halve: «cursor.execute("UPDATE batch SET crashes = 0 WHERE id = %s", [batch]) → pass»
+    halve: «Batch.objects.filter(pk=batch).update(crashes=0) → pass»
     test_split_batches_start_with_no_crashes
 one batch that cannot be recovered does not block the others
     _try_to_recover: except «DatabaseError → ZeroDivisionError» as error:
