@@ -109,7 +109,7 @@ def _make_a_reader(reader: Subscriber, asked: ConsentRecord, consent: Mapping[st
         **{name: getattr(asked, name) or getattr(reader, name) for name in FIELD_NAMES},
         fields={**reader.fields, **typed},
         # A form does not show its tags, so a topic that the reader left stays left.
-        tags=Func("tags", "left_topics", Value(list(tags), _TAGS), function="tags_with"),
+        tags=Func("tags", "left_topics", Value(list(tags), _TAGS), function="tags_with_1"),
     )
     suppressions = Suppression.objects.filter(address_key=reader.email_key, lifted_at=None)
     # Later events and an operator's block stay.
