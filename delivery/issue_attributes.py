@@ -39,8 +39,9 @@ class IssueAttribute:
     `name` is its column in a draft, and `control` its field in the form and its script. `content`
     is its name in the content, the content's hash and the API, `column` its column in an edition,
     `option` that of the command `publish`, and `file` its own file in an export. `longest` counts
-    the characters that can be published. Two drafts are compared by the attributes with a `label`.
-    Commands and the API show their texts in English."""
+    the characters that can be published. `fix` is the link from a finding to the form. Two drafts
+    are compared by the attributes with a `label`. Commands and the API show their texts in
+    English."""
 
     name: str
     kind: Kind
@@ -54,12 +55,18 @@ class IssueAttribute:
     longest: int = 0
     too_long: StrPromise | str = ""
     several_lines: StrPromise | str = ""
+    fix: StrPromise | str = ""
     api: ApiText = ApiText("", example="")
 
     @property
     def is_part(self) -> bool:
         """Whether it is a whole part of the mail, which a script takes from a file."""
         return self.kind in {Kind.HTML, Kind.TEXT}
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether merge fields are read in it."""
+        return self.kind in {Kind.LINE, Kind.HTML, Kind.TEXT}
 
 
 TITLE = IssueAttribute(
@@ -74,6 +81,7 @@ TITLE = IssueAttribute(
     longest=500,
     too_long=_("The title has {length} characters; the limit is {most}."),
     several_lines=_("The title has more than one line. Write it on one line."),
+    fix=_("Fix in the title"),
     api=ApiText(
         "The subject. You can use {{ name }}, {{ email }}.", example="Tide tables for October"
     ),
@@ -90,6 +98,7 @@ PREHEADER = IssueAttribute(
     longest=300,
     too_long=_("The preview text has {length} characters; the limit is {most}."),
     several_lines=_("The preview text has more than one line. Write it on one line."),
+    fix=_("Write the preview text"),
     api=ApiText(
         "Inboxes show it beside the subject; empty: the letter’s first words.",
         example="High water on the 12th",
@@ -109,6 +118,7 @@ LETTER = IssueAttribute(
     file="letter.html",
     longest=LONGEST_PART,
     too_long=_("The letter has {length} characters; the limit is {most}."),
+    fix=_("Fix in the letter"),
     api=ApiText(
         "The HTML part; a fragment gets the letter’s frame.",
         example="<p>Dear {{ name|reader }}, the tables are here.</p>",
@@ -126,6 +136,7 @@ TEXT = IssueAttribute(
     file="letter.txt",
     longest=LONGEST_PART,
     too_long=_("The plain text has {length} characters; the limit is {most}."),
+    fix=_("Fix in the plain text"),
     api=ApiText("The plain text part.", example="Dear {{ name|reader }}, the tables are here."),
 )
 # The row of the comparison includes the tags.

@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from delivery.issue_attributes import CONTENT_ATTRIBUTES, LETTER, IssueAttribute
 from publishing.preflight.parse_letter import TextLocation
 
 if TYPE_CHECKING:
@@ -24,13 +25,9 @@ class Severity(StrEnum):
 
 
 class FixIn(StrEnum):
-    """Where a finding can be fixed."""
+    """Where a finding can be fixed, if not in what the author writes."""
 
     NOWHERE = ""
-    TITLE = "title"
-    PREHEADER = "preheader"
-    LETTER = "letter"
-    TEXT = "text"
     TEST = "test"
     NEWSLETTER = "newsletter"
     SENDER = "sender"
@@ -44,7 +41,7 @@ class Finding:
 
     severity: Severity
     code: str
-    fix_in: FixIn = FixIn.NOWHERE
+    fix_in: FixIn | IssueAttribute = FixIn.NOWHERE
     params: Mapping[str, object] = field(default_factory=dict)
     examples: tuple[str, ...] = ()
 
@@ -56,7 +53,7 @@ Findings = Mapping[str, Sequence[Finding]]
 def _finding(
     severity: Severity,
     code: str,
-    fix_in: FixIn = FixIn.NOWHERE,
+    fix_in: FixIn | IssueAttribute = FixIn.NOWHERE,
     *,
     examples: Iterable[str] = (),
     **params: object,
@@ -81,15 +78,9 @@ Params: TypeAlias = Mapping[str, object]
 # The texts of a check by code; a function where the parameters choose the sentences.
 Texts: TypeAlias = Mapping[str, FindingText | Callable[[Params], tuple[str, str]]]
 
-# Where to fix a finding, by the name of the attribute.
-FIX_PART = {
-    "title": FixIn.TITLE,
-    "preheader": FixIn.PREHEADER,
-    "letter": FixIn.LETTER,
-    "text": FixIn.TEXT,
-}
+_BY_NAME = {one.name: one for one in CONTENT_ATTRIBUTES}
 
 
-def fix_at(location: TextLocation) -> FixIn:
+def fix_at(location: TextLocation) -> IssueAttribute:
     """Return where to fix a finding at this place of the letter."""
-    return FIX_PART.get(location.kind, FixIn.LETTER)
+    return _BY_NAME.get(location.kind, LETTER)

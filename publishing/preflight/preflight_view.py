@@ -9,12 +9,12 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.defaultfilters import floatformat
 from django.urls import reverse
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from delivery.humanise import kilobytes
+from delivery.issue_attributes import IssueAttribute
 from publishing.approval.approval_view import approval_context
 from publishing.content.draft_content import build_content
 from publishing.desk_access import desk_page, may_write, user_id_of
@@ -49,13 +49,6 @@ MAX_EXAMPLES = 5
 CHANGED_MEANWHILE = gettext_lazy(
     "The draft was changed after you opened this page. Your choice was not saved. Choose again."
 )
-_FIX_IN_DRAFT: dict[FixIn, tuple[str, Promise]] = {
-    FixIn.TITLE: ("#id_title", gettext_lazy("Fix in the title")),
-    FixIn.PREHEADER: ("#id_preheader", gettext_lazy("Write the preview text")),
-    FixIn.LETTER: ("#id_letter", gettext_lazy("Fix in the letter")),
-    FixIn.TEXT: ("#id_text_content", gettext_lazy("Fix in the plain text")),
-    FixIn.TEST: ("", gettext_lazy("Send a test from the letter")),
-}
 
 
 @may_write
@@ -216,9 +209,11 @@ def _finding_row(
 
 
 def _fix_link(finding: Finding, draft: Draft, request: HttpRequest) -> tuple[str, str]:
-    if finding.fix_in in _FIX_IN_DRAFT:
-        anchor, label = _FIX_IN_DRAFT[finding.fix_in]
-        return f"{reverse('desk:draft', args=[draft.pk])}{anchor}", str(label)
+    composer = reverse("desk:draft", args=[draft.pk])
+    if isinstance(finding.fix_in, IssueAttribute):
+        return f"{composer}#id_{finding.fix_in.control}", str(finding.fix_in.fix)
+    if finding.fix_in is FixIn.TEST:
+        return composer, _("Send a test from the letter")
     user = request.user
     if finding.fix_in is FixIn.NEWSLETTER and user.has_perm(CHANGE_NEWSLETTER):
         return reverse("desk:newsletter_settings"), _("Change the settings")

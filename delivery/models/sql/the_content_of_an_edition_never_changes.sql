@@ -1,30 +1,34 @@
--- What readers got is what was published: content and audience of an edition never change.
+-- What readers got is what was published: an edition is frozen, except its state, times and counts.
+-- A new column is frozen unless it is named here.
 CREATE OR REPLACE FUNCTION the_content_of_an_edition_never_changes()
 RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    frozen edition := NEW;
 BEGIN
-    RAISE EXCEPTION 'the content of edition % never changes after publishing', OLD.id
-        USING ERRCODE = 'integrity_constraint_violation',
-              HINT = 'Publish a correction as a new version.';
+    frozen.published_at := OLD.published_at;
+    frozen.held_until := OLD.held_until;
+    frozen.scheduled_for := OLD.scheduled_for;
+    frozen.scheduled_local := OLD.scheduled_local;
+    frozen.scheduled_zone := OLD.scheduled_zone;
+    frozen.audience := OLD.audience;
+    frozen.confirmed_readers := OLD.confirmed_readers;
+    frozen.control := OLD.control;
+    frozen.control_reason := OLD.control_reason;
+    frozen.control_at := OLD.control_at;
+    frozen.probing := OLD.probing;
+    frozen.unreconciled_since := OLD.unreconciled_since;
+    frozen.deliveries_dropped_at := OLD.deliveries_dropped_at;
+    frozen.watched_left := OLD.watched_left;
+    frozen.watched_bounced := OLD.watched_bounced;
+    frozen.watched_complained := OLD.watched_complained;
+    IF frozen IS DISTINCT FROM OLD THEN
+        RAISE EXCEPTION 'the content of edition % never changes after publishing', OLD.id
+            USING ERRCODE = 'integrity_constraint_violation',
+                  HINT = 'Publish a correction as a new version.';
+    END IF;
+    RETURN NEW;
 END $$;
 
 CREATE OR REPLACE TRIGGER the_content_of_an_edition_never_changes
-    BEFORE UPDATE OF issue_id, version, kind, stream, title, html_content, text_content, html_mail,
-                     text_mail, content_hash, archive_url
-    ON edition FOR EACH ROW
-    WHEN ((OLD.issue_id, OLD.version, OLD.kind, OLD.stream, OLD.title, OLD.html_content,
-           OLD.text_content, OLD.html_mail, OLD.text_mail, OLD.content_hash, OLD.archive_url)
-          IS DISTINCT FROM
-          (NEW.issue_id, NEW.version, NEW.kind, NEW.stream, NEW.title, NEW.html_content,
-           NEW.text_content, NEW.html_mail, NEW.text_mail, NEW.content_hash, NEW.archive_url))
-    EXECUTE FUNCTION the_content_of_an_edition_never_changes();
-
-CREATE OR REPLACE TRIGGER the_preheader_of_an_edition_never_changes
-    BEFORE UPDATE OF preheader ON edition FOR EACH ROW
-    WHEN (OLD.preheader IS DISTINCT FROM NEW.preheader)
-    EXECUTE FUNCTION the_content_of_an_edition_never_changes();
-
-CREATE OR REPLACE TRIGGER the_audience_of_an_edition_never_changes
-    BEFORE UPDATE OF merge_fields, with_tags, without_tags ON edition FOR EACH ROW
-    WHEN ((OLD.merge_fields, OLD.with_tags, OLD.without_tags)
-          IS DISTINCT FROM (NEW.merge_fields, NEW.with_tags, NEW.without_tags))
+    BEFORE UPDATE ON edition FOR EACH ROW
     EXECUTE FUNCTION the_content_of_an_edition_never_changes();

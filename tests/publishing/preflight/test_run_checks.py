@@ -6,14 +6,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from delivery.issue_attributes import TITLE
+from delivery.issue_attributes import LETTER, TEXT, TITLE
 from delivery.reader_fields import ReaderField
 from publishing.content.edition_content import Content, find_problems
 from publishing.editions.sending_time import estimate_duration
 from publishing.external_checks.domain_records import DnsStatus, Records
 from publishing.external_checks.open_link import LinkError, LinkResult
 from publishing.preflight.checks.letter.dead_links import links_to_open
-from publishing.preflight.finding import FixIn
 from publishing.preflight.finding_sentences import describe, summarise
 from publishing.preflight.link_address import AddressPart
 from publishing.preflight.list_of_checks import CHECKS, CHECKS_OF_DRAFT, TEXTS
@@ -54,25 +53,25 @@ def test_good_letter_has_no_stops_and_no_advice():
 @pytest.mark.parametrize(
     ("otherwise", "named", "location", "where"),
     [
-        ({"letter": "<p>A.</p><p>{{ nmae }},</p>"}, "{{ nmae }}", "“{{ name }}”", FixIn.LETTER),
-        ({"letter": "<h2>For {{ whom }}</h2>"}, "{{ whom }}", "heading", FixIn.LETTER),
+        ({"letter": "<p>A.</p><p>{{ nmae }},</p>"}, "{{ nmae }}", "“{{ name }}”", LETTER),
+        ({"letter": "<h2>For {{ whom }}</h2>"}, "{{ whom }}", "heading", LETTER),
         (
             {"letter": '<p><a href="https://a.org/{{ x9 }}">there</a></p>'},
-            *("{{ x9 }}", "address of a link", FixIn.LETTER),
+            *("{{ x9 }}", "address of a link", LETTER),
         ),
-        ({"title": "{{ archive_url }}"}, "{{ archive_url }}", "name and email", FixIn.TITLE),
+        ({"title": "{{ archive_url }}"}, "{{ archive_url }}", "name and email", TITLE),
         (
             {"text": "One.\n\nTwo, {{ q }}.", "has_own_text": True},
-            *("{{ q }}", "plain text, paragraph 2", FixIn.TEXT),
+            *("{{ q }}", "plain text, paragraph 2", TEXT),
         ),
         # The unknown field is in the letter and in the plain text made from it.
         (
             {"letter": "<p>{{ nmae }} {{ nmae }}</p>", "text": "{{ nmae }}"},
-            *("{{ nmae }}", "", FixIn.LETTER),
+            *("{{ nmae }}", "", LETTER),
         ),
-        ({"letter": "<p>a\0</p>", "text": "a\0"}, "NUL", "", FixIn.LETTER),
-        ({"title": ""}, "empty", "", FixIn.TITLE),
-        ({"letter": " ", "text": ""}, "empty", "", FixIn.LETTER),
+        ({"letter": "<p>a\0</p>", "text": "a\0"}, "NUL", "", LETTER),
+        ({"title": ""}, "empty", "", TITLE),
+        ({"letter": " ", "text": ""}, "empty", "", LETTER),
     ],
 )
 def test_each_stop_names_its_place(otherwise, named, location, where):

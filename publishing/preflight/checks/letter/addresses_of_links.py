@@ -7,8 +7,9 @@ from urllib.parse import unquote
 from django.utils.translation import gettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from delivery.issue_attributes import LETTER
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.finding import Finding, FindingText, FixIn, Texts, advice, passed
+from publishing.preflight.finding import Finding, FindingText, Texts, advice, passed
 from publishing.preflight.link_address import (
     absolute_url,
     is_encrypted,
@@ -74,7 +75,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
             )
     for code in _WRITTEN_WRONG:
         if urls := found[code]:
-            yield advice(code, FixIn.LETTER, examples=urls, links=len(urls))
+            yield advice(code, LETTER, examples=urls, links=len(urls))
     if not found["links_relative"]:
         yield passed("no_relative_links")
 

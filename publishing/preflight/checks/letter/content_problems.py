@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from delivery.issue_attributes import LETTER, TEXT
 from delivery.mail import merge_fields
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.finding import FIX_PART, Finding, FindingText, Params, Texts, stop
+from publishing.preflight.finding import Finding, FindingText, Params, Texts, stop
 from publishing.preflight.parse_letter import Passage, TextLocation, parse_text
 
 # By the name of the attribute.
@@ -45,17 +45,16 @@ def check(context: CheckContext) -> Iterator[Finding]:
     in_letter = {one.sentence for one in problems if one.attribute is LETTER}
     for problem in problems:
         field, part = problem.merge_field, problem.attribute.name
-        fix_in = FIX_PART[part]
         is_generated = problem.attribute is TEXT and not context.has_own_text
         has_letter = bool(context.content.html.strip())
         if is_generated and (problem.sentence in in_letter or (field and has_letter)):
             continue  # reported for the letter, from which this text is made
         if field is None:
-            yield stop("content_problem", fix_in, sentence=problem.sentence)
+            yield stop("content_problem", problem.attribute, sentence=problem.sentence)
             continue
         yield stop(
             "unknown_field",
-            fix_in,
+            problem.attribute,
             part=part,
             location=locations.get((part, _folded(field.name)), ""),
             meant=field.meant,

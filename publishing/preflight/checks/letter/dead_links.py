@@ -8,8 +8,9 @@ from urllib.parse import unquote
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
+from delivery.issue_attributes import LETTER
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.finding import Finding, FindingText, FixIn, Texts, advice, passed, unknown
+from publishing.preflight.finding import Finding, FindingText, Texts, advice, passed, unknown
 from publishing.preflight.link_address import absolute_url, is_web_url, looks_public
 from publishing.preflight.parse_letter import ParsedLetter
 
@@ -86,18 +87,18 @@ def check(context: CheckContext) -> Iterator[Finding]:
     for (status, error), dead in by_reason.items():
         code, count = "links_failed" if status else "links_dead", len(dead)
         reason = {"status": str(status), "error": error}
-        yield advice(code, FixIn.LETTER, examples=dead, links=count, **reason)
+        yield advice(code, LETTER, examples=dead, links=count, **reason)
     if unclear := [url for url, one in results.items() if not (one.is_dead or one.is_ok)]:
         reasons = ", ".join(sorted({results[url].words for url in unclear}))
         yield unknown(
-            "links_unclear", FixIn.LETTER, examples=unclear, links=len(unclear), results=reasons
+            "links_unclear", LETTER, examples=unclear, links=len(unclear), results=reasons
         )
     left = [url for url in urls if url not in results]
     if context.external.links_at is None:
         yield unknown("links_unopened")
     elif left:
-        yield unknown("links_timed_out", FixIn.LETTER, examples=left, links=len(left))
+        yield unknown("links_timed_out", LETTER, examples=left, links=len(left))
     if beyond := len(all_urls) - len(urls):
-        yield unknown("links_beyond_limit", FixIn.LETTER, links=beyond, limit=MAX_OPENED)
+        yield unknown("links_beyond_limit", LETTER, links=beyond, limit=MAX_OPENED)
     if all(url in results and results[url].is_ok for url in urls):
         yield passed("first_links_ok" if beyond else "links_ok", links=len(urls))

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
+from delivery.issue_attributes import IssueAttribute
 from delivery.mail import merge_fields
 from delivery.reader_fields import READER_FIELDS, ReaderField
 from publishing.content.edition_content import texts_of
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.draft_to_check import DraftToCheck
-from publishing.preflight.finding import FIX_PART, Finding, FindingText, Texts, advice, passed
+from publishing.preflight.finding import Finding, FindingText, Texts, advice, passed
 from subscribers.confirmed_readers import count_without_value
 
 TEXTS: Texts = {
@@ -36,7 +37,7 @@ TEXTS: Texts = {
 
 def load_readers_without_value(checked: DraftToCheck) -> dict[str, int]:
     """Return how many readers of a draft have no value, by merge field."""
-    parts = (text for _, text in texts_of(checked.content))
+    parts = (text for one, text in texts_of(checked.content) if one.has_fields)
     return count_without_value(
         [field.name for field in _fields_to_count(checked.own_fields, *parts)],
         with_tags=checked.tags.with_ids,
@@ -82,7 +83,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
             continue
         yield advice(
             "field_without_value",
-            FIX_PART[first],
+            first,
             readers=readers,
             with_fallback=f"{field.name}|{field.fallback or field.label}",
             fallback=field.fallback or str(field.label),
@@ -90,7 +91,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         )
 
 
-def _first_use(context: CheckContext, field: ReaderField) -> tuple[str, str]:
+def _first_use(context: CheckContext, field: ReaderField) -> tuple[IssueAttribute, str]:
     """Return the first part that uses a field, preferably without a fallback.
 
     The second value is the fallback there. The author's own fields bring theirs."""
@@ -103,6 +104,7 @@ def _first_use(context: CheckContext, field: ReaderField) -> tuple[str, str]:
     return next((use for use in uses if not use[1]), uses[0])
 
 
-def _parts(context: CheckContext) -> Iterator[tuple[str, str]]:
+def _parts(context: CheckContext) -> Iterator[tuple[IssueAttribute, str]]:
     for one, text in texts_of(context.content):
-        yield one.name, text
+        if one.has_fields:
+            yield one, text

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from django.utils.translation import gettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from delivery.issue_attributes import LETTER
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.finding import Finding, FindingText, FixIn, Texts, advice, passed
+from publishing.preflight.finding import Finding, FindingText, Texts, advice, passed
 from publishing.preflight.link_address import absolute_url, is_encrypted, is_web_url, looks_public
 from publishing.preflight.parse_letter import Image
 
@@ -57,7 +58,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 def _advice(code: str, urls: list[str]) -> Finding:
     examples = (url or gettext("(no address)") for url in urls)
-    return advice(code, FixIn.LETTER, examples=examples, images=len(urls))
+    return advice(code, LETTER, examples=examples, images=len(urls))
 
 
 def _lacks_alt(image: Image, context: CheckContext) -> bool:

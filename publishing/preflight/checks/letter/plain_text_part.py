@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
+from delivery.issue_attributes import TEXT
 from publishing.content.text_part import html_to_text
 from publishing.content.word_count import count_words
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.finding import Finding, FindingText, FixIn, Texts, advice, passed
+from publishing.preflight.finding import Finding, FindingText, Texts, advice, passed
 
 # If the plain text has less than half the words of the letter, it may be outdated.
 _MIN_WORDS_TO_COMPARE = 60
@@ -34,14 +35,14 @@ TEXTS: Texts = {
 def check(context: CheckContext) -> Iterator[Finding]:
     """Find a plain text that is missing or outdated."""
     if not context.mail.text.strip():
-        yield advice("no_text_part", FixIn.TEXT)
+        yield advice("no_text_part", TEXT)
         return
     words = count_words(context.content.text)
     letter_words = (
         count_words(html_to_text(context.content.html)) if context.has_own_text else words
     )
     if letter_words >= _MIN_WORDS_TO_COMPARE and words * 2 < letter_words:
-        yield advice("short_text_part", FixIn.TEXT, words=words, letter_words=letter_words)
+        yield advice("short_text_part", TEXT, words=words, letter_words=letter_words)
     else:
         yield passed("text_part", words=words)
     if not context.mail.html.strip():

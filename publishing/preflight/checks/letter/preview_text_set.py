@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext_lazy as _
 
+from delivery.issue_attributes import PREHEADER
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.finding import Finding, FindingText, FixIn, Texts, advice, passed
+from publishing.preflight.finding import Finding, FindingText, Texts, advice, passed
 
 TEXTS: Texts = {
     "preheader_set": FindingText(_("The preview text is set.")),
@@ -22,4 +23,4 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if context.content.preheader:
         yield passed("preheader_set")
     elif context.mail.html.strip():
-        yield advice("no_preheader", FixIn.PREHEADER)
+        yield advice("no_preheader", PREHEADER)

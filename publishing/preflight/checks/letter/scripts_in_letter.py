@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext_lazy as _
 
+from delivery.issue_attributes import LETTER
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.finding import Finding, FindingText, FixIn, Texts, advice
+from publishing.preflight.finding import Finding, FindingText, Texts, advice
 
 _SCRIPT = re.compile(r"<script\b", re.IGNORECASE)
 
@@ -21,4 +22,4 @@ TEXTS: Texts = {
 def check(context: CheckContext) -> Iterator[Finding]:
     """Find a script in the HTML."""
     if _SCRIPT.search(context.content.html):
-        yield advice("script", FixIn.LETTER)
+        yield advice("script", LETTER)

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
+from delivery.issue_attributes import LETTER
 from delivery.reader_fields import ReaderField
 from publishing.content.edition_content import Content
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.draft_to_check import DraftToCheck
-from publishing.preflight.finding import Finding, FindingText, FixIn, Texts, advice
+from publishing.preflight.finding import Finding, FindingText, Texts, advice
 from publishing.preflight.link_address import (
     AddressPart,
     FieldInAddress,
@@ -68,7 +69,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         unfit, empty = context.unfit_values.get((one.field, one.part), (0, 0))
         if readers := unfit + (0 if one.has_valid_fallback else empty):
             code, examples = _FIELD_BREAKS[one.part], [one.address]
-            yield advice(code, FixIn.LETTER, examples=examples, field=one.field, readers=readers)
+            yield advice(code, LETTER, examples=examples, field=one.field, readers=readers)
 
 
 def _fields_to_match(

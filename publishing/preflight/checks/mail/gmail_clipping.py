@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from django.utils.translation import gettext_lazy as _
 
 from delivery.humanise import KB, kilobytes
+from delivery.issue_attributes import LETTER
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.finding import Finding, FindingText, FixIn, Texts, advice, passed
+from publishing.preflight.finding import Finding, FindingText, Texts, advice, passed
 
 GMAIL_CUTS_AT = 102 * KB
 
@@ -32,8 +33,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Find a mail that Gmail cuts off."""
     size = len(context.mail.html.encode("utf-8", "surrogatepass"))
     if size > GMAIL_CUTS_AT:
-        yield advice("clipped", FixIn.LETTER, size=kilobytes(size))
+        yield advice("clipped", LETTER, size=kilobytes(size))
     elif size > GMAIL_CUTS_AT * _NEARLY:
-        yield advice("nearly_clipped", FixIn.LETTER, size=kilobytes(size))
+        yield advice("nearly_clipped", LETTER, size=kilobytes(size))
     elif size:
         yield passed("size_ok")
