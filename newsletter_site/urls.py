@@ -12,7 +12,7 @@ from newsletter_site.sign_in.change_password import change_password
 from newsletter_site.sign_in.sign_in_view import sign_in, unblock_sign_in
 from newsletter_site.sign_in.two_step_page import two_step_page, two_step_qr_code
 from newsletter_site.tokens.tokens_view import revoke_token, tokens
-from publishing.archive.public_pages import home, not_there
+from publishing.archive.archive_pages import home, not_there
 from publishing.images.images_view import serve_image
 from publishing.look.look_style_sheet import serve_look
 

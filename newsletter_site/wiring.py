@@ -21,7 +21,7 @@ from publishing.exporting import run as exports
 from publishing.past_issues import run as moves
 from publishing.rehearsal import rehearse
 from subscribers import reader_totals
-from subscribers.data_requests import data_request
+from subscribers.data_requests import request_data
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.desk.many_readers import change_readers
 from subscribers.importing import expire_uploads, run
@@ -36,7 +36,7 @@ def register_hooks() -> None:
     """Register the hooks, and the tasks that a worker runs in addition to delivery."""
     reader_hooks.register(RegisteredReaders())
     register_task(
-        "requests for a record", data_request.answer_requests, data_request.has_waiting_requests
+        "requests for a record", request_data.answer_requests, request_data.has_waiting_requests
     )
     register_task("counts of finished batches", roll_up_finished)
     register_task("results of editions", merge_results)

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-PATH = Path(__file__).parent.parent / ".ci" / "audit.py"
+PATH = Path(__file__).parent.parent / ".ci" / "package_audit.py"
 
 
 def _loaded() -> ModuleType:
@@ -77,4 +77,4 @@ def test_broken_audit_fails_the_run() -> None:
         assert (found.result, found.is_good) == (audit.Result.BROKEN, False)
     # The run has this step and cannot ignore its result.
     run = (PATH.parent / "run").read_text()
-    assert 'step "Audit of the production packages" .venv/bin/python .ci/audit.py\n' in run
+    assert 'step "Audit of the production packages" .venv/bin/python .ci/package_audit.py\n' in run

@@ -32,7 +32,7 @@ class Counts:
 class ProviderProcess:
     """Process of the provider, or of a peer's. Its address changes with each start."""
 
-    def __init__(self, module: str = "benchmarks.site.provider") -> None:
+    def __init__(self, module: str = "benchmarks.site.fake_provider") -> None:
         self._module = module
         self._process: subprocess.Popen[str] | None = None
         self._address = ""

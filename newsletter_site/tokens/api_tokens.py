@@ -19,8 +19,8 @@ from delivery.control_characters import clean_name
 from delivery.humanise import digits
 from newsletter_site.models import LONGEST_NAME, ApiToken
 from newsletter_site.tokens.authenticate import PREFIX_LENGTH, RANDOM_BYTES, build_token, hash_token
-from publishing.api import scopes as issue_scopes
-from subscribers.api import scopes as reader_scopes
+from publishing.api import issue_scopes as issue_scopes
+from subscribers.api import reader_scopes as reader_scopes
 from subscribers.record_activity import record_activity
 
 # In the order of the page.

@@ -8,7 +8,7 @@ from api.problem import FieldError, ProblemError, ProblemType
 from api.schema import RequestBody
 from delivery.issue_attributes import CONTENT_ATTRIBUTES, TITLE
 from publishing.content.edition_content import Content, find_problems
-from subscribers.fields.reader_fields import load_own_fields
+from subscribers.fields.own_fields import load_own_fields
 
 
 def _fields() -> dict[str, Any]:

@@ -15,9 +15,9 @@ from publishing.activity.record_activity import record_export_activity
 from publishing.exporting import run
 from publishing.exporting.export_view import export_response
 from publishing.models import Export
-from subscribers.api import scopes
+from subscribers.api import reader_scopes
 
-router = Router(tags=["Exports"], auth=Bearer(scopes.READERS), by_alias=True)
+router = Router(tags=["Exports"], auth=Bearer(reader_scopes.READERS), by_alias=True)
 
 
 ExportState = Literal["waiting", "running", "finished", "failed", "expired"]

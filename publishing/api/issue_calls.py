@@ -16,9 +16,8 @@ from delivery.interface import join_transaction
 from publishing.actions.action_sentences import in_one_line
 from publishing.actions.edition_actions import OLD_NAMES, CannotDoThatError, perform
 from publishing.activity import record_activity
-from publishing.api import scopes
-from publishing.api.routing import THE_VERSION, address_of, edition_named, router
-from publishing.api.shapes import (
+from publishing.api import issue_scopes
+from publishing.api.issue_shapes import (
     ActionDone,
     Copy,
     CopyPage,
@@ -28,6 +27,7 @@ from publishing.api.shapes import (
     Outcome,
     ReceiptBody,
 )
+from publishing.api.routing import THE_VERSION, address_of, edition_named, router
 from publishing.editions.edition_name import HIGHEST_VERSION
 from publishing.editions.status import load_status
 from publishing.permissions import MAY_ACT
@@ -64,7 +64,7 @@ AFTER = Query(
 
 @router.get(
     "/",
-    auth=Bearer(scopes.STATUS),
+    auth=Bearer(issue_scopes.STATUS),
     response={200: IssuePageBody, **problem_responses()},
     summary="List issues",
 )
@@ -89,7 +89,7 @@ def list_issues(
 
 @router.get(
     "/{uuid:issue}/",
-    auth=Bearer(scopes.STATUS),
+    auth=Bearer(issue_scopes.STATUS),
     response={200: IssueStatus, **problem_responses(404)},
     summary="Status of an issue",
     url_name="issue_status",
@@ -103,7 +103,7 @@ def issue_status(
 
 @router.get(
     "/{uuid:issue}/copies/",
-    auth=Bearer(scopes.COPIES),
+    auth=Bearer(issue_scopes.COPIES),
     response={200: CopyPage, **problem_responses(404, 410)},
     summary="Outcome of each copy",
 )
@@ -150,7 +150,7 @@ def list_copies(
 
 @router.get(
     "/{uuid:issue}/receipt/",
-    auth=Bearer(scopes.STATUS),
+    auth=Bearer(issue_scopes.STATUS),
     response={200: ReceiptBody, **problem_responses(404, 409)},
     summary="The receipt of an issue",
 )
@@ -167,7 +167,7 @@ def issue_receipt(
 
 @router.post(
     "/{uuid:issue}/{action}/",
-    auth=Bearer(scopes.OPERATE),
+    auth=Bearer(issue_scopes.OPERATE),
     response={200: ActionDone, **problem_responses(404, *CHANGE_STATUSES)},
     summary="Act on an edition",
     openapi_extra=KEY_PARAMETER,

@@ -14,7 +14,7 @@ from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, field_proble
 from api.schema import ResponseBody, json_response
 from idempotency.fingerprint import FileDigest
 from publishing.activity.record_activity import record_move
-from publishing.api import scopes
+from publishing.api import issue_scopes
 from publishing.models import IssueMove
 from publishing.past_issues import run
 from publishing.past_issues.report_sentences import refusal_sentence, report_lines
@@ -24,7 +24,7 @@ from subscribers.importing.file_format.files_in_zip import lists_in
 if TYPE_CHECKING:
     from io import BufferedRandom
 
-router = Router(tags=["Past issues"], auth=Bearer(scopes.PUBLISH), by_alias=True)
+router = Router(tags=["Past issues"], auth=Bearer(issue_scopes.PUBLISH), by_alias=True)
 
 FILE = "application/octet-stream"
 SITE = Query("", max_length=run.LONGEST_SITE, description="The address of your Ghost site.")

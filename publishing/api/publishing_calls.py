@@ -22,10 +22,9 @@ from delivery.models import Newsletter
 from delivery.rules.scheduled_time import ScheduledTime
 from publishing.actions.edition_actions import CannotDoThatError, reschedule
 from publishing.activity.record_activity import record_rescheduling
-from publishing.api import scopes
+from publishing.api import issue_scopes
 from publishing.api.content_body import content_in, refuse_problems
-from publishing.api.routing import THE_VERSION, address_of, edition_named, router
-from publishing.api.shapes import (
+from publishing.api.issue_shapes import (
     Clock,
     IssueStatus,
     NewIssue,
@@ -34,6 +33,7 @@ from publishing.api.shapes import (
     Published,
     Words,
 )
+from publishing.api.routing import THE_VERSION, address_of, edition_named, router
 from publishing.approval.approval import NEEDS_TWO, NeedsApprovalError, needs_approval
 from publishing.editions.audience import TagChoice
 from publishing.editions.issue_address import exact_address
@@ -57,7 +57,7 @@ _ANSWERS = {201: Published, 200: Published, **problem_responses(*CHANGE_STATUSES
 @router.post(
     "/",
     tags=["Publishing"],
-    auth=Bearer(scopes.PUBLISH),
+    auth=Bearer(issue_scopes.PUBLISH),
     response=_ANSWERS,
     summary="Publish a new issue",
     openapi_extra=KEY_PARAMETER,
@@ -75,7 +75,7 @@ def publish_issue(request: HttpRequest, content: Body[NewIssue]) -> HttpResponse
 @router.post(
     "/{uuid:issue}/versions/",
     tags=["Publishing"],
-    auth=Bearer(scopes.PUBLISH),
+    auth=Bearer(issue_scopes.PUBLISH),
     response={**_ANSWERS, **problem_responses(*CHANGE_STATUSES, 404)},
     summary="Publish the next version of an issue",
     openapi_extra=KEY_PARAMETER,
@@ -96,7 +96,7 @@ def publish_version(
 @router.post(
     "/{uuid:issue}/reschedule/",
     tags=["Publishing"],
-    auth=Bearer(scopes.PUBLISH),
+    auth=Bearer(issue_scopes.PUBLISH),
     response={200: IssueStatus, **problem_responses(404, *CHANGE_STATUSES)},
     summary="Change the time of a scheduled issue",
     openapi_extra=KEY_PARAMETER,

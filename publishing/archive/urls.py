@@ -4,7 +4,7 @@ import unicodedata
 
 from django.urls import path, register_converter
 
-from publishing.archive import public_pages
+from publishing.archive import archive_pages
 from publishing.editions.address_words import is_address
 
 
@@ -28,7 +28,7 @@ register_converter(AddressConverter, "address")
 
 app_name = "archive"
 urlpatterns = [
-    path("", public_pages.index, name="index"),
-    path("feed.xml", public_pages.feed, name="feed"),
-    path("<address:slug>/", public_pages.issue, name="issue"),
+    path("", archive_pages.index, name="index"),
+    path("feed.xml", archive_pages.feed, name="feed"),
+    path("<address:slug>/", archive_pages.issue, name="issue"),
 ]

@@ -17,7 +17,7 @@ from publishing.content.render_preview import render_preview
 from publishing.content.word_count import count_words
 from publishing.drafts.draft_form import form_values
 from publishing.models import Draft
-from subscribers.fields.reader_fields import load_own_fields
+from subscribers.fields.own_fields import load_own_fields
 
 
 @dataclass(frozen=True, slots=True)

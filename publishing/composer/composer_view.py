@@ -52,7 +52,7 @@ from publishing.preflight.preflight_view import get_draft_or_404
 from publishing.script_request import wants_json
 from publishing.snippets.snippets import markup_by_name
 from publishing.test_letters.test_letters import last_test_address
-from subscribers.fields.reader_fields import load_fields
+from subscribers.fields.own_fields import load_fields
 from subscribers.links.see_other import see_other
 
 PREVIEWS = {

@@ -17,7 +17,7 @@ from delivery.reader_fields import READER_FIELDS, ReaderField
 from publishing.content.compose_content import edition_columns
 from publishing.content.edition_content import Content
 from subscribers.confirmed_readers import confirmed
-from subscribers.fields.reader_fields import load_own_fields
+from subscribers.fields.own_fields import load_own_fields
 
 INVENTED_ADDRESS = "ada.whitlock@posthouse.example"
 INVALID_TOKEN = "preview"  # noqa: S105

@@ -27,7 +27,7 @@ from publishing.progress.reader_outcomes import ALL, CopiesDroppedError, every_c
 from subscribers.consent import consent_details
 from subscribers.desk.reader_list import CHUNK, rows_by_id, with_suppressed
 from subscribers.desk.readers_csv import suppression_lines, tags_as_json
-from subscribers.fields.reader_fields import load_own_fields
+from subscribers.fields.own_fields import load_own_fields
 from subscribers.files.safe_csv import csv_line
 from subscribers.importing.file_format.columns import with_other_meaning
 from subscribers.models import (

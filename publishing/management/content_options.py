@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from delivery.humanise import digits
 from delivery.issue_attributes import CONTENT_ATTRIBUTES, LONGEST_PART, TITLE, IssueAttribute
 from publishing.content.edition_content import Content, find_problems
-from subscribers.fields.reader_fields import load_own_fields
+from subscribers.fields.own_fields import load_own_fields
 from subscribers.management.command_options import decoded_option
 
 # A UTF-8 character has at most 4 bytes.

@@ -28,7 +28,7 @@ from publishing.preflight.load_context import load_context
 from publishing.preflight.parse_letter import ParsedLetter
 from publishing.preflight.readers_change import describe_change_to
 from subscribers.confirmed_readers import confirmed
-from subscribers.fields.reader_fields import load_own_fields
+from subscribers.fields.own_fields import load_own_fields
 from subscribers.models import Subscriber
 
 

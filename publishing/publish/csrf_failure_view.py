@@ -8,7 +8,7 @@ from publishing.composer import composer_view
 from publishing.permissions import MAY_WRITE, PUBLISH
 from publishing.publish import html_form_view
 from publishing.test_letters import test_letter_view
-from subscribers.signup import confirm_view, signup_view
+from subscribers.signup import confirm_subscription_view, signup_view
 from subscribers.signup.signup_form import SignUpForm
 
 COMPOSER = {"desk:drafts", "desk:draft"}
@@ -42,7 +42,7 @@ def csrf_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
         form = SignUpForm(request.POST.dict())
         return signup_view.form_page(request, form, notice="csrf", status=403)
     if name == "subscribers:confirm":
-        return confirm_view.link_page(request, must_press_again=True)
+        return confirm_subscription_view.link_page(request, must_press_again=True)
     sentence = _(
         "This form is older than your current session. Nothing was changed. Go back, reload the "
         "page and press the button again."

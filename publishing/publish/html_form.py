@@ -21,7 +21,7 @@ from publishing.editions.tag_sentences import DELETED_TAG
 from publishing.editions.versions import version_refusal
 from publishing.models import Visibility
 from publishing.publish.publish import PublishRequest
-from subscribers.fields.reader_fields import load_own_fields
+from subscribers.fields.own_fields import load_own_fields
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise

@@ -52,7 +52,7 @@ from publishing.editions.versions import (
 from publishing.models import Draft, Issue, Visibility
 from publishing.scheduling.local_time import scheduled_time_of
 from subscribers.fields.find_tags import hold_tags
-from subscribers.fields.reader_fields import load_own_fields
+from subscribers.fields.own_fields import load_own_fields
 
 logger = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from publishing.publish.welcome import (
     turn_off,
     turn_on,
 )
-from subscribers.fields.reader_fields import load_own_fields
+from subscribers.fields.own_fields import load_own_fields
 
 
 class WelcomeForm(forms.Form):

@@ -30,7 +30,7 @@ from publishing.editions.versions import versions_of
 from publishing.models import Draft, Rehearsal
 from publishing.rehearsal.rehearsal_report import RehearsalReport
 from publishing.task_lease import LeaseLostError, claim, end, release, renew
-from subscribers.fields.reader_fields import load_own_fields
+from subscribers.fields.own_fields import load_own_fields
 
 logger = logging.getLogger(__name__)
 

@@ -39,7 +39,7 @@ from publishing.test_letters.test_letters import (
     tone_of,
 )
 from subscribers.address import read_address
-from subscribers.fields.reader_fields import load_own_fields
+from subscribers.fields.own_fields import load_own_fields
 from subscribers.links.see_other import see_other
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 

@@ -11,7 +11,7 @@ from api.idempotent_call import KEY_PARAMETER, run_call
 from api.problem import CHANGE_STATUSES, problem_responses
 from api.schema import json_response
 from subscribers.api import field_and_tag_bodies as bodies
-from subscribers.api import scopes
+from subscribers.api import reader_scopes
 from subscribers.api.field_and_tag_bodies import (
     AllTags,
     Deleted,
@@ -24,8 +24,8 @@ from subscribers.api.field_and_tag_bodies import (
     TagEdit,
 )
 
-fields = Router(tags=["Fields of readers"], auth=Bearer(scopes.READERS))
-tags = Router(tags=["Tags"], auth=Bearer(scopes.READERS))
+fields = Router(tags=["Fields of readers"], auth=Bearer(reader_scopes.READERS))
+tags = Router(tags=["Tags"], auth=Bearer(reader_scopes.READERS))
 
 
 @fields.get("/", response={200: OwnFields, **problem_responses()}, summary="List fields")

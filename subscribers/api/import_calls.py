@@ -20,9 +20,9 @@ from api.schema import BEFORE, LIMIT, DecimalInt, json_response
 from delivery.models import Newsletter
 from idempotency.claim import allow_silence
 from idempotency.fingerprint import FileDigest
-from subscribers.api import scopes
+from subscribers.api import reader_scopes
 from subscribers.api.reader_calls import refuse_half_a_statement
-from subscribers.api.shapes import (
+from subscribers.api.reader_shapes import (
     Decision,
     Import,
     ImportDropped,
@@ -33,7 +33,7 @@ from subscribers.api.shapes import (
     UndoChoice,
 )
 from subscribers.api.uploaded_file import FILENAME, upload_parameters, uploaded_file
-from subscribers.fields.reader_fields import load_fields
+from subscribers.fields.own_fields import load_fields
 from subscribers.importing import accept_upload
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.file_format.columns import read_mapping
@@ -51,7 +51,7 @@ from subscribers.models import SubscriberImport
 from subscribers.record_activity import record_import_activity
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
-router = Router(tags=["Imports"], auth=Bearer(scopes.IMPORTS), by_alias=True)
+router = Router(tags=["Imports"], auth=Bearer(reader_scopes.IMPORTS), by_alias=True)
 
 State = SubscriberImport.State
 COLUMNS = Query(

@@ -9,10 +9,10 @@ from api.problem import field_problem
 from delivery.control_characters import clean_name
 from delivery.reader_fields import FIELD_NAMES, READER_FIELDS
 from subscribers.address import read_address
-from subscribers.api.shapes import Reader, State
+from subscribers.api.reader_shapes import Reader, State
 from subscribers.desk.reader_list import load_suppression_codes
 from subscribers.desk.readers_csv import source_label
-from subscribers.fields.reader_fields import load_own_fields
+from subscribers.fields.own_fields import load_own_fields
 from subscribers.fields.reader_values import read_value
 from subscribers.models import Subscriber, Tag
 from subscribers.refusal_sentences import InputRefusal, refuse, sentence_of

@@ -12,9 +12,9 @@ from api.idempotent_call import KEY_PARAMETER, run_call
 from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, field_problem, problem_responses
 from api.schema import BEFORE, LIMIT, DecimalInt, IsoDay, json_response
 from delivery.reader_fields import FIELD_NAMES
-from subscribers.api import scopes, shapes
+from subscribers.api import reader_scopes, reader_shapes
 from subscribers.api.reader_bodies import address_of, reader_responses, tag_ids_of, values_of
-from subscribers.api.shapes import NewReader, Reader, ReaderAdded, ReaderMoved, State
+from subscribers.api.reader_shapes import NewReader, Reader, ReaderAdded, ReaderMoved, State
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.desk import add_reader as adding
 from subscribers.desk import edit_reader as editing
@@ -30,7 +30,7 @@ from subscribers.record_activity import (
 )
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
-router = Router(tags=["Readers"], auth=Bearer(scopes.READERS))
+router = Router(tags=["Readers"], auth=Bearer(reader_scopes.READERS))
 
 # The last two are the former names of `block` and `unblock`.
 ActionName = Literal["unsubscribe", "block", "unblock", "erase", "shut-out", "let-in"]
@@ -45,7 +45,9 @@ SINCE = Query(None, description="Only readers who were added on this day or late
 UNTIL = Query(None, description="Only readers who were added on this day or earlier.")
 
 
-@router.get("/", response={200: shapes.ReaderPage, **problem_responses()}, summary="List readers")
+@router.get(
+    "/", response={200: reader_shapes.ReaderPage, **problem_responses()}, summary="List readers"
+)
 def list_readers(
     request: HttpRequest,
     state: State = WHICH_STATE,
@@ -55,7 +57,7 @@ def list_readers(
     until: IsoDay = UNTIL,
     limit: DecimalInt = LIMIT,
     before: DecimalInt = BEFORE,
-) -> shapes.ReaderPage:
+) -> reader_shapes.ReaderPage:
     """List the readers that match every filter, newest first."""
     # Each is None if it is not given. `State | None` would allow null in the OpenAPI document.
     wanted, origin = cast("State | None", state) or "", cast("str | None", source) or ""
@@ -66,7 +68,7 @@ def list_readers(
     except SearchTookTooLongError:
         sentence = "The search took too long. Use fewer filters."
         raise ProblemError(ProblemType.NOT_AVAILABLE, sentence) from None
-    return shapes.ReaderPage(readers=reader_responses(found), next=next_before)
+    return reader_shapes.ReaderPage(readers=reader_responses(found), next=next_before)
 
 
 @router.post(
@@ -74,7 +76,7 @@ def list_readers(
     response={200: Reader, **problem_responses(404, 413, 415)},
     summary="Look a reader up by address",
 )
-def look_up_reader(request: HttpRequest, whom: Body[shapes.AddressBody]) -> Reader:
+def look_up_reader(request: HttpRequest, whom: Body[reader_shapes.AddressBody]) -> Reader:
     """Return the reader with this address. It changes nothing, so it needs no key."""
     key = address_of(whom.address).lower()
     reader = Subscriber.objects.select_related("subscriber_import").filter(email_key=key).first()
@@ -152,12 +154,12 @@ def get_reader(request: HttpRequest, reader: int) -> Reader:
 
 @router.patch(
     "/{int:reader}/",
-    response={200: shapes.ReaderActedOn, **problem_responses(404, *CHANGE_STATUSES)},
+    response={200: reader_shapes.ReaderActedOn, **problem_responses(404, *CHANGE_STATUSES)},
     summary="Edit a reader",
     openapi_extra=KEY_PARAMETER,
 )
 def edit_reader(
-    request: HttpRequest, reader: int, changes: Body[shapes.ReaderEdit]
+    request: HttpRequest, reader: int, changes: Body[reader_shapes.ReaderEdit]
 ) -> HttpResponse:
     """
     Write the given fields and replace the tags if they are given.
@@ -174,7 +176,9 @@ def edit_reader(
         done = editing.edit_reader(reader, values, tags) == "saved"
         if done:
             record_reader_activity("edit", get_caller(request).user.pk, reader)
-        acted = shapes.ReaderActedOn(reader=reader, done=done, state=cast("State", found.state))
+        acted = reader_shapes.ReaderActedOn(
+            reader=reader, done=done, state=cast("State", found.state)
+        )
         return json_response(acted, url=reverse("api:reader", args=[reader]))
 
     return run_call(request, changes, work)
@@ -182,11 +186,13 @@ def edit_reader(
 
 @router.post(
     "/tags/",
-    response={200: shapes.TagsChanged, **problem_responses(*CHANGE_STATUSES)},
+    response={200: reader_shapes.TagsChanged, **problem_responses(*CHANGE_STATUSES)},
     summary="Put tags on readers and take them off",
     openapi_extra=KEY_PARAMETER,
 )
-def change_tags_of_readers(request: HttpRequest, change: Body[shapes.TagChange]) -> HttpResponse:
+def change_tags_of_readers(
+    request: HttpRequest, change: Body[reader_shapes.TagChange]
+) -> HttpResponse:
     """Change the tags of up to 1,000 readers. A topic that a reader left stays off."""
 
     def work(_: str) -> HttpResponse:
@@ -199,7 +205,7 @@ def change_tags_of_readers(request: HttpRequest, change: Body[shapes.TagChange])
         for action, names in (("tag", change.add), ("untag", change.remove)):
             for name in names:
                 record_readers_activity(action, by, readers=chosen, tag=name)
-        return json_response(shapes.TagsChanged(changed=changed))
+        return json_response(reader_shapes.TagsChanged(changed=changed))
 
     return run_call(request, change, work)
 
@@ -224,7 +230,7 @@ def export_reader(request: HttpRequest, reader: int) -> HttpResponse:
     openapi_extra=KEY_PARAMETER,
 )
 def correct_address(
-    request: HttpRequest, reader: int, new: Body[shapes.AddressBody]
+    request: HttpRequest, reader: int, new: Body[reader_shapes.AddressBody]
 ) -> HttpResponse:
     """
     Make a new, pending reader at another address, who gets a confirmation mail.
@@ -246,12 +252,12 @@ def correct_address(
 
 @router.post(
     "/{int:reader}/lift-bounce/",
-    response={200: shapes.ReaderActedOn, **problem_responses(404, *CHANGE_STATUSES)},
+    response={200: reader_shapes.ReaderActedOn, **problem_responses(404, *CHANGE_STATUSES)},
     summary="Lift a bounce of a reader",
     openapi_extra=KEY_PARAMETER,
 )
 def lift_bounce_of_reader(
-    request: HttpRequest, reader: int, why: Body[shapes.LiftReason]
+    request: HttpRequest, reader: int, why: Body[reader_shapes.LiftReason]
 ) -> HttpResponse:
     """
     Lift a bounce here and at Postmark.
@@ -273,7 +279,7 @@ def lift_bounce_of_reader(
 
 @router.post(
     "/{int:reader}/{action}/",
-    response={200: shapes.ReaderActedOn, **problem_responses(404, *CHANGE_STATUSES)},
+    response={200: reader_shapes.ReaderActedOn, **problem_responses(404, *CHANGE_STATUSES)},
     summary="Unsubscribe, block, unblock or erase a reader",
     openapi_extra=KEY_PARAMETER,
 )
@@ -294,7 +300,7 @@ def _act(request: HttpRequest, reader: int, action: str, *reason: str) -> HttpRe
         ACTIONS[OLD_NAMES.get(action, action)], reader, get_caller(request).user.pk, *reason
     )
     state = Subscriber.objects.filter(pk=reader).values_list("state", flat=True).first()
-    acted = shapes.ReaderActedOn(reader=reader, done=done, state=cast("State | None", state))
+    acted = reader_shapes.ReaderActedOn(reader=reader, done=done, state=cast("State | None", state))
     return json_response(acted, url=reverse("api:reader", args=[reader]))
 
 

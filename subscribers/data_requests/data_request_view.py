@@ -13,10 +13,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from subscribers.address import read_address
 from subscribers.client_network import network_of
-from subscribers.data_requests.data_request import LINK_DAYS, load_data_link, store_request
 from subscribers.data_requests.erase import erase
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.data_requests.personal_data_sentences import describe
+from subscribers.data_requests.request_data import LINK_DAYS, load_data_link, store_request
 from subscribers.fields.reader_values import shown_again
 from subscribers.fields.topics import has_topics
 from subscribers.leaving.leave import leave

@@ -23,7 +23,7 @@ from delivery.models import (
 from delivery.reader_fields import FIELD_NAMES
 from delivery.retention.anonymise import load_events_about
 from subscribers.data_requests.rejected_rows import load_rejected_rows
-from subscribers.fields.reader_fields import load_own_fields
+from subscribers.fields.own_fields import load_own_fields
 from subscribers.links.token_page import protect_token_page
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression, Tag
 from subscribers.models.consent_record import Act

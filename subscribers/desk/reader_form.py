@@ -9,7 +9,7 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext, gettext_lazy
 
 from subscribers.desk.edit_reader import last_edit
-from subscribers.fields.reader_fields import load_fields
+from subscribers.fields.own_fields import load_fields
 from subscribers.models import Subscriber, Tag
 from subscribers.models.reader_change import LONGEST_REASON
 from subscribers.models.subscriber_import import LONGEST_STATEMENT

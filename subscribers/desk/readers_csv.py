@@ -7,7 +7,7 @@ from typing import Any
 
 from delivery.reader_fields import FIELD_NAMES, own_columns
 from subscribers.desk.reader_list import rows_by_id
-from subscribers.fields.reader_fields import load_own_fields
+from subscribers.fields.own_fields import load_own_fields
 from subscribers.files.safe_csv import csv_line
 from subscribers.importing.file_format.columns import with_other_meaning
 from subscribers.models import Subscriber, Suppression, Tag

@@ -7,7 +7,7 @@ from subscribers.desk.many_readers import change_view
 from subscribers.desk.reader_view import act_on_reader, reader_file, show_reader
 from subscribers.desk.readers_view import embed_form, readers, readers_file, suppressed_file
 from subscribers.importing import import_view
-from subscribers.importing.move.move_view import move_page
+from subscribers.importing.move.move_readers_view import move_page
 from subscribers.settings import settings_view
 
 app_name = "readers"

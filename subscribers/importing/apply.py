@@ -21,7 +21,7 @@ from delivery.models import Edition
 from subscribers.consent.consent_details import FILE_SAYS
 from subscribers.data_requests.erase import erased_among
 from subscribers.fields.find_tags import find_or_add_tags
-from subscribers.fields.reader_fields import hold_fields
+from subscribers.fields.own_fields import hold_fields
 from subscribers.fields.topics import lock_tags
 from subscribers.importing.file_format.columns import Fields
 from subscribers.importing.file_format.read_file import Row

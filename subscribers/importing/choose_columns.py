@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from delivery.control_characters import clean_name
-from subscribers.fields.reader_fields import load_fields
+from subscribers.fields.own_fields import load_fields
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing import stored_file
 from subscribers.importing.accept_upload import discard, store_for_check

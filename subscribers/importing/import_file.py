@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from django.db import DatabaseError, reset_queries, transaction
 
-from subscribers.fields.reader_fields import load_fields
+from subscribers.fields.own_fields import load_fields
 from subscribers.importing.accept_upload import ENDED, existing_imports, statement, store_for_import
 from subscribers.importing.apply import apply_rows, note_gone, seen_addresses_of_dry_run
 from subscribers.importing.file_format.columns import read_mapping

@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 from delivery import log_context
 from delivery.interface import LOCK_ENQUEUE
 from delivery.tasks.separate_process import SeparateTask
-from subscribers.fields.reader_fields import load_fields_by_key
+from subscribers.fields.own_fields import load_fields_by_key
 from subscribers.importing import stored_file
 from subscribers.importing.accept_upload import NO_COUNTS, NO_LEASE, delete_noted_rows
 from subscribers.importing.apply import apply_rows, note_gone, store_rejected_rows

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery.control_characters import CONTROL_CHARACTERS, clean_name
-from subscribers.fields.reader_fields import RESERVED_KEYS
+from subscribers.fields.own_fields import RESERVED_KEYS
 from subscribers.models import DeletedFieldOrTag, ReaderFieldDefinition, Tag
 from subscribers.models.fields_and_tags import LONGEST_KEY
 

@@ -15,7 +15,7 @@ from delivery.models import Edition
 from delivery.reader_fields import FIELD_NAMES
 from subscribers.consent.consent_log import record_consent
 from subscribers.data_requests.erase import erased_among
-from subscribers.fields.reader_fields import load_own_fields
+from subscribers.fields.own_fields import load_own_fields
 from subscribers.links.request_token import read
 from subscribers.models import ConsentRecord, Subscriber, Suppression, Tag
 from subscribers.models.consent_record import OF_FORMS, Act, How

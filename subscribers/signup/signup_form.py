@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 from delivery.reader_fields import READER_FIELDS, ReaderField
 from subscribers.address import read_address
 from subscribers.consent import consent_wording
-from subscribers.fields.reader_fields import load_own_fields
+from subscribers.fields.own_fields import load_own_fields
 from subscribers.fields.reader_values import read_value, shown_again
 from subscribers.models.consent_record import OF_FORMS, How
 from subscribers.refusal_sentences import InputRefusal, sentence_of

@@ -11,8 +11,8 @@ from django.db import connection
 from django.test import Client
 
 from tests.idempotency import one_form_site
-from tests.idempotency.author_browser import Window
 from tests.idempotency.concurrent_posts import Onlooker, Posts
+from tests.idempotency.form_browser import Window
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ def main(hold: str) -> None:
     from django.test.utils import setup_test_environment
 
     from tests.idempotency import one_form_site
-    from tests.idempotency.author_browser import Window
+    from tests.idempotency.form_browser import Window
 
     def say_so_and_do_nothing(request: object) -> None:
         print("claimed", flush=True)

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 from delivery.humanise import digits
 from delivery.models import Newsletter
 from delivery.reader_fields import READER_FIELDS
-from subscribers.fields.reader_fields import load_fields
+from subscribers.fields.own_fields import load_fields
 from subscribers.files.atomic_file import atomic_file
 from subscribers.importing.file_format.columns import read_mapping, targets
 from subscribers.importing.file_format.files_in_zip import (

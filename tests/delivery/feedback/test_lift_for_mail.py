@@ -17,8 +17,8 @@ from delivery.queue.enqueue_transactional import requeue_inactive
 from delivery.queue.short_transaction import short_transaction
 from delivery.reports.audit import find_violations
 from delivery.rules.delivery_key import DeliveryKey
-from subscribers.data_requests.data_request import answer_requests
 from subscribers.data_requests.erase import erase
+from subscribers.data_requests.request_data import answer_requests
 from subscribers.desk.add_reader import add_reader
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.edition_factory import Newsroom, never

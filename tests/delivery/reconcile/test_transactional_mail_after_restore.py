@@ -10,7 +10,7 @@ from delivery.models import Alarm, Delivery, Edition
 from delivery.reader_fields import FIELD_NAMES
 from delivery.reconcile import database_identity
 from delivery.reconcile.reconcile_in_rounds import reconcile
-from subscribers.data_requests import data_request
+from subscribers.data_requests import request_data
 from subscribers.models import Subscriber
 from subscribers.reserve_ids import REQUESTS_APART, next_request_number
 from subscribers.signup.sign_up import sign_up
@@ -79,12 +79,12 @@ def test_lost_request_causes_no_second_copy_of_the_next(newsroom: Newsroom) -> N
 def test_the_first_data_request_after_a_restore_skips_numbers(newsroom: Newsroom) -> None:
     asks(newsroom, ADA)
     backup = Backup()
-    data_request.store_request(ADA, "")
-    data_request.answer_requests()
+    request_data.store_request(ADA, "")
+    request_data.answer_requests()
     newsroom.deliver_all()
     backup.restore()
-    data_request.store_request(ADA, "")
-    data_request.answer_requests()
+    request_data.store_request(ADA, "")
+    request_data.answer_requests()
     (jumped,) = versions(RECORD_ISSUE)
     assert jumped % REQUESTS_APART == 1
     assert jumped > REQUESTS_APART

@@ -8,7 +8,7 @@ from django.test import RequestFactory
 from api.idempotent_call import call_fingerprints
 from idempotency.fingerprint import content_hash
 from idempotency.models import PostedForm
-from subscribers.api.shapes import NewReader
+from subscribers.api.reader_shapes import NewReader
 from subscribers.models import Subscriber
 from tests.newsletter_site.api_caller import Program
 from tests.subscribers.importing.import_browser import someone

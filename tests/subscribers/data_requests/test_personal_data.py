@@ -21,10 +21,10 @@ from delivery.queue.enqueue_transactional import request_mail
 from delivery.tasks import background_tasks
 from postmark_sandbox.server import SandboxServer
 from subscribers.consent.consent_log import record_consent
-from subscribers.data_requests.data_request import MAX_FAILURES, UNKNOWN_READER, answer_requests
 from subscribers.data_requests.erase import erase
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.data_requests.personal_data_sentences import describe
+from subscribers.data_requests.request_data import MAX_FAILURES, UNKNOWN_READER, answer_requests
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.models import Bounce, ConsentRecord, DataRequest, Subscriber
 from tests.delivery.conftest import newsroom, provider

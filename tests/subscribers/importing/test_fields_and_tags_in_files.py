@@ -14,7 +14,7 @@ from publishing.publish.welcome import turn_on
 from subscribers.data_requests.erase import erase
 from subscribers.desk.reader_list import rows_by_id, with_suppressed
 from subscribers.desk.readers_csv import csv_lines
-from subscribers.fields.reader_fields import load_fields
+from subscribers.fields.own_fields import load_fields
 from subscribers.importing.accept_upload import statement, store_for_import
 from subscribers.importing.file_format.columns import layout_of
 from subscribers.importing.file_format.read_file import ReaderFile
