@@ -1,8 +1,8 @@
 """Provider that answers at once and uses little CPU.
 
 So a benchmark measures the sender. Run `python -m benchmarks.site.fake_provider` as a separate
-process; it prints its address. It answers as Postmark does, counts calls and messages and checks nothing. It
-shares the cores with the measured sender, so it does not parse requests. One regular expression
+process; it prints its address. It answers as Postmark does, counts calls and messages and checks
+nothing. It shares the cores with the measured sender, so it does not parse requests. One regular expression
 finds the addresses, and the answer is joined from bytes. Only requests that the expression cannot
 read are parsed.
 
