@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.db import Error
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -32,11 +32,11 @@ _WAITS = r"""
     SELECT CASE wanted.locktype WHEN 'virtualxid' THEN '' ELSE wanted.relation::regclass::text END,
            blocking.pid,
            round(extract(epoch FROM clock_timestamp() - holder.xact_start)),
-           CASE
-               WHEN holder.backend_type <> 'client backend' THEN holder.backend_type
-               ELSE coalesce(holder.state, '')
-           END,
-           upper(substring(holder.query FROM '^\s*([A-Za-z]+)\M'))
+           CASE WHEN holder.backend_type <> 'client backend' THEN holder.backend_type
+                WHEN holder.state = 'active' THEN 'running '
+                WHEN holder.state LIKE 'idle in%' THEN 'idle after ' ELSE 'idle' END
+           || CASE WHEN holder.backend_type = 'client backend' AND holder.state <> 'idle'
+                   THEN upper(substring(holder.query FROM '^\s*([A-Za-z]+)\M')) ELSE '' END
     FROM pg_locks AS wanted
     JOIN pg_stat_activity AS waiting
       ON waiting.pid = wanted.pid AND waiting.datname = current_database()
@@ -49,56 +49,21 @@ _WAITS = r"""
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """A session that a migration waits for.
+class LockWait(NamedTuple):
+    """A wait of a migration for a lock on `table`, or for older transactions if it is empty.
 
-    `state` is its state, or its type of backend.
-    """
-
-    pid: int
-    age_s: int | None
-    state: str
-    statement: str | None
-
-    def describe(self) -> str:
-        """Describe the session, such as “session 17 (transaction open for 9 s)”."""
-        if self.age_s is None:
-            return _("session {pid}").format(pid=self.pid)
-        statement = self.statement or _("a statement")
-        match self.state:
-            case "active":
-                text = _("session {pid} (transaction open for {age} s, running {statement})")
-            case "idle in transaction":
-                text = _("session {pid} (transaction open for {age} s, idle after {statement})")
-            case "idle in transaction (aborted)":
-                text = _("session {pid} (transaction open for {age} s, idle after an error)")
-            case "" | "idle":
-                text = _("session {pid} (transaction open for {age} s)")
-            case _other:
-                text = _("session {pid} (transaction open for {age} s, {state})")
-        return text.format(pid=self.pid, age=self.age_s, statement=statement, state=self.state)
-
-
-@dataclass(frozen=True, slots=True)
-class LockWait:
-    """A wait of a migration for a lock on `table`, or for older transactions."""
+    `sessions` has process id, age of the transaction in seconds and state of those that block."""
 
     table: str
-    holders: tuple[Holder, ...]
-
-    @property
-    def blocks_others(self) -> bool:
-        """Whether other sessions queue behind the migration."""
-        return bool(self.table)
-
-    @property
-    def identity(self) -> tuple[str, tuple[int, ...]]:
-        return self.table, tuple(holder.pid for holder in self.holders)
+    sessions: list[tuple[int, int | None, str | None]]
 
     def sentence(self) -> str:
-        """Describe the wait for people."""
-        sessions = ", ".join(holder.describe() for holder in self.holders)
+        """Describe the wait, such as “… held by session 17 (transaction open for 9 s, …)”."""
+        known = _("session {pid} (transaction open for {age} s, {state})")
+        sessions = ", ".join(
+            (known if state else _("session {pid}")).format(pid=pid, age=age, state=state)
+            for pid, age, state in self.sessions
+        )
         if not self.table:
             return _("Waiting for older transactions: {sessions}.").format(sessions=sessions)
         return _('Waiting for a lock on table "{table}", held by {sessions}.').format(
@@ -107,10 +72,7 @@ class LockWait:
 
 
 def limit_lock_wait(cursor: CursorWrapper, lock_s: float) -> None:
-    """Limit each wait for a lock in this transaction to `lock_s` seconds.
-
-    Set no other limit.
-    """
+    """Limit each wait for a lock in this transaction to `lock_s` seconds, and nothing else."""
     cursor.execute(_NO_LIMITS)
     cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{max(lock_s * 1000, 1):.0f}"])
 
@@ -138,15 +100,13 @@ def single_run(connection: BaseDatabaseWrapper, lock_s: float) -> Iterator[None]
 def watch_locks(
     connection: BaseDatabaseWrapper,
     on_wait: Callable[[LockWait], None],
-    *,
     every_s: float,
-    longest_wait_s: float,
+    most_s: float,
 ) -> Iterator[None]:
-    """Watch on a separate connection which sessions block migrations.
+    """Tell `on_wait` which sessions block migrations, from a connection of its own.
 
-    `on_wait` gets each wait. A wait for a lock has a shorter time-out. Any statement that waits
-    longer than `longest_wait_s` is cancelled.
-    """
+    A wait for a lock has a shorter time-out. Any statement that waits longer than `most_s` seconds
+    is cancelled."""
     onlooker = connection.copy()
     onlooker.inc_thread_sharing()
     has_ended = threading.Event()
@@ -156,15 +116,14 @@ def watch_locks(
         try:
             while not has_ended.wait(every_s):
                 with onlooker.cursor() as cursor:
-                    wait = _read_wait(cursor)
-                if wait is None:
-                    since = None
+                    cursor.execute(_WAITS)
+                    rows = cursor.fetchall()
+                since = since or time.monotonic() if rows else None
+                if since is None:
                     continue
-                since = since or time.monotonic()
-                on_wait(wait)
-                driver = connection.connection
-                if driver is not None and time.monotonic() - since > longest_wait_s:
-                    driver.cancel_safe()
+                on_wait(LockWait(rows[0][0], [row[1:] for row in rows if row[0] == rows[0][0]]))
+                if connection.connection is not None and time.monotonic() - since > most_s:
+                    connection.connection.cancel_safe()
         except Error as error:
             # The migration continues, but the run cannot say what it waits for.
             logger.debug("watching the locks of a migration failed: %s", type(error).__name__)
@@ -178,12 +137,3 @@ def watch_locks(
     finally:
         has_ended.set()
         thread.join()
-
-
-def _read_wait(cursor: CursorWrapper) -> LockWait | None:
-    cursor.execute(_WAITS)
-    rows = cursor.fetchall()
-    if not rows:
-        return None
-    table = rows[0][0]
-    return LockWait(table, tuple(Holder(*row[1:]) for row in rows if row[0] == table))

@@ -104,6 +104,7 @@ class Command(migrate.Command):
     def _try(self, *args: Any, **options: Any) -> str | None:
         """Apply the missing migrations. Return what blocks them if the run must try again."""
         self._wait: LockWait | None = None
+        self._reported: set[int] = set()
         self._verbosity_of_retry = self._shown
         waiting_for = _("Waiting for another migrate to finish.")
         try:
@@ -111,10 +112,7 @@ class Command(migrate.Command):
                 waiting_for = _("Waiting for a lock.")
                 self._verbosity_of_retry = 0  # Show Django's first lines only once.
                 watch = watch_locks(
-                    self._connection,
-                    self._on_wait,
-                    every_s=self._lock_s / 3,
-                    longest_wait_s=self._patience_s,
+                    self._connection, self._on_wait, self._lock_s / 3, self._patience_s
                 )
                 with watch, ExitStack() as self._transaction:
                     super().handle(*args, **options)
@@ -128,10 +126,11 @@ class Command(migrate.Command):
         return None
 
     def _on_wait(self, wait: LockWait) -> None:
+        pids = {pid for pid, *_rest in wait.sessions}
         # Report the same sessions only once.
-        is_new = self._wait is None or wait.identity != self._wait.identity
-        if is_new and not wait.blocks_others:
+        if not wait.table and pids != self._reported:
             self._say("{} {}".format(wait.sentence(), _("Other sessions do not wait.")))
+            self._reported = pids
         self._wait = wait
 
     def _wait_for_database(self) -> None:
