@@ -2,8 +2,8 @@
 
 So a benchmark measures the sender. Run `python -m benchmarks.site.fake_provider` as a separate
 process; it prints its address. It answers as Postmark does, counts calls and messages and checks
-nothing. It shares the cores with the measured sender, so it does not parse requests. One regular expression
-finds the addresses, and the answer is joined from bytes. Only requests that the expression cannot
+nothing. It shares the cores with the measured sender, so it does not parse requests. One regular
+expression finds the addresses, and the answer is joined from bytes. Only requests that it cannot
 read are parsed.
 
 `--delay-ms` delays every answer. With `--keep` it remembers each message's delivery (about 50 bytes
