@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 # The files that name an image by its digest.
 PINNED := Dockerfile docker-compose.yml .github/workflows/check.yml
 
-.PHONY: help check pictures looks format-check lint words types migrations-check test package newest-django proofs bench limits growth demo format audit lock images tools
+.PHONY: help check pictures looks format-check lint words types migrations-check test package newest-django proofs bench demo format audit lock images tools
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,12 +40,6 @@ proofs: tools ## run the long proofs, about 90 minutes; one of them: make proofs
 
 bench: tools ## measure all promised figures; some: make bench ROWS="memory replay" OPTIONS=--quick SERVER=/usr/lib/postgresql/15/bin
 	HOMING_POSTGRES_BIN=$(SERVER) $(PYTHON) -m benchmarks $(ROWS) $(OPTIONS)
-
-limits: tools ## measure what PostgreSQL, JSON, the socket and the provider allow on this machine
-	$(PYTHON) -m benchmarks.studies.limits $(OPTIONS)
-
-growth: tools ## measure more readers, workers, bytes, slower calls; some: make growth SERIES="workers calls" OPTIONS=--quick
-	$(PYTHON) -m benchmarks.studies.growth $(SERIES) $(OPTIONS)
 
 pictures: tools ## take the screenshots of the docs from the running program
 	$(PYTHON) docs/pictures/take.py

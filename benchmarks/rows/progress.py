@@ -5,8 +5,7 @@ call. It keeps both cores of a small machine busy. Another process requests the 
 times a round through the site's own WSGI application. The time begins after the middleware, so it
 includes the session, the user and the permissions. The whole answer is a further figure. The target
 is for an unshared reading, with fresh counts. Pages that are open in the same web process share a
-reading within a second; that is a further figure. `benchmarks.studies.progress_pages` measures what
-open pages cost the workers.
+reading within a second; that is a further figure.
 """
 
 import statistics

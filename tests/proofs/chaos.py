@@ -185,7 +185,7 @@ def _publish(session: psycopg.Connection, readers: int) -> None:
     )
     session.execute("ANALYZE subscriber")
     author = get_user_model().objects.create_superuser("author", "author@example.org")
-    letter = Content.from_input("Swifts", "<p>Dear {{ name|reader }}, they are back.</p>", "")
+    letter = Content.from_input(title="Swifts", html="<p>Dear {{ name|reader }}.</p>")
     publish(author.pk, "the-author-pressed-once", letter, hold_s=0)
 
 
