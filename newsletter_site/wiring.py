@@ -9,15 +9,16 @@ from api import bearer
 from delivery.hooks import reader_hooks, sent_before_restore
 from delivery.interface import PROVIDER_TASKS, event_inbox, merge_results, roll_up_finished
 from delivery.tasks.background_tasks import BackgroundTask, register_background_task, register_task
+from delivery.tasks.run_leased_task import open_tasks
 from delivery.tasks.separate_process import register_separate_task, run_separately
 from idempotency.run_once import form_posted
 from newsletter_site import daily_prune
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.tokens.authenticate import find_caller
-from publishing import task_lease
 from publishing.drafts import drafts
 from publishing.editions.start_scheduled import START_TASK, start_sent_before_restore
 from publishing.exporting import run as exports
+from publishing.models import Export, IssueMove, Rehearsal
 from publishing.past_issues import run as moves
 from publishing.rehearsal import rehearse
 from subscribers import reader_totals
@@ -25,6 +26,7 @@ from subscribers.data_requests import request_data
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.desk.many_readers import change_readers
 from subscribers.importing import expire_uploads, run
+from subscribers.models import ReaderChange, SubscriberImport
 from subscribers.settings import change_fields_and_tags
 from subscribers.signup import expire_unconfirmed
 
@@ -53,7 +55,7 @@ def register_hooks() -> None:
             "the provider's events", event_inbox.apply_pending_events, event_inbox.waiting
         ),
         BackgroundTask("imports", _run_change_or_import, _changes_and_imports),
-        BackgroundTask("rehearsals, exports and past issues", _run_desk_task, task_lease.waiting),
+        BackgroundTask("rehearsals, exports and past issues", _run_desk_task, _desk_tasks),
         change_fields_and_tags.REMOVAL_TASK,
         PROVIDER_TASKS,
         START_TASK,
@@ -75,7 +77,11 @@ def _run_change_or_import(is_stopping: Callable[[], bool]) -> bool:
 
 
 def _changes_and_imports() -> Sequence[QuerySet[Any]]:
-    return change_readers.waiting(), run.waiting()
+    return open_tasks(ReaderChange), open_tasks(SubscriberImport)
+
+
+def _desk_tasks() -> Sequence[QuerySet[Any]]:
+    return open_tasks(Rehearsal), open_tasks(IssueMove), open_tasks(Export)
 
 
 def _run_desk_task(is_stopping: Callable[[], bool]) -> bool:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from delivery.issue_attributes import TITLE
 from delivery.models import Edition
+from delivery.tasks.leased_task import LeasedTask
 from idempotency.key import LONGEST_KEY, fresh_key
 from publishing.content.draft_content import DraftFields
 
@@ -331,40 +332,22 @@ class ExternalCheck(models.Model):
         return f"{self.kind} {self.subject}"
 
 
-class Export(models.Model):
-    """A complete export that a worker writes, and the lease of that worker.
+class Export(LeasedTask):
+    """A complete export that a worker writes; `done` is its size in bytes so far.
 
     Its pieces are deleted when it expires or a newer one is finished."""
 
-    class State(models.TextChoices):
-        WAITING = "waiting"
-        RUNNING = "running"
-        FINISHED = "finished"
-        FAILED = "failed"
-        EXPIRED = "expired"
-
-    id = models.BigAutoField(primary_key=True)
-    state = models.CharField(max_length=8, choices=State, default=State.WAITING)
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
-    requested_at = models.DateTimeField(db_default=Now())
-    finished_at = models.DateTimeField(null=True)
-    size = models.BigIntegerField(default=0, db_default=0)  # bytes so far
     pieces = models.PositiveIntegerField(default=0, db_default=0)
     now_writing = models.TextField(blank=True, default="", db_default="")  # a path in the archive
-    owner = models.UUIDField(null=True)
-    epoch = models.PositiveIntegerField(default=0, db_default=0)  # Each claim begins anew.
-    lease_until = models.DateTimeField(null=True)
 
     class Meta:
         db_table = "export"
         default_permissions = ()
         constraints = [
-            models.CheckConstraint(
-                name="export_state_is_known",
-                condition=Q(state__in=["waiting", "running", "finished", "failed", "expired"]),
-            ),
+            *LeasedTask.Meta.constraints,
             # A second request while one is open returns that one.
             models.UniqueConstraint(
                 models.Value(1),
@@ -375,11 +358,6 @@ class Export(models.Model):
 
     def __str__(self) -> str:
         return f"export {self.pk}"
-
-    @property
-    def is_running(self) -> bool:
-        """Whether a worker has claimed it or will claim it."""
-        return self.state in (self.State.WAITING, self.State.RUNNING)
 
 
 class ExportPiece(models.Model):
@@ -395,40 +373,21 @@ class ExportPiece(models.Model):
         default_permissions = ()
 
 
-class Rehearsal(models.Model):
-    """A check of all messages of a draft without sending, and its worker's lease.
+class Rehearsal(LeasedTask):
+    """A check of all messages of a draft without sending; `done` of `total` are checked.
 
     `report` has ids of readers and codes, no addresses, so an erasure leaves nothing in it."""
 
-    class State(models.TextChoices):
-        WAITING = "waiting"
-        RUNNING = "running"
-        FINISHED = "finished"
-        CANCELLED = "cancelled"
-        FAILED = "failed"
-
-    id = models.BigAutoField(primary_key=True)
     draft = models.ForeignKey(Draft, on_delete=models.CASCADE, related_name="rehearsals")
     fingerprint = models.BinaryField()  # of the content and the audience
-    state = models.CharField(max_length=9, choices=State, default=State.WAITING)
-    requested_at = models.DateTimeField(db_default=Now())
     started_at = models.DateTimeField(null=True)
-    finished_at = models.DateTimeField(null=True)
-    audience = models.PositiveIntegerField(default=0, db_default=0)
-    checked = models.PositiveIntegerField(default=0, db_default=0)
     report = models.JSONField(default=dict, db_default={})  # rehearsal_report.py
-    owner = models.UUIDField(null=True)
-    epoch = models.PositiveIntegerField(default=0, db_default=0)  # Each claim begins anew.
-    lease_until = models.DateTimeField(null=True)
 
     class Meta:
         db_table = "rehearsal"
         default_permissions = ()
         constraints = [
-            models.CheckConstraint(
-                name="rehearsal_state_is_known",
-                condition=Q(state__in=["waiting", "running", "finished", "cancelled", "failed"]),
-            ),
+            *LeasedTask.Meta.constraints,
             models.UniqueConstraint(
                 models.Value(1),
                 name="one_rehearsal_at_a_time",
@@ -440,56 +399,33 @@ class Rehearsal(models.Model):
         return f"rehearsal {self.pk}"
 
     @property
-    def is_open(self) -> bool:
-        """Whether a worker has it or will take it."""
-        return self.state in (self.State.WAITING, self.State.RUNNING)
-
-    @property
     def refused(self) -> int:
         """How many readers' messages would be refused."""
         return sum(number for _, number in self.report.get("refused", []))
 
 
-class IssueMove(models.Model):
-    """An export of another product whose issues a worker moves in, and its lease.
+class IssueMove(LeasedTask):
+    """An export of another product whose issues a worker moves in.
 
     `done` is the checkpoint: each issue is settled with it in one transaction."""
 
-    class State(models.TextChoices):
-        WAITING = "waiting"
-        RUNNING = "running"
-        FINISHED = "finished"
-        REFUSED = "refused"
-        FAILED = "failed"
+    # A move renews its lease after each image, which it fetches and resizes.
+    SHORTEST_LEASE_S = 120.0
 
-    id = models.BigAutoField(primary_key=True)
-    state = models.CharField(max_length=8, choices=State, default=State.WAITING)
     filename = models.CharField(max_length=255)
     site = models.CharField(max_length=300, blank=True, default="", db_default="")
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
-    requested_at = models.DateTimeField(db_default=Now())
-    finished_at = models.DateTimeField(null=True)
     product = models.CharField(max_length=12, blank=True, default="", db_default="")
-    refusal = models.JSONField(null=True)  # code and detail
-    total = models.PositiveIntegerField(default=0, db_default=0)
-    done = models.PositiveIntegerField(default=0, db_default=0)
     counts = models.JSONField(default=dict, db_default={})  # by code
     notes = models.JSONField(default=list, db_default=[])  # code, title, detail; the first ones
-    owner = models.UUIDField(null=True)
-    epoch = models.PositiveIntegerField(default=0, db_default=0)
-    stalled = models.PositiveIntegerField(default=0, db_default=0)  # claims since an issue settled
-    lease_until = models.DateTimeField(null=True)
 
     class Meta:
         db_table = "issue_move"
         default_permissions = ()
         constraints = [
-            models.CheckConstraint(
-                name="move_state_is_known",
-                condition=Q(state__in=["waiting", "running", "finished", "refused", "failed"]),
-            ),
+            *LeasedTask.Meta.constraints,
             models.UniqueConstraint(
                 models.Value(1),
                 name="one_move_at_a_time",
@@ -500,10 +436,8 @@ class IssueMove(models.Model):
     def __str__(self) -> str:
         return self.filename
 
-    @property
-    def is_running(self) -> bool:
-        """Whether a worker has claimed it or will claim it."""
-        return self.state in (self.State.WAITING, self.State.RUNNING)
+    def clear(self, end: str) -> None:
+        IssueMovePiece.objects.filter(move=self).delete()
 
 
 class IssueMovePiece(models.Model):

@@ -47,7 +47,8 @@ def seconds_until_turn(network: str, suspicious: bool = False) -> int:
               FROM (SELECT network, at, detail FROM consent_record
                      WHERE act IN ('asked', 'record asked')
                      UNION ALL
-                    SELECT network, asked_at, '' FROM data_request) AS asked (network, at, detail)
+                    SELECT network, requested_at, '' FROM data_request
+                   ) AS asked (network, at, detail)
              WHERE network = %s AND at > statement_timestamp() - make_interval(secs => %s)
              ORDER BY at DESC LIMIT %s
             """,

@@ -30,7 +30,7 @@ def work() -> bool:
     from subscribers.importing.run import run_next_import
 
     steps = 0
-    while run_next_import(lambda: False):
+    while run_next_import():
         steps += 1
     return steps > 0
 

@@ -332,28 +332,19 @@ class Migration(migrations.Migration):
             name="Export",
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("state", models.CharField(db_default="waiting", default="waiting", max_length=9)),
                 (
-                    "state",
-                    models.CharField(
-                        choices=[
-                            ("waiting", "Waiting"),
-                            ("running", "Running"),
-                            ("finished", "Finished"),
-                            ("failed", "Failed"),
-                            ("expired", "Expired"),
-                        ],
-                        default="waiting",
-                        max_length=8,
-                    ),
+                    "requested_at",
+                    models.DateTimeField(db_default=Now()),
                 ),
-                ("requested_at", models.DateTimeField(db_default=Now())),
                 ("finished_at", models.DateTimeField(null=True)),
-                ("size", models.BigIntegerField(db_default=0, default=0)),
-                ("pieces", models.PositiveIntegerField(db_default=0, default=0)),
-                ("now_writing", models.TextField(blank=True, db_default="", default="")),
+                ("done", models.PositiveBigIntegerField(db_default=0, default=0)),
+                ("total", models.PositiveBigIntegerField(db_default=0, default=0)),
+                ("error", models.JSONField(null=True)),
                 ("owner", models.UUIDField(null=True)),
-                ("epoch", models.PositiveIntegerField(db_default=0, default=0)),
+                ("epoch", models.BigIntegerField(db_default=0, default=0)),
                 ("lease_until", models.DateTimeField(null=True)),
+                ("claims", models.PositiveIntegerField(db_default=0, default=0)),
                 (
                     "requested_by",
                     models.ForeignKey(
@@ -363,17 +354,40 @@ class Migration(migrations.Migration):
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
+                ("pieces", models.PositiveIntegerField(db_default=0, default=0)),
+                ("now_writing", models.TextField(blank=True, db_default="", default="")),
             ],
             options={
                 "db_table": "export",
                 "default_permissions": (),
-                "indexes": [],
                 "constraints": [
                     models.CheckConstraint(
                         condition=models.Q(
-                            ("state__in", ["waiting", "running", "finished", "failed", "expired"])
+                            (
+                                "state__in",
+                                [
+                                    "waiting",
+                                    "running",
+                                    "finished",
+                                    "refused",
+                                    "cancelled",
+                                    "failed",
+                                    "expired",
+                                ],
+                            )
                         ),
                         name="export_state_is_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("finished_at", None), ("state__in", ["waiting", "running"])),
+                            models.Q(
+                                models.Q(("state__in", ["waiting", "running"]), _negated=True),
+                                ("finished_at__isnull", False),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="export_that_ended_says_when",
                     ),
                     models.UniqueConstraint(
                         models.Value(1),
@@ -420,34 +434,21 @@ class Migration(migrations.Migration):
             name="IssueMove",
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("state", models.CharField(db_default="waiting", default="waiting", max_length=9)),
                 (
-                    "state",
-                    models.CharField(
-                        choices=[
-                            ("waiting", "Waiting"),
-                            ("running", "Running"),
-                            ("finished", "Finished"),
-                            ("refused", "Refused"),
-                            ("failed", "Failed"),
-                        ],
-                        default="waiting",
-                        max_length=8,
-                    ),
+                    "requested_at",
+                    models.DateTimeField(db_default=Now()),
                 ),
+                ("finished_at", models.DateTimeField(null=True)),
+                ("done", models.PositiveBigIntegerField(db_default=0, default=0)),
+                ("total", models.PositiveBigIntegerField(db_default=0, default=0)),
+                ("error", models.JSONField(null=True)),
+                ("owner", models.UUIDField(null=True)),
+                ("epoch", models.BigIntegerField(db_default=0, default=0)),
+                ("lease_until", models.DateTimeField(null=True)),
+                ("claims", models.PositiveIntegerField(db_default=0, default=0)),
                 ("filename", models.CharField(max_length=255)),
                 ("site", models.CharField(blank=True, db_default="", default="", max_length=300)),
-                ("requested_at", models.DateTimeField(db_default=Now())),
-                ("finished_at", models.DateTimeField(null=True)),
-                ("product", models.CharField(blank=True, db_default="", default="", max_length=12)),
-                ("refusal", models.JSONField(null=True)),
-                ("total", models.PositiveIntegerField(db_default=0, default=0)),
-                ("done", models.PositiveIntegerField(db_default=0, default=0)),
-                ("counts", models.JSONField(db_default={}, default=dict)),
-                ("notes", models.JSONField(db_default=[], default=list)),
-                ("owner", models.UUIDField(null=True)),
-                ("epoch", models.PositiveIntegerField(db_default=0, default=0)),
-                ("stalled", models.PositiveIntegerField(db_default=0, default=0)),
-                ("lease_until", models.DateTimeField(null=True)),
                 (
                     "requested_by",
                     models.ForeignKey(
@@ -457,17 +458,41 @@ class Migration(migrations.Migration):
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
+                ("product", models.CharField(blank=True, db_default="", default="", max_length=12)),
+                ("counts", models.JSONField(db_default={}, default=dict)),
+                ("notes", models.JSONField(db_default=[], default=list)),
             ],
             options={
                 "db_table": "issue_move",
                 "default_permissions": (),
-                "indexes": [],
                 "constraints": [
                     models.CheckConstraint(
                         condition=models.Q(
-                            ("state__in", ["waiting", "running", "finished", "refused", "failed"])
+                            (
+                                "state__in",
+                                [
+                                    "waiting",
+                                    "running",
+                                    "finished",
+                                    "refused",
+                                    "cancelled",
+                                    "failed",
+                                    "expired",
+                                ],
+                            )
                         ),
-                        name="move_state_is_known",
+                        name="issuemove_state_is_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("finished_at", None), ("state__in", ["waiting", "running"])),
+                            models.Q(
+                                models.Q(("state__in", ["waiting", "running"]), _negated=True),
+                                ("finished_at__isnull", False),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="issuemove_that_ended_says_when",
                     ),
                     models.UniqueConstraint(
                         models.Value(1),
@@ -536,30 +561,19 @@ class Migration(migrations.Migration):
             name="Rehearsal",
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
-                ("fingerprint", models.BinaryField()),
+                ("state", models.CharField(db_default="waiting", default="waiting", max_length=9)),
                 (
-                    "state",
-                    models.CharField(
-                        choices=[
-                            ("waiting", "Waiting"),
-                            ("running", "Running"),
-                            ("finished", "Finished"),
-                            ("cancelled", "Cancelled"),
-                            ("failed", "Failed"),
-                        ],
-                        default="waiting",
-                        max_length=9,
-                    ),
+                    "requested_at",
+                    models.DateTimeField(db_default=Now()),
                 ),
-                ("requested_at", models.DateTimeField(db_default=Now())),
-                ("started_at", models.DateTimeField(null=True)),
                 ("finished_at", models.DateTimeField(null=True)),
-                ("audience", models.PositiveIntegerField(db_default=0, default=0)),
-                ("checked", models.PositiveIntegerField(db_default=0, default=0)),
-                ("report", models.JSONField(db_default={}, default=dict)),
+                ("done", models.PositiveBigIntegerField(db_default=0, default=0)),
+                ("total", models.PositiveBigIntegerField(db_default=0, default=0)),
+                ("error", models.JSONField(null=True)),
                 ("owner", models.UUIDField(null=True)),
-                ("epoch", models.PositiveIntegerField(db_default=0, default=0)),
+                ("epoch", models.BigIntegerField(db_default=0, default=0)),
                 ("lease_until", models.DateTimeField(null=True)),
+                ("claims", models.PositiveIntegerField(db_default=0, default=0)),
                 (
                     "draft",
                     models.ForeignKey(
@@ -568,6 +582,9 @@ class Migration(migrations.Migration):
                         to="publishing.draft",
                     ),
                 ),
+                ("fingerprint", models.BinaryField()),
+                ("started_at", models.DateTimeField(null=True)),
+                ("report", models.JSONField(db_default={}, default=dict)),
             ],
             options={
                 "db_table": "rehearsal",
@@ -575,9 +592,31 @@ class Migration(migrations.Migration):
                 "constraints": [
                     models.CheckConstraint(
                         condition=models.Q(
-                            ("state__in", ["waiting", "running", "finished", "cancelled", "failed"])
+                            (
+                                "state__in",
+                                [
+                                    "waiting",
+                                    "running",
+                                    "finished",
+                                    "refused",
+                                    "cancelled",
+                                    "failed",
+                                    "expired",
+                                ],
+                            )
                         ),
                         name="rehearsal_state_is_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("finished_at", None), ("state__in", ["waiting", "running"])),
+                            models.Q(
+                                models.Q(("state__in", ["waiting", "running"]), _negated=True),
+                                ("finished_at__isnull", False),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="rehearsal_that_ended_says_when",
                     ),
                     models.UniqueConstraint(
                         models.Value(1),
@@ -585,7 +624,6 @@ class Migration(migrations.Migration):
                         name="one_rehearsal_at_a_time",
                     ),
                 ],
-                "indexes": [],
             },
         ),
         migrations.CreateModel(

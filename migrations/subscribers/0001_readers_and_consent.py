@@ -22,49 +22,27 @@ class Migration(migrations.Migration):
             name="SubscriberImport",
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("state", models.CharField(db_default="waiting", default="waiting", max_length=9)),
+                (
+                    "requested_at",
+                    models.DateTimeField(db_default=Now()),
+                ),
+                ("finished_at", models.DateTimeField(null=True)),
+                ("done", models.PositiveBigIntegerField(db_default=0, default=0)),
+                ("total", models.PositiveBigIntegerField(db_default=0, default=0)),
+                ("error", models.JSONField(null=True)),
+                ("owner", models.UUIDField(null=True)),
+                ("epoch", models.BigIntegerField(db_default=0, default=0)),
+                ("lease_until", models.DateTimeField(null=True)),
+                ("claims", models.PositiveIntegerField(db_default=0, default=0)),
                 ("content_hash", models.BinaryField()),
                 ("filename", models.CharField(max_length=255)),
                 ("confirmed", models.BooleanField()),
-                ("rows", models.PositiveIntegerField(default=0)),
-                ("added", models.PositiveIntegerField(default=0)),
-                ("known", models.PositiveIntegerField(default=0)),
-                ("duplicates", models.PositiveIntegerField(default=0)),
-                ("skipped", models.PositiveIntegerField(default=0)),
-                ("rejected", models.PositiveIntegerField(default=0)),
-                ("started_at", models.DateTimeField(db_default=Now())),
-                ("finished_at", models.DateTimeField(null=True)),
-                ("bytes_read", models.BigIntegerField(db_default=0, default=0)),
-                ("epoch", models.BigIntegerField(db_default=0, default=0)),
-                ("lease_until", models.DateTimeField(null=True)),
-                ("owner", models.UUIDField(null=True)),
-                ("read_as", models.JSONField(null=True)),
-                ("refusal", models.JSONField(null=True)),
-                ("stalled_claims", models.PositiveIntegerField(db_default=0, default=0)),
-                ("size", models.BigIntegerField(db_default=0, default=0)),
-                ("skipped_because", models.JSONField(default=dict)),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[
-                            ("checking", "is being checked"),
-                            ("checked", "checked, not imported"),
-                            ("waiting", "waits for a worker"),
-                            ("running", "is being imported"),
-                            ("finished", "finished"),
-                            ("refused", "refused"),
-                            ("expired", "never imported, deleted"),
-                            ("undoing", "is being undone"),
-                            ("undone", "undone"),
-                        ],
-                        db_default="waiting",
-                        default="waiting",
-                        max_length=8,
-                    ),
-                ),
                 (
                     "statement",
                     models.CharField(blank=True, db_default="", default="", max_length=300),
                 ),
+                ("list_is_confirmed", models.BooleanField(db_default=False, default=False)),
                 (
                     "imported_by",
                     models.ForeignKey(
@@ -75,33 +53,45 @@ class Migration(migrations.Migration):
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
-                ("checked_at", models.DateTimeField(null=True)),
-                ("statuses", models.JSONField(db_default={}, default=dict)),
-                ("mapping", models.JSONField(db_default=[], default=list)),
-                ("undone", models.PositiveIntegerField(db_default=0, default=0)),
-                ("kept_mailed", models.PositiveIntegerField(db_default=0, default=0)),
-                ("kept_opted_in", models.PositiveIntegerField(db_default=0, default=0)),
-                ("kept_changed", models.PositiveIntegerField(db_default=0, default=0)),
-                ("undo_checkpoint", models.BigIntegerField(db_default=0, default=0)),
-                ("undone_at", models.DateTimeField(null=True)),
                 (
                     "tags",
                     django.contrib.postgres.fields.ArrayField(
                         base_field=models.IntegerField(), db_default=[], default=list, size=None
                     ),
                 ),
-                ("tags_in_file", models.JSONField(db_default={}, default=dict)),
                 ("welcome", models.BooleanField(db_default=False, default=False)),
-                ("list_is_confirmed", models.BooleanField(db_default=False, default=False)),
-                ("made", models.JSONField(db_default={}, default=dict)),
+                ("rows", models.PositiveIntegerField(default=0)),
+                ("added", models.PositiveIntegerField(default=0)),
+                ("known", models.PositiveIntegerField(default=0)),
+                ("duplicates", models.PositiveIntegerField(default=0)),
+                ("skipped", models.PositiveIntegerField(default=0)),
+                ("rejected", models.PositiveIntegerField(default=0)),
+                ("skipped_because", models.JSONField(default=dict)),
+                ("statuses", models.JSONField(db_default={}, default=dict)),
+                ("tags_in_file", models.JSONField(db_default={}, default=dict)),
                 ("tag_values", models.JSONField(db_default={}, default=dict)),
-                ("unmade", models.JSONField(null=True)),
+                ("mapping", models.JSONField(db_default=[], default=list)),
+                ("read_as", models.JSONField(null=True)),
+                ("made", models.JSONField(db_default={}, default=dict)),
                 ("upload", models.UUIDField(null=True)),
+                ("checked_at", models.DateTimeField(null=True)),
+                ("undone", models.PositiveIntegerField(db_default=0, default=0)),
+                ("kept_mailed", models.PositiveIntegerField(db_default=0, default=0)),
+                ("kept_opted_in", models.PositiveIntegerField(db_default=0, default=0)),
+                ("kept_changed", models.PositiveIntegerField(db_default=0, default=0)),
+                ("undo_checkpoint", models.BigIntegerField(db_default=0, default=0)),
+                ("undone_at", models.DateTimeField(null=True)),
+                ("unmade", models.JSONField(null=True)),
             ],
             options={
                 "verbose_name": "import",
                 "db_table": "subscriber_import",
                 "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("state__in", ["expired", "undone"]), _negated=True),
+                        fields=("content_hash",),
+                        name="one_import_per_content",
+                    ),
                     models.CheckConstraint(
                         condition=models.Q(
                             (
@@ -128,39 +118,10 @@ class Migration(migrations.Migration):
                     models.CheckConstraint(
                         condition=models.Q(
                             ("finished_at__isnull", True),
-                            ("finished_at__gte", models.F("started_at")),
+                            ("finished_at__gte", models.F("requested_at")),
                             _connector="OR",
                         ),
                         name="an_import_does_not_end_before_it_starts",
-                    ),
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            models.Q(("state", "refused"), _negated=True),
-                            ("refusal__isnull", False),
-                            _connector="OR",
-                        ),
-                        name="a_refused_import_says_why",
-                    ),
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            models.Q(("state", "checked"), _negated=True),
-                            ("checked_at__isnull", False),
-                            _connector="OR",
-                        ),
-                        name="a_checked_import_says_since_when",
-                    ),
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            models.Q(("state", "expired"), _negated=True),
-                            models.Q(("confirmed", False), ("rows", 0)),
-                            _connector="OR",
-                        ),
-                        name="an_expired_import_brought_nobody",
-                    ),
-                    models.UniqueConstraint(
-                        condition=models.Q(("state__in", ["expired", "undone"]), _negated=True),
-                        fields=("content_hash",),
-                        name="one_import_per_content",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -200,6 +161,36 @@ class Migration(migrations.Migration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
+                            models.Q(("state", "refused"), _negated=True),
+                            ("error__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="a_refused_import_says_why",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "checked"), _negated=True),
+                            ("checked_at__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="a_checked_import_says_since_when",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "expired"), _negated=True),
+                            models.Q(("confirmed", False), ("rows", 0)),
+                            _connector="OR",
+                        ),
+                        name="an_expired_import_brought_nobody",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("list_is_confirmed", False), ("confirmed", True), _connector="OR"
+                        ),
+                        name="a_confirmed_list_has_a_statement",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
                             models.Q(("state", "undone"), ("undone_at__isnull", False)),
                             models.Q(
                                 models.Q(("state", "undone"), _negated=True),
@@ -228,14 +219,7 @@ class Migration(migrations.Migration):
                         ),
                         name="an_undo_counts_added_readers_once",
                     ),
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            ("list_is_confirmed", False), ("confirmed", True), _connector="OR"
-                        ),
-                        name="a_confirmed_list_has_a_statement",
-                    ),
                 ],
-                "indexes": [],
             },
         ),
         migrations.CreateModel(
@@ -729,18 +713,58 @@ class Migration(migrations.Migration):
             name="DataRequest",
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("state", models.CharField(db_default="waiting", default="waiting", max_length=9)),
+                (
+                    "requested_at",
+                    models.DateTimeField(db_default=Now()),
+                ),
+                ("finished_at", models.DateTimeField(null=True)),
+                ("done", models.PositiveBigIntegerField(db_default=0, default=0)),
+                ("total", models.PositiveBigIntegerField(db_default=0, default=0)),
+                ("error", models.JSONField(null=True)),
+                ("owner", models.UUIDField(null=True)),
+                ("epoch", models.BigIntegerField(db_default=0, default=0)),
+                ("lease_until", models.DateTimeField(null=True)),
+                ("claims", models.PositiveIntegerField(db_default=0, default=0)),
                 ("email_key", models.CharField(db_collation="C", max_length=254)),
                 ("network", models.CharField(blank=True, db_default="", max_length=43)),
-                ("asked_at", models.DateTimeField(db_default=Now())),
-                ("failures", models.PositiveSmallIntegerField(db_default=0)),
             ],
             options={
                 "db_table": "data_request",
                 "default_permissions": (),
                 "indexes": [
-                    models.Index(fields=["network", "asked_at"], name="data_request_asked_from")
+                    models.Index(fields=["network", "requested_at"], name="data_request_asked_from")
                 ],
-                "constraints": [],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "state__in",
+                                [
+                                    "waiting",
+                                    "running",
+                                    "finished",
+                                    "refused",
+                                    "cancelled",
+                                    "failed",
+                                    "expired",
+                                ],
+                            )
+                        ),
+                        name="datarequest_state_is_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("finished_at", None), ("state__in", ["waiting", "running"])),
+                            models.Q(
+                                models.Q(("state__in", ["waiting", "running"]), _negated=True),
+                                ("finished_at__isnull", False),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="datarequest_that_ended_says_when",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -931,6 +955,19 @@ class Migration(migrations.Migration):
             name="ReaderChange",
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("state", models.CharField(db_default="waiting", default="waiting", max_length=9)),
+                (
+                    "requested_at",
+                    models.DateTimeField(db_default=Now()),
+                ),
+                ("finished_at", models.DateTimeField(null=True)),
+                ("done", models.PositiveBigIntegerField(db_default=0, default=0)),
+                ("total", models.PositiveBigIntegerField(db_default=0, default=0)),
+                ("error", models.JSONField(null=True)),
+                ("owner", models.UUIDField(null=True)),
+                ("epoch", models.BigIntegerField(db_default=0, default=0)),
+                ("lease_until", models.DateTimeField(null=True)),
+                ("claims", models.PositiveIntegerField(db_default=0, default=0)),
                 ("key", models.UUIDField(unique=True)),
                 (
                     "action",
@@ -948,27 +985,14 @@ class Migration(migrations.Migration):
                 ),
                 ("tag_id", models.IntegerField(null=True)),
                 ("tag_name", models.CharField(blank=True, db_default="", max_length=60)),
+                ("reason", models.CharField(blank=True, db_default="", default="", max_length=500)),
                 (
                     "readers",
                     django.contrib.postgres.fields.ArrayField(
                         base_field=models.BigIntegerField(), size=None
                     ),
                 ),
-                ("total", models.PositiveIntegerField()),
-                ("done", models.PositiveIntegerField(db_default=0)),
                 ("changed", models.PositiveIntegerField(db_default=0)),
-                ("created_at", models.DateTimeField(db_default=Now())),
-                ("finished_at", models.DateTimeField(null=True)),
-                (
-                    "stopped",
-                    models.CharField(
-                        blank=True,
-                        choices=[("author", "By Author"), ("error", "By Error")],
-                        db_default="",
-                        max_length=6,
-                    ),
-                ),
-                ("failures", models.PositiveSmallIntegerField(db_default=0)),
                 (
                     "made_by",
                     models.ForeignKey(
@@ -979,7 +1003,6 @@ class Migration(migrations.Migration):
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
-                ("reason", models.CharField(blank=True, db_default="", default="", max_length=500)),
             ],
             options={
                 "db_table": "reader_change",
@@ -987,28 +1010,31 @@ class Migration(migrations.Migration):
                 "constraints": [
                     models.CheckConstraint(
                         condition=models.Q(
-                            ("changed__lte", models.F("done")), ("done__lte", models.F("total"))
+                            (
+                                "state__in",
+                                [
+                                    "waiting",
+                                    "running",
+                                    "finished",
+                                    "refused",
+                                    "cancelled",
+                                    "failed",
+                                    "expired",
+                                ],
+                            )
                         ),
-                        name="a_change_handles_each_reader_once",
+                        name="readerchange_state_is_known",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
+                            models.Q(("finished_at", None), ("state__in", ["waiting", "running"])),
                             models.Q(
-                                ("done__lt", models.F("total")),
-                                ("finished_at__isnull", True),
-                                ("stopped", ""),
-                            ),
-                            models.Q(
-                                ("done", models.F("total")),
+                                models.Q(("state__in", ["waiting", "running"]), _negated=True),
                                 ("finished_at__isnull", False),
-                                ("stopped", ""),
-                            ),
-                            models.Q(
-                                ("finished_at__isnull", False), ("stopped__in", ["author", "error"])
                             ),
                             _connector="OR",
                         ),
-                        name="a_finished_change_handled_all_readers",
+                        name="readerchange_that_ended_says_when",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -1029,8 +1055,25 @@ class Migration(migrations.Migration):
                         ),
                         name="a_lifting_of_bounces_says_why",
                     ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("changed__lte", models.F("done")), ("done__lte", models.F("total"))
+                        ),
+                        name="a_change_handles_each_reader_once",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(
+                                ("done__lt", models.F("total")),
+                                ("state__in", ["waiting", "running"]),
+                            ),
+                            models.Q(("done", models.F("total")), ("state", "finished")),
+                            ("state__in", ["cancelled", "failed"]),
+                            _connector="OR",
+                        ),
+                        name="a_finished_change_handled_all_readers",
+                    ),
                 ],
-                "indexes": [],
             },
         ),
         migrations.CreateModel(

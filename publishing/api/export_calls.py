@@ -11,6 +11,7 @@ from api.bearer import Bearer, get_caller
 from api.idempotent_call import KEY_PARAMETER, run_call
 from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, problem_responses
 from api.schema import ResponseBody, json_response
+from delivery.tasks.leased_task import TaskState
 from publishing.activity.record_activity import record_export_activity
 from publishing.exporting import run
 from publishing.exporting.export_view import export_response
@@ -75,7 +76,7 @@ def get_export(request: HttpRequest, export_id: int) -> ExportStatus:
 def download_export(request: HttpRequest, export_id: int) -> HttpResponseBase:
     """Send the ZIP file of a finished export. It is kept for seven days."""
     export = _find(export_id)
-    if export.state != Export.State.FINISHED:
+    if export.state != TaskState.FINISHED:
         raise ProblemError(
             ProblemType.NOT_FOUND,
             f"The export has no file, because its state is “{export.state}”.",
@@ -92,4 +93,4 @@ def _find(export_id: int) -> Export:
 
 
 def _status(export: Export) -> ExportStatus:
-    return ExportStatus(id=export.pk, state=cast("ExportState", export.state), bytes=export.size)
+    return ExportStatus(id=export.pk, state=cast("ExportState", export.state), bytes=export.done)

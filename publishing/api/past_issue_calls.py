@@ -17,7 +17,7 @@ from publishing.activity.record_activity import record_move
 from publishing.api import issue_scopes
 from publishing.models import IssueMove
 from publishing.past_issues import run
-from publishing.past_issues.report_sentences import refusal_sentence, report_lines
+from publishing.past_issues.report_sentences import error_sentence, refusal_sentence, report_lines
 from subscribers.api.uploaded_file import FILENAME, upload_parameters, uploaded_file
 from subscribers.importing.file_format.files_in_zip import lists_in
 
@@ -134,5 +134,5 @@ def _fields(move: IssueMove) -> dict[str, Any]:
             MoveResult(result=code, count=move.counts[code], said=sentence, titles=titles)
             for code, sentence, titles in report_lines(move)
         ],
-        "refusal": refusal_sentence(**move.refusal) if move.refusal else "",
+        "refusal": error_sentence(move),
     }

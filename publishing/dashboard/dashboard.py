@@ -22,6 +22,7 @@ from delivery.monitoring.alarms import load_unseen_by_edition
 from delivery.reports.load_edition_counts import load_all_counts, load_open_newsletters
 from delivery.reports.sending_health import HealthLine, health_lines, read_health
 from delivery.reports.worker_warnings import load_warnings
+from delivery.tasks.run_leased_task import open_tasks
 from publishing.activity.activity_log import activities_for, categories_for
 from publishing.approval.approval import approved_drafts, rule_of, shortage_sentence
 from publishing.approval.approval_rules import ApprovalRule
@@ -64,7 +65,6 @@ from publishing.progress.issue_list import rows_of, shown_in
 from publishing.templatetags.desk import scheduled_for
 from subscribers.importing.import_page import status_sentence
 from subscribers.models import Subscriber, SubscriberImport
-from subscribers.models.subscriber_import import RUNNING
 from subscribers.permissions import CHANGE_NEWSLETTER, MANAGE
 from subscribers.reader_totals import counts_by_state, load_new_readers
 
@@ -255,7 +255,7 @@ def _health(newsletter: Newsletter) -> list[HealthLine]:
 
 
 def _imports() -> HealthLine:
-    running = SubscriberImport.objects.filter(state__in=RUNNING).order_by("pk")[: SHOWN + 1]
+    running = open_tasks(SubscriberImport).order_by("pk")[: SHOWN + 1]
     names = [one.filename for one in running.only("filename")]
     if not names:
         return HealthLine(_("Imports"), "sent", "sent", _("None is running"))

@@ -171,7 +171,7 @@ def _imports() -> Iterator[str]:
         yield csv_line(
             *(record.pk, record.filename, record.state, record.statement),
             *record.counts.values(),
-            *(_time(record.started_at), _time(record.finished_at)),
+            *(_time(record.requested_at), _time(record.finished_at)),
         )
 
 

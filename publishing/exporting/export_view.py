@@ -10,6 +10,8 @@ from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
+from delivery.tasks.leased_task import TaskState
+from delivery.tasks.task_sentences import task_sentence
 from publishing.activity.record_activity import record_export_activity
 from publishing.desk_access import desk_page, user_id_of
 from publishing.exporting import run
@@ -30,16 +32,15 @@ def export_page(request: HttpRequest) -> HttpResponse:
             messages.info(request, _("An export is already being written."))
         return redirect("desk:export")
     newest = run.newest_export()
-    return desk_page(
-        request, "publishing/export.html", {"export": newest, "kept_days": run.KEPT.days}
-    )
+    context = {"task": newest, "sentence": task_sentence(newest), "kept_days": run.KEPT.days}
+    return desk_page(request, "publishing/export.html", context)
 
 
 @may_manage_readers
 @require_safe
 def download_export(request: HttpRequest, export_id: int) -> HttpResponseBase:
     """Stream a finished export; an expired one leads back to the page."""
-    export = Export.objects.filter(pk=export_id, state=Export.State.FINISHED).first()
+    export = Export.objects.filter(pk=export_id, state=TaskState.FINISHED).first()
     if export is None:
         messages.warning(request, _("This export is no longer stored. Request a new one."))
         return redirect("desk:export")
@@ -52,7 +53,7 @@ def export_response(export: Export, name: str) -> StreamingHttpResponse:
     """Stream the archive as a download that no cache keeps."""
     headers = {
         "Content-Disposition": content_disposition_header(True, name) or "attachment",
-        "Content-Length": str(export.size),
+        "Content-Length": str(export.done),
         "Cache-Control": "no-store",
     }
     return StreamingHttpResponse(

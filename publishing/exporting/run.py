@@ -13,20 +13,19 @@ from django.db import IntegrityError, reset_queries, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from delivery.tasks.leased_task import TaskState
+from delivery.tasks.run_leased_task import ClaimedTask, run_next
 from publishing.exporting.export_files import export_files
 from publishing.exporting.write_zip import write_zip
 from publishing.models import Export, ExportPiece
-from publishing.task_lease import LeaseLostError, claim, end, release, renew
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 logger = logging.getLogger(__name__)
 
-State = Export.State
 LONGEST_PIECE = 1024 * 1024  # bytes
 KEPT = timedelta(days=7)
-MAX_CLAIMS = 20  # Each stop of a worker costs one.
 
 
 def request_export(by: uuid.UUID) -> tuple[Export, bool]:
@@ -55,48 +54,35 @@ def stored_pieces(export: Export) -> Iterator[bytes]:
 
 def run_next_export(is_stopping: Callable[[], bool]) -> bool:
     """Claim and write the next due export; False if nothing is due."""
-    export = claim(Export, pieces=0, size=0, now_writing="")
-    if export is None:
-        return False
-    output = _PieceWriter(export, is_stopping)
-    try:
-        if export.epoch > MAX_CLAIMS:
-            _end(export, State.FAILED)
-            return True
-        ExportPiece.objects.filter(export=export).delete()
-        write_zip(output, export_files(), output.note)
-        output.end()
-        logger.info("export %d has %d bytes", export.pk, export.size)
-    except LeaseLostError:
-        logger.info("export %d has another lease now, or its worker stops", export.pk)
-        release(export)
-    return True
+    return run_next(Export, _write, is_stopping)
+
+
+def _write(running: ClaimedTask[Export]) -> None:
+    ExportPiece.objects.filter(export=running.task).delete()
+    running.heartbeat(pieces=0, done=0, now_writing="")
+    output = _PieceWriter(running)
+    write_zip(output, export_files(), output.note)
+    output.end()
+    logger.info("export %d has %d bytes", running.task.pk, running.task.done)
 
 
 def expire_exports() -> None:
     """Delete archives that are old or have a successor; their rows stay."""
-    finished = Export.objects.filter(state=State.FINISHED)
+    finished = Export.objects.filter(state=TaskState.FINISHED)
     newest = finished.order_by("-pk").values_list("pk", flat=True).first()
     old = finished.filter(~Q(pk=newest) | Q(finished_at__lt=Now() - KEPT))
     for export in list(old):
         with transaction.atomic():
-            Export.objects.filter(pk=export.pk).update(state=State.EXPIRED)
+            Export.objects.filter(pk=export.pk).update(state=TaskState.EXPIRED)
             ExportPiece.objects.filter(export=export).delete()
-
-
-def _end(export: Export, state: str) -> None:
-    end(export, state, size=export.size, pieces=export.pieces)
-    expire_exports()
 
 
 class _PieceWriter(io.RawIOBase):
     """An output that stores what is written in pieces; each renews the lease."""
 
-    def __init__(self, export: Export, is_stopping: Callable[[], bool]) -> None:
-        self._export = export
-        self._is_stopping = is_stopping
+    def __init__(self, running: ClaimedTask[Export]) -> None:
+        self._running = running
         self._buffer = bytearray()
-        self._path = ""
 
     def writable(self) -> bool:
         return True
@@ -112,27 +98,18 @@ class _PieceWriter(io.RawIOBase):
 
     def note(self, path: str) -> None:
         """Show progress and renew the lease, whether or not a piece is full."""
-        self._path = path
-        self._renew()
+        self._running.heartbeat(now_writing=path)
 
     def end(self) -> None:
         """Store the rest and finish the export."""
         if self._buffer:
             self._store(bytes(self._buffer))
-        _end(self._export, State.FINISHED)
+        self._running.end(TaskState.FINISHED)
+        expire_exports()
 
     def _store(self, piece: bytes) -> None:
+        export = self._running.task
         with transaction.atomic():
-            self._export.pieces += 1
-            self._export.size += len(piece)
-            self._renew()
-            ExportPiece.objects.create(
-                export=self._export, number=self._export.pieces - 1, content=piece
-            )
+            self._running.heartbeat(pieces=export.pieces + 1, done=export.done + len(piece))
+            ExportPiece.objects.create(export=export, number=export.pieces - 1, content=piece)
         reset_queries()  # Django keeps them in debug mode, and with them the whole archive.
-
-    def _renew(self) -> None:
-        if self._is_stopping():
-            raise LeaseLostError
-        export = self._export
-        renew(export, now_writing=self._path, pieces=export.pieces, size=export.size)

@@ -11,10 +11,11 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
+from delivery.tasks.task_sentences import task_sentence
 from publishing.activity.record_activity import record_move
 from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.past_issues import run
-from publishing.past_issues.report_sentences import refusal_sentence, report_lines
+from publishing.past_issues.report_sentences import error_sentence, refusal_sentence, report_lines
 from subscribers.files.bounded_upload import BoundedUpload, takes_upload
 from subscribers.importing import stored_file
 from subscribers.importing.file_format.files_in_zip import lists_in
@@ -52,9 +53,10 @@ def move_page(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
 def _page(request: HttpRequest, error: str = "") -> HttpResponse:
     move = run.newest_move()
     context = {
-        "move": move,
+        "task": move,
+        "sentence": task_sentence(move),
         "lines": report_lines(move) if move else [],
-        "refusal": refusal_sentence(**move.refusal) if move and move.refusal else "",
+        "refusal": error_sentence(move) if move else "",
         "error": error,
         "site": request.POST.get("site", "") if error else "",
         "most_mb": settings.IMPORT_MAX_MB,

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
+from delivery.tasks.run_leased_task import TaskRefusedError
 from publishing.models import Visibility
 
 # Bytes of a letter in an export, and its characters. Homing's own limit applies after cleaning.
@@ -51,12 +52,11 @@ class Skip(StrEnum):
     UNREADABLE = "unreadable"
 
 
-class UnusableExportError(Exception):
+class UnusableExportError(TaskRefusedError):
     """Homing cannot read the export. `code` says why."""
 
     def __init__(self, code: str, detail: str = "") -> None:
-        super().__init__(code)
-        self.code = code
+        super().__init__(code, detail=detail)
         self.detail = detail
 
 

@@ -61,6 +61,11 @@ def refusal_sentence(code: str, detail: str = "") -> str:
     return str(sentence).format(most=settings.IMPORT_MAX_MB, detail=detail)
 
 
+def error_sentence(move: IssueMove) -> str:
+    """Say why a move was refused; empty if it was not."""
+    return refusal_sentence(move.error["code"], **move.error["parameters"]) if move.error else ""
+
+
 def _count_sentence(code: str, n: int) -> str:
     sentences = {
         "moved": ngettext("{n} issue was moved in.", "{n} issues were moved in.", n),

@@ -7,17 +7,18 @@ import tempfile
 import uuid
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from itertools import islice
-from typing import IO, Any
+from typing import IO
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import IntegrityError, reset_queries, transaction
-from django.db.models import F
 from django.utils import timezone
 
 from delivery.humanise import digits
-from delivery.tasks.separate_process import SeparateTask
+from delivery.tasks.leased_task import TaskState
+from delivery.tasks.run_leased_task import ClaimedTask, run_next, separate_task
 from publishing.approval.approval import needs_approval
 from publishing.content.edition_content import Content
 from publishing.external_checks.domain_records import NameServers
@@ -36,14 +37,11 @@ from publishing.past_issues.past_issue import (
 )
 from publishing.past_issues.read_export import Export
 from publishing.past_issues.store_issue import check_content, content_of, is_known, store_issue
-from publishing.task_lease import LeaseLostError, claim, end, is_claimable, leased, release, renew
 
 logger = logging.getLogger(__name__)
 
-State = IssueMove.State
 LONGEST_SITE = 300
 LONGEST_PIECE = 1024 * 1024  # bytes
-MAX_STALLED = 20  # claims
 MOST_NOTES = 1_000
 MOVED, KNOWN = "moved", "known"
 PICTURE_KEPT, PLAYER_LEFT_OUT, OTHER_ADDRESS = "picture_kept", "player_left_out", "other_address"
@@ -104,42 +102,28 @@ def newest_move() -> IssueMove | None:
 def run_next_move(
     is_stopping: Callable[[], bool],
     make_opener: OpenerMaker = lambda: LinkOpener(NameServers()),
-    owner: uuid.UUID | None = None,
 ) -> bool:
     """Claim and run the next due move; False if nothing is due."""
-    move = claim(IssueMove, owner, stalled=F("stalled") + 1)
-    if move is None:
-        return False
-    try:
-        if move.stalled > MAX_STALLED:
-            _end(move, State.FAILED)
-            return True
-        with tempfile.TemporaryFile(prefix="homing-move-") as file:
-            _unpack(move, file)
-            _run(move, file, is_stopping, make_opener())
-    except UnusableExportError as error:
-        _end(move, State.REFUSED, refusal={"code": error.code, "detail": error.detail})
-    except LeaseLostError:
-        logger.info("move %d has another lease now, or its worker stops", move.pk)
-        release(move)
-    return True
+    return run_next(IssueMove, partial(_work, make_opener=make_opener), is_stopping)
 
 
-def refuse_costly(owner: uuid.UUID) -> None:
-    """Refuse the move that this owner has claimed: it needs too much memory or time."""
-    move = IssueMove.objects.filter(owner=owner, state=State.RUNNING).first()
-    if move is not None:
-        # The number of issues is known once the list has been read.
-        code, detail = ("too_costly", digits(move.done + 1)) if move.total else ("list_costly", "")
-        _end(move, State.REFUSED, refusal={"code": code, "detail": detail})
+def _work(
+    running: ClaimedTask[IssueMove],
+    make_opener: OpenerMaker = lambda: LinkOpener(NameServers()),
+) -> None:
+    with tempfile.TemporaryFile(prefix="homing-move-") as file:
+        _unpack(running.task, file)
+        _run(running, file, make_opener())
 
 
-PAST_ISSUES = SeparateTask(
-    "past_issues",
-    lambda owner, is_stopping: run_next_move(is_stopping, owner=owner),
-    lambda: is_claimable(IssueMove),
-    refuse_costly,
-)
+def _costly(move: IssueMove) -> UnusableExportError:
+    # The number of issues is known once the list has been read.
+    if move.total:
+        return UnusableExportError("too_costly", digits(move.done + 1))
+    return UnusableExportError("list_costly")
+
+
+PAST_ISSUES = separate_task("past_issues", IssueMove, _work, _costly)
 
 
 def prepare(export: Export, past: PastIssue, take: Take) -> tuple[str, Content | None, bool]:
@@ -158,27 +142,23 @@ def prepare(export: Export, past: PastIssue, take: Take) -> tuple[str, Content |
         return skipped.reason.value, None, False
 
 
-def _run(
-    move: IssueMove, file: IO[bytes], is_stopping: Callable[[], bool], opener: LinkOpener
-) -> None:
+def _run(running: ClaimedTask[IssueMove], file: IO[bytes], opener: LinkOpener) -> None:
+    move = running.task
     export = Export(file, move.site)
-
-    def heartbeat() -> None:
-        if is_stopping():
-            raise LeaseLostError
-        renew(move)
-
-    leased(move).update(product=export.product, total=len(export.issues))
-    pictures = ImageCopier(export, opener, move.requested_by_id, heartbeat)
+    running.heartbeat(product=export.product, total=len(export.issues))
+    pictures = ImageCopier(export, opener, move.requested_by_id, running.heartbeat)
     for past in islice(export.issues, move.done, None):
-        heartbeat()
-        _move_one(move, export, past, pictures)
+        running.heartbeat()
+        _move_one(running, export, past, pictures)
         reset_queries()
-    _end(move, State.FINISHED)
+    running.end(TaskState.FINISHED)
     logger.info("move %d has ended: %s", move.pk, move.counts)
 
 
-def _move_one(move: IssueMove, export: Export, past: PastIssue, pictures: ImageCopier) -> None:
+def _move_one(
+    running: ClaimedTask[IssueMove], export: Export, past: PastIssue, pictures: ImageCopier
+) -> None:
+    move = running.task
     counts, notes = Counter(move.counts), list(move.notes)
 
     def note(code: str, detail: str = "") -> None:
@@ -195,17 +175,12 @@ def _move_one(move: IssueMove, export: Export, past: PastIssue, pictures: ImageC
         if has_player:
             note(PLAYER_LEFT_OUT)
     with transaction.atomic():
+        running.hold()
         if content is not None:
             issue = store_issue(export.product, past, content, by=move.requested_by_id)
             if past.slug and issue.slug != past.slug:
                 note(OTHER_ADDRESS, issue.slug)
-        _save(move, counts, notes)
-
-
-def _save(move: IssueMove, counts: Counter[str], notes: list[Any]) -> None:
-    """Settle one issue together with what was stored of it."""
-    move.counts, move.notes, move.done = dict(counts), notes, move.done + 1
-    renew(move, counts=move.counts, notes=notes, done=move.done, stalled=0)
+        running.checkpoint(counts=dict(counts), notes=notes, done=move.done + 1)
 
 
 def _unpack(move: IssueMove, file: IO[bytes]) -> None:
@@ -215,9 +190,3 @@ def _unpack(move: IssueMove, file: IO[bytes]) -> None:
         file.write(bytes(piece))
         number += 1
     file.seek(0)
-
-
-def _end(move: IssueMove, state: str, **more: Any) -> None:
-    with transaction.atomic():
-        end(move, state, **more)
-        IssueMovePiece.objects.filter(move=move).delete()

@@ -12,6 +12,8 @@ from django.views.decorators.http import require_http_methods
 from delivery.humanise import kilobytes
 from delivery.interface import reason_sentence
 from delivery.rules.reason import Reason
+from delivery.tasks.leased_task import TaskState
+from delivery.tasks.task_sentences import task_sentence
 from publishing.desk_access import desk_page, may_publish, sees_readers
 from publishing.drafts import drafts
 from publishing.editions.sending_time import time_to_send
@@ -40,8 +42,9 @@ def rehearsal_page(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         _post(request, found)
         return redirect("desk:rehearsal", draft)
     newest = newest_rehearsal(draft)
-    context = {"draft": found, "title": str(found), "rehearsal": newest}
-    if newest is not None and newest.state == Rehearsal.State.FINISHED:
+    context = {"draft": found, "title": str(found), "task": newest}
+    context["sentence"] = task_sentence(newest)
+    if newest is not None and newest.state == TaskState.FINISHED:
         context |= _report(newest, found, names_readers=sees_readers(request))
     return desk_page(request, "publishing/rehearsal.html", context)
 
@@ -77,7 +80,7 @@ def _report(rehearsal: Rehearsal, draft: Draft, *, names_readers: bool) -> dict[
         addresses = dict(Subscriber.objects.filter(pk__in=ids).values_list("pk", "email"))
     return {
         "is_current": bytes(rehearsal.fingerprint) == fingerprint(draft),
-        "time_to_send": time_to_send(rehearsal.checked),
+        "time_to_send": time_to_send(rehearsal.done),
         "refusals": [
             (reason_sentence(Reason.loads(reason)), number) for reason, number in report["refused"]
         ],

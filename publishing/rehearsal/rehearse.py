@@ -20,6 +20,8 @@ from django.urls import reverse
 
 from delivery.interface import batch_size_for, find_refusals, renderer_of, without_nested_loops
 from delivery.models import Batch, Edition
+from delivery.tasks.leased_task import TaskState
+from delivery.tasks.run_leased_task import ClaimedTask, cancel, run_next
 from publishing.content.compose_content import edition_columns
 from publishing.content.draft_content import build_content
 from publishing.content.edition_content import find_problems
@@ -29,14 +31,11 @@ from publishing.editions.posted_tags import choice_of
 from publishing.editions.versions import versions_of
 from publishing.models import Draft, Rehearsal
 from publishing.rehearsal.rehearsal_report import RehearsalReport
-from publishing.task_lease import LeaseLostError, claim, end, release, renew
 from subscribers.fields.own_fields import load_own_fields
 
 logger = logging.getLogger(__name__)
 
-State = Rehearsal.State
 KEPT = timedelta(days=30)
-MAX_CLAIMS = 20  # Each stop of a worker costs one.
 SAVE_EVERY_S = 0.5
 # While an issue is being sent, a rehearsal rests this many times as long as it works.
 RESTS_WHILE_SENDING = 4
@@ -71,8 +70,8 @@ def request_rehearsal(draft: Draft) -> bool:
 
 def cancel_rehearsal(draft: uuid.UUID) -> bool:
     """Cancel the open rehearsal of a draft; its worker notices within a second."""
-    opened = Rehearsal.objects.filter(draft=draft, state__in=(State.WAITING, State.RUNNING))
-    return bool(opened.update(state=State.CANCELLED, finished_at=Now()))
+    newest = newest_rehearsal(draft)
+    return newest is not None and cancel(newest)
 
 
 def newest_rehearsal(draft: uuid.UUID) -> Rehearsal | None:
@@ -93,36 +92,22 @@ def expire_rehearsals() -> None:
 
 def run_next_rehearsal(is_stopping: Callable[[], bool]) -> bool:
     """Claim and run the next due rehearsal; False if nothing is due."""
-    rehearsal = claim(Rehearsal, checked=0, started_at=Now())
-    if rehearsal is None:
-        return False
-    draft = rehearsal.draft
-    try:
-        if rehearsal.epoch > MAX_CLAIMS:
-            end(rehearsal, State.FAILED)
-        elif draft.edition_id or bytes(rehearsal.fingerprint) != fingerprint(draft):
-            # The text or the audience was changed since the request, so the report would be of
-            # something that nobody asked for.
-            end(rehearsal, State.CANCELLED)
-        else:
-            report = _rehearse(rehearsal, draft, is_stopping)
-            end(rehearsal, State.FINISHED, checked=report.checked, report=report.as_json())
-            logger.info("rehearsal %d checked %d messages", rehearsal.pk, report.checked)
-    except LeaseLostError:
-        logger.info("rehearsal %d was cancelled, or its worker stops", rehearsal.pk)
-        release(rehearsal)
-    return True
+    return run_next(Rehearsal, _rehearse, is_stopping)
 
 
-def _rehearse(
-    rehearsal: Rehearsal, draft: Draft, is_stopping: Callable[[], bool]
-) -> RehearsalReport:
+def _rehearse(running: ClaimedTask[Rehearsal]) -> None:
+    rehearsal, draft = running.task, running.task.draft
+    if draft.edition_id or bytes(rehearsal.fingerprint) != fingerprint(draft):
+        # The text or the audience was changed since the request, so the report would be of
+        # something that nobody asked for.
+        running.end(TaskState.CANCELLED)
+        return
     edition = _edition_of(draft)
     tags = choice_of(draft.with_tags, draft.without_tags)
     audience = select_audience(
         edition.issue_id, edition.version, draft.goes_to, fields=edition.merge_fields, tags=tags
     )
-    Rehearsal.objects.filter(pk=rehearsal.pk).update(audience=audience.count())
+    running.heartbeat(done=0, total=audience.count(), started_at=Now())
     report, attempt = RehearsalReport(), uuid.uuid4()
     renderer = renderer_of(edition)
     size = batch_size_for(edition, settings.DELIVERY_BATCH_SIZE)
@@ -137,11 +122,12 @@ def _rehearse(
                 report.add_message(row[0], message, refusal)
             now_s = time.monotonic()
             if now_s - saved_s >= SAVE_EVERY_S:
-                _save_progress(rehearsal, report.checked, is_stopping)
+                running.heartbeat(done=report.checked)
                 saved_s, rests = now_s, RESTS_WHILE_SENDING * _is_sending()
             if rests:
                 time.sleep(min((now_s - began_s) * rests, LONGEST_REST_S))
-    return report
+    running.end(TaskState.FINISHED, done=report.checked, report=report.as_json())
+    logger.info("rehearsal %d checked %d messages", rehearsal.pk, report.checked)
 
 
 def _edition_of(draft: Draft) -> Edition:
@@ -183,9 +169,3 @@ def _is_sending() -> bool:
     states = (Batch.State.READY, Batch.State.CLAIMED)
     due = Batch.objects.filter(state__in=states, due_at__lte=Now(), position__gt=0)
     return due.exists()
-
-
-def _save_progress(rehearsal: Rehearsal, checked: int, is_stopping: Callable[[], bool]) -> None:
-    if is_stopping():
-        raise LeaseLostError
-    renew(rehearsal, checked=checked)

@@ -32,7 +32,7 @@ def load_rejected_rows(key: str) -> list[dict[str, Any]]:
     rows = RejectedRow.objects.filter(id__in=ids).select_related("subscriber_import")
     return [
         {
-            "at": row.subscriber_import.started_at,
+            "at": row.subscriber_import.requested_at,
             "file": row.subscriber_import.filename,
             "line": row.line,
             "reason": row.reason,

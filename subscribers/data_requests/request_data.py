@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 
 from delivery.models import Edition
 from delivery.retention.batched_delete import MAX_LOCK_WAIT_S
+from delivery.tasks.run_leased_task import ClaimedTask, open_tasks, run_next
 from subscribers.consent.consent_log import record_consent
 from subscribers.links import request_token
 from subscribers.models import ConsentRecord, DataRequest, Subscriber
@@ -23,7 +24,6 @@ logger = logging.getLogger(__name__)
 
 LINK_DAYS = 7
 AT_ONCE = 200  # requests that one call answers
-MAX_FAILURES = 5  # after these a request is parked
 UNKNOWN_READER = 0  # for a record that counts only towards its network's limit
 
 
@@ -38,50 +38,34 @@ def store_request(address: str, network: str) -> int:
 
 def has_waiting_requests() -> bool:
     """Whether any request is waiting for its answer; parked ones are not."""
-    return DataRequest.objects.filter(failures__lt=MAX_FAILURES).exists()
+    return open_tasks(DataRequest).exists()
 
 
-def answer_requests(batch_size: int = AT_ONCE) -> int:
+def answer_requests() -> None:
     """
-    Answer up to `batch_size` requests, oldest first, and return their number.
+    Answer up to `AT_ONCE` requests, oldest first.
 
-    A request that fails, or whose reader's row is locked, waits for the next call.
+    A request that fails, or whose reader's row is locked, waits for a later call.
     """
-    answered = last = 0
-    while answered < batch_size:
+    for _ in range(AT_ONCE):
+        try:
+            if not run_next(DataRequest, _try_to_answer):
+                return
+        except Exception:
+            logger.exception("a data request failed")
+
+
+def _try_to_answer(running: ClaimedTask[DataRequest]) -> None:
+    try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
-            request = (
-                DataRequest.objects.select_for_update(skip_locked=True)
-                .filter(id__gt=last, failures__lt=MAX_FAILURES)
-                .order_by("id")
-                .first()
-            )
-            if request is None:
-                break
-            last = request.pk
-            answered += _try_to_answer(request)
-    return answered
-
-
-def _try_to_answer(request: DataRequest) -> bool:
-    """Return whether it was answered. If not, the answer is rolled back."""
-    try:
-        with transaction.atomic():
-            _answer(request)
-            request.delete()
+            running.hold()
+            _answer(running.task)
+            running.task.delete()
     except OperationalError as fault:
         # A lock or the database failed, not this request, so it does not count as a failure.
         logger.warning("a data request waits: %s", type(fault).__name__)
-        return False
-    except Exception as fault:
-        request.failures += 1
-        request.save(update_fields=["failures"])
-        what = "parked" if request.failures >= MAX_FAILURES else "retried"
-        sentence = "data request %s failed %s times and is %s"
-        logger.error(sentence, request.pk, request.failures, what, exc_info=fault)
-        return False
-    return True
+        running.retry_later(counts=False)
 
 
 def _answer(request: DataRequest) -> None:
@@ -89,9 +73,9 @@ def _answer(request: DataRequest) -> None:
     readers = Subscriber.objects.select_for_update(nowait=True)
     reader = readers.filter(email_key=request.email_key).first()
     if reader is None:
-        _count_for_the_network(request.network, request.asked_at)
+        _count_for_the_network(request.network, request.requested_at)
         return
-    consent = {"at": request.asked_at, "network": request.network}
+    consent = {"at": request.requested_at, "network": request.network}
     ask_for_mail(reader, Edition.Kind.RECORD, Act.RECORD_ASKED, How.FORM, **consent)
 
 

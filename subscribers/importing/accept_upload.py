@@ -9,23 +9,17 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from delivery.control_characters import CONTROL_CHARACTERS
+from delivery.tasks.run_leased_task import NO_LEASE
 from subscribers.fields.find_tags import find_or_add_tags
 from subscribers.importing import stored_file
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.models import ImportSeenAddress, RejectedRow, SubscriberImport
-from subscribers.models.subscriber_import import RESULTS, WITHOUT_CONTENT
+from subscribers.models.subscriber_import import NO_COUNTS, WITHOUT_CONTENT
 
 State = SubscriberImport.State
 NOT_IMPORTED = (State.CHECKING, State.CHECKED)
 ENDED = (State.FINISHED, State.REFUSED, *WITHOUT_CONTENT)
-NO_LEASE: dict[str, Any] = {"owner": None, "lease_until": None, "stalled_claims": 0}
-NO_COUNTS: dict[str, Any] = {
-    **dict.fromkeys(("rows", *RESULTS, "bytes_read"), 0),
-    "skipped_because": {},
-    "statuses": {},
-    "tags_in_file": {},
-    "tag_values": {},
-}
+UNCLAIMED: dict[str, Any] = {**NO_LEASE, "claims": 0}
 
 
 def statement(
@@ -100,7 +94,7 @@ def start_import(
         earlier = imports.values_list("made", flat=True).first() or {}
         stated = {**stated, "made": {**earlier, **stated["made"]}}
     return bool(
-        imports.update(**NO_COUNTS, **NO_LEASE, **stated, state=State.WAITING, started_at=Now())
+        imports.update(**NO_COUNTS, **UNCLAIMED, **stated, state=State.WAITING, requested_at=Now())
     )
 
 
@@ -149,7 +143,7 @@ def _get_or_create(
             defaults={
                 "mapping": file.mapping,
                 "filename": filename[-255:],
-                "size": file.size,
+                "total": file.size,
                 "read_as": asdict(file.description),
                 "state": state,
                 **stated,
@@ -165,6 +159,6 @@ def _retry(record: SubscriberImport, state: str, file: ReaderFile, content: Bina
     stored_file.delete(record.pk)
     stored_file.store(record.pk, content, file.content_hash)
     SubscriberImport.objects.filter(pk=record.pk).update(
-        **NO_LEASE, state=state, refusal=None, finished_at=None
+        **UNCLAIMED, state=state, error=None, finished_at=None
     )
     record.refresh_from_db()

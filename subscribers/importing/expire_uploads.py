@@ -11,8 +11,8 @@ from django.db.models.functions import Now
 
 from delivery.retention.batched_delete import MAX_LOCK_WAIT_S, OldRows
 from subscribers.importing import stored_file
-from subscribers.importing.accept_upload import NO_COUNTS, delete_noted_rows
-from subscribers.models.subscriber_import import State, SubscriberImport
+from subscribers.importing.accept_upload import delete_noted_rows
+from subscribers.models.subscriber_import import NO_COUNTS, State, SubscriberImport
 
 
 def expire_file() -> bool:

@@ -3,13 +3,11 @@
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
-from uuid import uuid4
 
-from django.db import DatabaseError, reset_queries, transaction
+from django.db import reset_queries, transaction
 
 from subscribers.fields.own_fields import load_fields
 from subscribers.importing.accept_upload import ENDED, existing_imports, statement, store_for_import
@@ -18,9 +16,8 @@ from subscribers.importing.file_format.columns import read_mapping
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.validate_row import validate_row
-from subscribers.importing.lease import claim_import, release
 from subscribers.importing.rejects_file import find_reading, iter_rejected_rows
-from subscribers.importing.run import chunks, run
+from subscribers.importing.run import chunks, run_next_import
 from subscribers.models import RejectedRow, SubscriberImport
 
 State = SubscriberImport.State
@@ -85,8 +82,8 @@ def import_file(
             record, starts = store_for_import(file, file.content, name, stated)
     run_to_end(record.pk, on_progress)
     record.refresh_from_db()
-    if record.refusal is not None and record.state == State.REFUSED:
-        raise UnreadableFileError(record.refusal["code"], **record.refusal["parameters"])
+    if record.error is not None and record.state == State.REFUSED:
+        raise UnreadableFileError(record.error["code"], **record.error["parameters"])
     return _report_of(record, on_rejected, created=starts, resumed=not starts)
 
 
@@ -97,23 +94,13 @@ def file_name(path: Path) -> str:
 
 def run_to_end(import_id: int, on_progress: Callable[[SubscriberImport], None]) -> None:
     """Run an import or its undo in this process, or wait for the worker that runs it."""
-    owner = uuid4()
     while True:
         record = SubscriberImport.objects.get(pk=import_id)
         if record.state in ENDED:
             return
-        lease = claim_import(owner, import_id)
-        if lease is None:
+        if not run_next_import(on_progress=on_progress, pk=import_id):
             on_progress(record)
             time.sleep(LOOK_EVERY_S)
-            continue
-        try:
-            run(lease, on_progress=on_progress)
-        except BaseException:
-            # Otherwise the next process would wait for the lease to expire.
-            with suppress(DatabaseError):
-                release(lease)
-            raise
 
 
 def _dry_run(
@@ -125,7 +112,7 @@ def _dry_run(
     record = SubscriberImport(
         state=SubscriberImport.State.CHECKING,
         **stated,
-        size=file.size,
+        total=file.size,
         read_as=asdict(file.description),
     )
     with transaction.atomic(), seen_addresses_of_dry_run():
@@ -137,7 +124,7 @@ def _dry_run(
             for row in apply_rows(record, validated, file.fields):
                 on_rejected(record, row)
             reset_queries()  # in debug Django keeps them
-            record.bytes_read = file.bytes_read
+            record.done = file.bytes_read
             on_progress(record)
     record.read_as = {**asdict(file.description), "lost": file.lost.as_json()}
     return ImportReport(record)

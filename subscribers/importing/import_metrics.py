@@ -10,7 +10,7 @@ def read_import_gauges(cursor: CursorWrapper) -> dict[str, Any]:
     cursor.execute(
         """
         SELECT state, count(*),
-               extract(epoch FROM clock_timestamp() - min(coalesce(lease_until, started_at))
+               extract(epoch FROM clock_timestamp() - min(coalesce(lease_until, requested_at))
                    FILTER (WHERE lease_until IS NULL OR lease_until < clock_timestamp()))::float8
         FROM subscriber_import
         WHERE state IN ('checking', 'waiting', 'running', 'undoing')

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import digits
-from delivery.models import WorkerHeartbeat
+from delivery.tasks.task_sentences import waiting_sentence
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.undo.undo_sentences import undo_sentence
 from subscribers.models import SubscriberImport
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
 
 State = SubscriberImport.State
-WORKER_SILENCE = timedelta(seconds=60)
 
 STATES: Mapping[str, StrPromise] = {
     State.CHECKING: gettext_lazy("Being checked"),
@@ -80,13 +77,13 @@ def status_sentence(record: SubscriberImport) -> str:
     """Describe the status of an import now."""
     match record.state:
         case State.CHECKING:
-            return _waiting(record) or _(
+            return waiting_sentence(record) or _(
                 "The file is being checked. Nothing changes. Rows so far: {n}."
             ).format(n=digits(record.rows))
         case State.CHECKED:
             return " ".join([_("Dry run: no reader has changed yet."), *_checked_rows(record)])
         case State.WAITING:
-            return _waiting(record) or _("The import is queued.")
+            return waiting_sentence(record)
         case State.RUNNING:
             return _("The file is being imported. Rows so far: {rows}, added: {added}.").format(
                 rows=digits(record.rows), added=digits(record.added)
@@ -96,7 +93,7 @@ def status_sentence(record: SubscriberImport) -> str:
         case State.EXPIRED:
             return _expired(record)
         case State.UNDOING:
-            return _waiting(record) or undo_sentence(record)
+            return waiting_sentence(record) or undo_sentence(record)
         case State.UNDONE:
             return undo_sentence(record)
     refused = _("The import was refused. {reason}").format(
@@ -107,7 +104,7 @@ def status_sentence(record: SubscriberImport) -> str:
 
 def list_sentence(record: SubscriberImport) -> str:
     """Describe an import in the list of imports."""
-    if record.is_running or record.state in (State.REFUSED, *WITHOUT_CONTENT):
+    if record.is_open or record.state in (State.REFUSED, *WITHOUT_CONTENT):
         return status_sentence(record)
     if record.state == State.CHECKED:
         return " ".join(_checked_rows(record))
@@ -166,18 +163,6 @@ def _expired(record: SubscriberImport) -> str:
     return f"{checked} {upload}"
 
 
-def _waiting(record: SubscriberImport) -> str:
-    """Describe an import that no worker has claimed; empty for a claimed one."""
-    if record.owner is not None:
-        return ""
-    if not WorkerHeartbeat.objects.filter(heard_at__gt=Now() - WORKER_SILENCE).exists():
-        return _(
-            "This work is waiting for a worker, and none is running. Ask an operator to run: "
-            "./homing deliver"
-        )
-    return _("This work is waiting for a worker, which starts within seconds.")
-
-
 def result_lines(record: SubscriberImport) -> list[tuple[str, str, str, int, str]]:
     """Return name, glyph, tone, count and note of each result."""
     known = sentences.known_note(record) if record.known else ""
@@ -193,7 +178,7 @@ def result_lines(record: SubscriberImport) -> list[tuple[str, str, str, int, str
 
 
 def _added_note(record: SubscriberImport) -> str:
-    if not (record.added or record.is_running):
+    if not (record.added or record.is_open):
         return ""
     if record.confirmed:
         return _confirmed_note(record)
@@ -237,6 +222,6 @@ def _rejected_note(record: SubscriberImport) -> str:
         return _("see below; the other rows were imported")
     if record.state in (State.REFUSED, State.UNDONE):
         return _("see below")
-    if record.is_running:
+    if record.is_open:
         return _("the other rows can be imported")
     return _("see below; the other rows can be imported")

@@ -385,9 +385,9 @@ def deleted_rows_sentence(record: SubscriberImport) -> str:
 
 def refusal_sentence(record: SubscriberImport) -> str:
     """Explain why an import was refused; empty if it was accepted."""
-    if record.refusal is None:
+    if record.error is None:
         return ""
-    return sentence_of(InputRefusal(record.refusal["code"], record.refusal.get("parameters", {})))
+    return sentence_of(InputRefusal(record.error["code"], record.error.get("parameters", {})))
 
 
 def skipped_sentences(skipped_because: Mapping[str, int]) -> dict[str, int]:

@@ -229,7 +229,7 @@ def discard_import(request: HttpRequest, import_id: int) -> HttpResponse:
 
 def _history(request: HttpRequest, error: str = "") -> HttpResponse:
     everything = SubscriberImport.objects.select_related("imported_by")
-    everything = everything.order_by("-started_at", "-id")
+    everything = everything.order_by("-requested_at", "-id")
     page = Paginator(everything, PAGE).get_page(request.GET.get("page"))
     return desk_page(
         request,
@@ -270,6 +270,7 @@ def _import_page(
         "subscribers/import.html",
         {
             "record": record,
+            "task": record,
             "symbol": symbol_of(record),
             "sentence": status_sentence(record),
             "lines": result_lines(record),
@@ -279,7 +280,7 @@ def _import_page(
             "read_as": sentences.describe_file(record),
             "content": bytes(record.content_hash).hex(),
             "rejects": []
-            if record.is_running
+            if record.is_open
             else [(row, sentences.reason_sentence(row)) for row in rejects[:REJECTS_SHOWN]],
             "next": rejects[REJECTS_SHOWN - 1].line if len(rejects) > REJECTS_SHOWN else None,
             "is_paged": first > 0,

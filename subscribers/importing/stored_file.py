@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from django.conf import settings
-from django.db import connection, reset_queries
+from django.db import reset_queries
 
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.models import ImportPiece
@@ -42,16 +42,8 @@ def spooled(import_id: int) -> Iterator[BinaryIO]:
 
 
 def delete(import_id: int) -> None:
-    """Delete the content and the examples of its rows, in the caller's transaction."""
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM import_piece WHERE subscriber_import_id = %s", [import_id])
-        cursor.execute(
-            """
-            UPDATE subscriber_import SET read_as = read_as || '{"examples": [], "columns": []}'
-             WHERE id = %s AND read_as IS NOT NULL
-            """,
-            [import_id],
-        )
+    """Delete the content, in the caller's transaction."""
+    ImportPiece.objects.filter(subscriber_import_id=import_id).delete()
 
 
 def largest_size() -> int:

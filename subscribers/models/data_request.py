@@ -3,22 +3,25 @@
 from django.db import models
 from django.db.models.functions import Now
 
+from delivery.tasks.leased_task import LeasedTask
 from subscribers.models.suppression import LONGEST_ADDRESS
 
 
-class DataRequest(models.Model):
-    """A request that waits for a worker. Unknown addresses get the same row."""
+class DataRequest(LeasedTask):
+    """A request that waits for a worker. Unknown addresses get the same row.
 
-    id = models.BigAutoField(primary_key=True)
+    The answer deletes it. A request that failed too often is parked with the state `failed`."""
+
+    MOST_CLAIMS = 5
+
     email_key = models.CharField(max_length=LONGEST_ADDRESS, db_collation="C")
     network = models.CharField(max_length=43, blank=True, db_default="")
-    asked_at = models.DateTimeField(db_default=Now())
-    failures = models.PositiveSmallIntegerField(db_default=0)
 
     class Meta:
         db_table = "data_request"
         default_permissions = ()
-        indexes = [models.Index(name="data_request_asked_from", fields=["network", "asked_at"])]
+        constraints = LeasedTask.Meta.constraints
+        indexes = [models.Index(name="data_request_asked_from", fields=["network", "requested_at"])]
 
 
 class Erasure(models.Model):

@@ -4,20 +4,23 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
-from django.db.models.functions import Now
 
+from delivery.tasks.leased_task import LeasedTask
 from subscribers.models.constraints import checks
 from subscribers.models.fields_and_tags import LONGEST_TAG
 
 LONGEST_REASON = 500
 
 
-class ReaderChange(models.Model):
+class ReaderChange(LeasedTask):
     """
     One action on the readers that an author chose, by number.
 
     `done` is the checkpoint: the first `done` of `readers` were handled, in the order of their ids.
     """
+
+    MOST_CLAIMS = 5
+    LARGE = ("readers",)
 
     class Action(models.TextChoices):
         TAG = "tag"
@@ -27,11 +30,6 @@ class ReaderChange(models.Model):
         LIFT_BOUNCE = "lift-bounce"
         ERASE = "erase"
 
-    class Stopped(models.TextChoices):
-        BY_AUTHOR = "author"
-        BY_ERROR = "error"
-
-    id = models.BigAutoField(primary_key=True)
     # From the form, so a repeated post makes no second change.
     key = models.UUIDField(unique=True)
     action = models.CharField(max_length=12, choices=Action)
@@ -41,8 +39,6 @@ class ReaderChange(models.Model):
     reason = models.CharField(max_length=LONGEST_REASON, blank=True, default="", db_default="")
     # Emptied at the end.
     readers = ArrayField(models.BigIntegerField())
-    total = models.PositiveIntegerField()
-    done = models.PositiveIntegerField(db_default=0)
     changed = models.PositiveIntegerField(db_default=0)
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -51,15 +47,12 @@ class ReaderChange(models.Model):
         db_index=False,
         related_name="+",
     )
-    created_at = models.DateTimeField(db_default=Now())
-    finished_at = models.DateTimeField(null=True)
-    stopped = models.CharField(max_length=6, choices=Stopped, blank=True, db_default="")
-    failures = models.PositiveSmallIntegerField(db_default=0)  # of the next chunk, in a row
 
     class Meta:
         db_table = "reader_change"
         default_permissions = ()
         constraints = [
+            *LeasedTask.Meta.constraints,
             *checks(
                 a_change_of_tags_names_the_tag=Q(action__in=["tag", "untag"], tag_id__isnull=False)
                 | Q(
@@ -69,16 +62,15 @@ class ReaderChange(models.Model):
                 a_lifting_of_bounces_says_why=~Q(action="lift-bounce") | ~Q(reason=""),
                 a_change_handles_each_reader_once=Q(done__lte=F("total"), changed__lte=F("done")),
                 a_finished_change_handled_all_readers=Q(
-                    finished_at__isnull=True, done__lt=F("total"), stopped=""
+                    state__in=["waiting", "running"], done__lt=F("total")
                 )
-                | Q(finished_at__isnull=False, done=F("total"), stopped="")
-                | Q(finished_at__isnull=False, stopped__in=["author", "error"]),
-            )
+                | Q(state="finished", done=F("total"))
+                | Q(state__in=["cancelled", "failed"]),
+            ),
         ]
 
     def __str__(self) -> str:
         return f"change {self.pk}"
 
-    @property
-    def percent(self) -> int:
-        return self.done * 100 // self.total
+    def clear(self, end: str) -> None:
+        ReaderChange.objects.filter(pk=self.pk).update(readers=[])

@@ -1,17 +1,29 @@
 """Imports: files of readers, from the upload to the report, and their rows."""
 
+import sys
+from collections.abc import Mapping
+from typing import Any
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
-from django.db.models.functions import Now
 
+from delivery.tasks.leased_task import LeasedTask
 from subscribers.models.constraints import checks, unconstrained_key
 from subscribers.models.suppression import LONGEST_ADDRESS
 
 LONGEST_STATEMENT = 300
 LONGEST_PIECE = 1024 * 1024  # bytes
 RESULTS = ("added", "known", "duplicates", "skipped", "rejected")  # of a row
+# The columns of a check or an import before its first row.
+NO_COUNTS: Mapping[str, Any] = {
+    **dict.fromkeys(("rows", *RESULTS, "done"), 0),
+    "skipped_because": {},
+    "statuses": {},
+    "tags_in_file": {},
+    "tag_values": {},
+}
 KEPT = ("kept_mailed", "kept_opted_in", "kept_changed")  # readers whom an undo leaves
 # A key in the counts by status: added readers who stay pending even with --confirmed.
 ADDED_PENDING = "added, pending"
@@ -35,27 +47,24 @@ class State(models.TextChoices):
 
 # The same content is new again: the content was deleted, or its readers were removed.
 WITHOUT_CONTENT = (State.EXPIRED, State.UNDONE)
-# A worker has claimed it or will claim it.
-RUNNING = (State.CHECKING, State.WAITING, State.RUNNING, State.UNDOING)
 
 
-class SubscriberImport(models.Model):
+class SubscriberImport(LeasedTask):
     """
     One file, identified by the hash of its content and the reading of its columns.
 
     It cannot be deleted, because its statement is the reason why its readers may be mailed. `rows`
-    is the checkpoint. The labels of states are in the migration; pages use `import_page.py`.
+    is the checkpoint; `done` of `total` are the bytes read. `requested_at` is the time of the
+    upload, then of the decision to import. A check and an undo are open states too.
     """
 
     State = State
+    OPEN = (State.CHECKING, State.WAITING, State.RUNNING, State.UNDOING)
+    SHORTEST_LEASE_S = 2.0  # a chunk takes a few tenths of a second
+    MOST_CLAIMS = 10
 
-    id = models.BigAutoField(primary_key=True)
     content_hash = models.BinaryField()
     filename = models.CharField(max_length=255)
-    size = models.BigIntegerField(default=0, db_default=0)
-    state = models.CharField(
-        max_length=8, choices=State, default=State.WAITING, db_default=State.WAITING
-    )
     confirmed = models.BooleanField()  # the importer states that consent was given elsewhere
     statement = models.CharField(
         max_length=LONGEST_STATEMENT, blank=True, default="", db_default=""
@@ -86,19 +95,11 @@ class SubscriberImport(models.Model):
     tag_values = models.JSONField(default=dict, db_default={})
     # Pairs: the columns that were mapped by hand, and those of the author's own fields.
     mapping = models.JSONField(default=list, db_default=[])
-    bytes_read = models.BigIntegerField(default=0, db_default=0)
     read_as = models.JSONField(null=True)  # how the file was read
-    refusal = models.JSONField(null=True)  # code and parameters
     # The ids of tags and keys of fields that did not exist before. An undo can delete them.
     made = models.JSONField(default=dict, db_default={})
     upload = models.UUIDField(null=True)  # the same for files that were uploaded together
-    started_at = models.DateTimeField(db_default=Now())
     checked_at = models.DateTimeField(null=True)  # the start of the wait for a decision
-    finished_at = models.DateTimeField(null=True)
-
-    owner = models.UUIDField(null=True)
-    epoch = models.BigIntegerField(default=0, db_default=0)
-    lease_until = models.DateTimeField(null=True)
     # What an undo did with the added readers. The checkpoint is the highest id it looked at.
     undone = models.PositiveIntegerField(default=0, db_default=0)
     kept_mailed = models.PositiveIntegerField(default=0, db_default=0)
@@ -108,9 +109,6 @@ class SubscriberImport(models.Model):
     undone_at = models.DateTimeField(null=True)
     # What an undo did with `made`; null if it was not asked to delete it.
     unmade = models.JSONField(null=True)
-
-    # The number of claims since the last progress
-    stalled_claims = models.PositiveIntegerField(default=0, db_default=0)
 
     class Meta:
         db_table = "subscriber_import"
@@ -126,7 +124,7 @@ class SubscriberImport(models.Model):
                     rows=F("added") + F("known") + F("duplicates") + F("skipped") + F("rejected")
                 ),
                 an_import_does_not_end_before_it_starts=Q(finished_at__isnull=True)
-                | Q(finished_at__gte=F("started_at")),
+                | Q(finished_at__gte=F("requested_at")),
                 import_state_is_known=Q(state__in=list(State.values)),
                 an_import_that_has_ended_says_when=Q(
                     state__in=["finished", "refused", "expired", "undoing", "undone"],
@@ -136,7 +134,7 @@ class SubscriberImport(models.Model):
                     state__in=["checking", "checked", "waiting", "running"],
                     finished_at__isnull=True,
                 ),
-                a_refused_import_says_why=~Q(state="refused") | Q(refusal__isnull=False),
+                a_refused_import_says_why=~Q(state="refused") | Q(error__isnull=False),
                 a_checked_import_says_since_when=~Q(state="checked") | Q(checked_at__isnull=False),
                 an_expired_import_brought_nobody=~Q(state="expired") | Q(rows=0, confirmed=False),
                 a_confirmed_list_has_a_statement=Q(list_is_confirmed=False) | Q(confirmed=True),
@@ -164,12 +162,27 @@ class SubscriberImport(models.Model):
         """The part of the file, or of an undo, that is done, in per cent."""
         if self.state == State.UNDOING:
             return 100 * (self.undone + self.kept) // max(self.added, 1)
-        return 100 * self.bytes_read // max(self.size, 1)
+        return super().percent
 
     @property
-    def is_running(self) -> bool:
-        """Whether a worker has claimed it or will claim it."""
-        return self.state in RUNNING
+    def most_claims(self) -> int:
+        """An undo never gives up, because it reads no file."""
+        return sys.maxsize if self.state == State.UNDOING else self.MOST_CLAIMS
+
+    def give_up(self) -> dict[str, Any]:
+        error = {"code": "import_stuck", "parameters": {"times": self.MOST_CLAIMS}}
+        return {"state": State.REFUSED, "error": error}
+
+    def clear(self, end: str) -> None:
+        columns: dict[str, Any] = {}
+        if end == State.REFUSED and self.state == State.CHECKING:
+            columns |= {**NO_COUNTS, "done": self.done}  # A refused check keeps no checkpoint.
+        if end in (State.FINISHED, State.REFUSED):
+            ImportPiece.objects.filter(subscriber_import=self).delete()
+            # Examples of the file's rows and the names of its columns
+            columns |= {"read_as": self.read_as and self.read_as | {"examples": [], "columns": []}}
+        if columns:
+            SubscriberImport.objects.filter(pk=self.pk).update(**columns)
 
     @property
     def can_be_undone(self) -> bool:

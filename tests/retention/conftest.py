@@ -32,7 +32,7 @@ AGES = {
     "uploaded_image": ("uploaded_at", "unused_since"),
     "provider_event": ("received_at",),
     "subscriber": ("created_at",),
-    "subscriber_import": ("started_at", "checked_at", "finished_at"),
+    "subscriber_import": ("requested_at", "checked_at", "finished_at"),
     "worker": ("heard_at",),
 }
 

@@ -51,7 +51,7 @@ class SubscriberImportFactory(DjangoModelFactory[SubscriberImport]):
     filename = "readers.csv"
     confirmed = True
     state = "finished"
-    started_at = SOME_DAY
+    requested_at = SOME_DAY
     finished_at = SOME_DAY
 
 

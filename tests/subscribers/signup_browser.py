@@ -82,7 +82,7 @@ def days_pass(days: float) -> None:
             ("consent_record", "at"),
             ("subscriber", "created_at"),
             ("subscriber", "gone_at"),
-            ("subscriber_import", "started_at"),
+            ("subscriber_import", "requested_at"),
             ("subscriber_import", "checked_at"),
             ("subscriber_import", "finished_at"),
         ):

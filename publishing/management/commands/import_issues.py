@@ -11,12 +11,13 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from delivery.tasks.leased_task import TaskState
 from publishing.activity.record_activity import record_move
 from publishing.models import IssueMove
 from publishing.past_issues import run
 from publishing.past_issues.past_issue import UnusableExportError
 from publishing.past_issues.read_export import Export
-from publishing.past_issues.report_sentences import refusal_sentence, report_lines
+from publishing.past_issues.report_sentences import error_sentence, refusal_sentence, report_lines
 from subscribers.importing.file_format.files_in_zip import lists_in
 from subscribers.importing.import_sentences import lists_sentence
 from subscribers.management.command_options import active_author, add_author_option
@@ -62,9 +63,9 @@ class Command(BaseCommand):
             raise CommandError(refusal_sentence(error.code)) from None
         except UnusableExportError as error:
             raise CommandError(refusal_sentence(error.code, error.detail)) from None
-        if move.refusal:
-            raise CommandError(refusal_sentence(**move.refusal))
-        if move.is_running:
+        if move.error:
+            raise CommandError(error_sentence(move))
+        if move.is_open:
             self.stderr.write(_("A worker moves in the issues. “Move in past issues” shows them."))
         if options["dry_run"]:
             sentence = _("Dry run of {name}: nothing has changed. A move would report:")
@@ -87,5 +88,5 @@ def _examine(export: Export, name: str) -> IssueMove:
         if outcome not in (run.MOVED, run.KNOWN):
             notes.append([outcome, past.title or past.slug, ""])
     total = len(export.issues)
-    state = IssueMove.State.FINISHED
-    return IssueMove(filename=name, state=state, total=total, counts=dict(counts), notes=notes)
+    found = {"total": total, "counts": dict(counts), "notes": notes}
+    return IssueMove(filename=name, state=TaskState.FINISHED, **found)

@@ -2,8 +2,8 @@
 Change many readers: the selected ones, or every reader that a search finds.
 
 The numbers of the readers are stored once, so a change affects those readers that its author
-confirmed. Each chunk and its checkpoint are one transaction, which holds the lock of the change.
-So a killed worker leaves no half chunk, and two workers never run the same change.
+confirmed. Each chunk and its checkpoint are one transaction under the lease of the change, so a
+killed worker leaves no half chunk.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,9 +11,10 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import Count, F, Max, QuerySet
-from django.db.models.functions import Now
+from django.db.models import Count, Max, QuerySet
 
+from delivery.tasks.leased_task import TaskState
+from delivery.tasks.run_leased_task import ClaimedTask, cancel, run_next
 from subscribers.data_requests.erase import erase
 from subscribers.desk.many_readers.change_tags import change_tags
 from subscribers.desk.reader_filter import ReaderFilter
@@ -28,7 +29,6 @@ from subscribers.suppression.manual_suppression import block
 Action = ReaderChange.Action
 
 CHOOSE_S = 20  # for all readers of a long list
-MOST_FAILURES = 5
 AT_ONCE = PAGE  # readers that a page can select are changed before the answer
 CHUNKS: Mapping[str, int] = {
     Action.TAG: 1_000,
@@ -39,8 +39,6 @@ CHUNKS: Mapping[str, int] = {
     # An erasure locks deliveries before its reader, so each has a transaction.
     Action.ERASE: 1,
 }
-# A frozen process loses its locks.
-_IDLE_LIMIT = "SELECT set_config('idle_in_transaction_session_timeout', '30s', true)"
 _INSERT = """
     INSERT INTO reader_change (key, action, tag_id, tag_name, reason, readers, total, made_by_id)
     SELECT %s, %s, %s, %s, %s, array_agg(id ORDER BY id), count(*), %s FROM ({chosen}) AS chosen
@@ -48,14 +46,6 @@ _INSERT = """
     ON CONFLICT (key) DO NOTHING
     RETURNING id
 """
-
-
-class ChunkFailedError(Exception):
-    """A chunk failed and was rolled back; the cause says why."""
-
-    def __init__(self, change: int) -> None:
-        super().__init__(f"a chunk of change {change} of readers failed")
-        self.change = change
 
 
 class Selection(NamedTuple):
@@ -107,77 +97,46 @@ def start_change(
 
 def run_at_once(change: ReaderChange) -> None:
     """Make a small change before the page answers. Workers make the others."""
-    while change.total <= AT_ONCE and run_chunk(change.pk):
+    while change.total <= AT_ONCE and run_chunk(pk=change.pk):
         pass
 
 
-def run_chunk(change_id: int | None = None) -> bool:
+def run_chunk(*, pk: int | None = None) -> bool:
     """
-    Run the next chunk of a change, or of the oldest open one; False if none is due.
+    Run the next chunk of the oldest due change, or of the one with this `pk`; False if none is due.
 
-    A change that fails lets the others pass, and ends after `MOST_FAILURES` in a row.
+    Imports share the worker's thread, so each claim makes one chunk. A change that fails waits
+    while the others pass.
     """
-    try:
-        return _run_chunk(change_id)
-    except ChunkFailedError as error:
-        _record_failure(error.change)
-        raise
+    return run_next(ReaderChange, _run_chunk, pk=pk)
 
 
-def _run_chunk(change_id: int | None) -> bool:
+def _run_chunk(running: ClaimedTask[ReaderChange]) -> None:
+    change = running.task
+    first, last = change.done + 1, change.done + CHUNKS[change.action]
     with transaction.atomic(), connection.cursor() as cursor:
-        due = ReaderChange.objects.select_for_update(skip_locked=True).filter(finished_at=None)
-        due = due if change_id is None else due.filter(pk=change_id)
-        change = due.defer("readers").order_by("failures", "pk").first()
-        if change is None:
-            return False
-        cursor.execute(_IDLE_LIMIT)
-        first, last = change.done + 1, change.done + CHUNKS[change.action]
+        running.hold()
         cursor.execute(
             "SELECT readers[%s:%s] FROM reader_change WHERE id = %s", [first, last, change.pk]
         )
         (readers,) = cursor.fetchone()
-        try:
-            changed = change.changed + _apply(change, readers)
-        except Exception as error:
-            raise ChunkFailedError(change.pk) from error
-        done = change.done + len(readers)
-        end = {"finished_at": Now(), "readers": []} if done == change.total else {}
-        row = ReaderChange.objects.filter(pk=change.pk)
-        row.update(done=done, changed=changed, failures=0, **end)
-        return True
-
-
-def _record_failure(change_id: int) -> None:
-    with transaction.atomic():
-        row = ReaderChange.objects.filter(pk=change_id, finished_at=None)
-        row.update(failures=F("failures") + 1)
-        _end(row.filter(failures__gte=MOST_FAILURES), ReaderChange.Stopped.BY_ERROR)
+        changed = change.changed + _apply(change, readers)
+        done = {"done": change.done + len(readers), "changed": changed}
+        if done["done"] == change.total:
+            running.end(TaskState.FINISHED, **done)
+        else:
+            running.checkpoint(**done)
 
 
 @transaction.atomic
-def stop_change(change_id: int, by: UUID) -> bool:
-    """
-    Stop a change before its next chunk; False if it has ended.
-
-    It waits for a running chunk, so the numbers are exact.
-    """
-    row = ReaderChange.objects.filter(pk=change_id, finished_at=None)
-    if not _end(row, ReaderChange.Stopped.BY_AUTHOR):
+def stop_change(change: ReaderChange, by: UUID) -> bool:
+    """Stop a change before its next chunk; False if it has ended."""
+    if not cancel(change):
         return False
-    change = ReaderChange.objects.defer("readers").get(pk=change_id)
+    change.refresh_from_db(fields=["done", "changed", "state"])
     numbers = {"changed": change.changed, "total": change.total}
     record_activity("stop_change", by, Subscriber, name="readers", **numbers)
     return True
-
-
-def _end(rows: QuerySet[ReaderChange], stopped: str) -> bool:
-    return bool(rows.update(finished_at=Now(), readers=[], stopped=stopped))
-
-
-def waiting() -> QuerySet[ReaderChange]:
-    """Select the changes that wait for a worker."""
-    return ReaderChange.objects.filter(finished_at=None)
 
 
 def _apply(change: ReaderChange, readers: Sequence[int]) -> int:

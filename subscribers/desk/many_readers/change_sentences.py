@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import digits
+from delivery.tasks.leased_task import TaskState
 from subscribers.models import ReaderChange
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ _EFFECTS: Mapping[str, StrPromise] = {
 
 
 _STOPPED: Mapping[str, StrPromise] = {
-    ReaderChange.Stopped.BY_AUTHOR: gettext_lazy("Stopped."),
-    ReaderChange.Stopped.BY_ERROR: gettext_lazy(
+    TaskState.CANCELLED: gettext_lazy("Stopped."),
+    TaskState.FAILED: gettext_lazy(
         "Ended by an error. The log has the reason. Start the change again for the other readers."
     ),
 }
@@ -93,14 +94,14 @@ def question(action: str, number: int, tag: str) -> Question:
 
 def progress_sentence(change: ReaderChange) -> str:
     """Say how far a change is, and how many readers it changed."""
-    if change.finished_at is None:
+    if change.is_open:
         sentence = _("Readers done: {done} of {total}. You can leave this page.")
         return sentence.format(done=digits(change.done), total=digits(change.total))
-    if change.stopped:
+    if change.state in _STOPPED:
         numbers = _("Readers done: {done} of {total}. Changed: {n}.").format(
             done=digits(change.done), total=digits(change.total), n=digits(change.changed)
         )
-        return f"{_STOPPED[change.stopped]} {numbers}"
+        return f"{_STOPPED[change.state]} {numbers}"
     sentence = ngettext("Done: {n} reader changed.", "Done: {n} readers changed.", change.changed)
     rest = change.total - change.changed
     left = ngettext(

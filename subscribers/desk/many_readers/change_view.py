@@ -91,11 +91,9 @@ def change(request: HttpRequest) -> HttpResponse:
 @require_safe
 def changing(request: HttpRequest, change_id: int) -> HttpResponse:
     """Show how far a change is, and its result."""
-    found = ReaderChange.objects.defer("readers").filter(pk=change_id).first()
-    if found is None:
-        raise Http404(_("There is no change with this number."))
+    found = _change_or_404(change_id)
     words = question(found.action, found.total, found.tag_name)
-    context = {"change": found, "words": words, "sentence": progress_sentence(found)}
+    context = {"task": found, "words": words, "sentence": progress_sentence(found)}
     return desk_page(request, "subscribers/desk/changing.html", context)
 
 
@@ -103,8 +101,15 @@ def changing(request: HttpRequest, change_id: int) -> HttpResponse:
 @require_POST
 def stop(request: HttpRequest, change_id: int) -> HttpResponse:
     """Stop a change; readers who were changed stay changed."""
-    stop_change(change_id, user_id_of(request))
+    stop_change(_change_or_404(change_id), user_id_of(request))
     return see_other(reverse("readers:changing", args=[change_id]))
+
+
+def _change_or_404(change_id: int) -> ReaderChange:
+    found = ReaderChange.objects.defer("readers").filter(pk=change_id).first()
+    if found is None:
+        raise Http404(_("There is no change with this number."))
+    return found
 
 
 def _choice(form: QueryDict) -> _Choice:

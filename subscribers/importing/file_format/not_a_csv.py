@@ -1,6 +1,7 @@
 """Refusal of files that are not CSV, by their first bytes, and of empty files."""
 
-from subscribers.refusal_sentences import Parameter, refuse, sentence_of
+from delivery.tasks.run_leased_task import TaskRefusedError
+from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 # The names of the formats are in refusal_sentences.py. Text is compared in lower case.
 _BY_FIRST_BYTES = (
@@ -29,15 +30,11 @@ _BLANKS_AND_MARK = b"\xef\xbb\xbf \t\r\n"
 _MOST_UNPRINTABLE = 5  # per cent of the characters of a text
 
 
-class UnreadableFileError(Exception):
-    """A file that cannot be imported. `refusal` is the reason, `str()` its sentence."""
-
-    def __init__(self, code: str, **parameters: Parameter) -> None:
-        self.refusal = refuse(code, **parameters)
-        super().__init__(code)
+class UnreadableFileError(TaskRefusedError):
+    """A file that cannot be imported. `str()` is the sentence that says why."""
 
     def __str__(self) -> str:
-        return sentence_of(self.refusal)
+        return sentence_of(InputRefusal(self.code, self.parameters))
 
 
 def refuse_other_formats(start: bytes) -> None:

@@ -11,14 +11,14 @@ from datetime import datetime
 from typing import NamedTuple
 
 from django.db import connection, reset_queries, transaction
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from delivery.interface import wait_for_enqueues
 from delivery.retention.anonymise import anonymise_unconfirmed
 from delivery.retention.mailed_recipients import Mailed, load_mailed
-from subscribers.importing.accept_upload import NO_LEASE
-from subscribers.importing.lease import Lease, guard, release
+from delivery.tasks.run_leased_task import ClaimedTask
+from subscribers.importing.accept_upload import UNCLAIMED
 from subscribers.importing.undo.made_things import delete_made
 from subscribers.models import Subscriber, SubscriberImport
 from subscribers.models.subscriber_import import KEPT
@@ -76,7 +76,7 @@ def start_undo(import_id: int, *, made_too: bool = False, by: uuid.UUID | None =
     imports = SubscriberImport.objects.filter(has_ended, pk=import_id)
     return bool(
         imports.update(
-            **NO_LEASE,
+            **UNCLAIMED,
             state=State.UNDOING,
             unmade={"by": str(by) if by else ""} if made_too else None,
         )
@@ -90,24 +90,23 @@ def count_unchanged(import_id: int) -> int:
 
 
 def run_undo(
-    lease: Lease, is_stopping: Callable[[], bool], on_progress: Callable[[SubscriberImport], None]
+    running: ClaimedTask[SubscriberImport], on_progress: Callable[[SubscriberImport], None]
 ) -> None:
-    """Undo an import until it ends or `is_stopping()`. Raises `LeaseLostError`."""
-    record = SubscriberImport.objects.get(pk=lease.import_id)
+    """Undo an import. Raises `TaskInterruptedError`."""
+    record = running.task
     while (first := _next_reader(record)) is not None:
-        _undo_chunk(lease, record, first)
+        _undo_chunk(running, first)
         on_progress(record)
-        if is_stopping():
-            release(lease)
-            return
-    with transaction.atomic(), connection.cursor() as cursor:
-        guard(cursor, lease)
-        if record.unmade is not None:
-            by = record.unmade.get("by")
+        running.heartbeat()
+    with transaction.atomic():
+        running.hold()
+        unmade = record.unmade
+        if unmade is not None:
+            by = unmade.get("by")
             made = delete_made(record, uuid.UUID(by) if by else None)
-            record.unmade = {"deleted": made.free, "kept": made.used}
-        imports = SubscriberImport.objects.filter(pk=record.pk)
-        imports.update(**NO_LEASE, state=State.UNDONE, undone_at=Now(), unmade=record.unmade)
+            unmade = {"deleted": made.free, "kept": made.used}
+        ended = {"finished_at": F("finished_at"), "undone_at": Now(), "claims": 0}
+        running.end(State.UNDONE, **ended, unmade=unmade)
     with connection.cursor() as cursor:  # as after an import
         cursor.execute("ANALYZE (SKIP_LOCKED) subscriber, consent_record")
 
@@ -130,11 +129,11 @@ def _next_reader(record: SubscriberImport) -> int | None:
     return row[0] if row else None
 
 
-def _undo_chunk(lease: Lease, record: SubscriberImport, first: int) -> None:
-    last = first + CHUNK - 1
+def _undo_chunk(running: ClaimedTask[SubscriberImport], first: int) -> None:
+    record, last = running.task, first + CHUNK - 1
     with transaction.atomic(), connection.cursor() as cursor:
         wait_for_enqueues()
-        guard(cursor, lease)
+        running.hold()
         # Lock order: batches before readers, as a worker settles them.
         mailed = load_mailed(first, last)
         cursor.execute(LOCK_READERS, [record.pk, first, last])
@@ -147,8 +146,6 @@ def _undo_chunk(lease: Lease, record: SubscriberImport, first: int) -> None:
                 cursor.execute(statement, {"import": record.pk, "readers": list(gone)})
             anonymise_unconfirmed(gone, mailed.issues)
         counts = Counter(kept.values()) + Counter(undone=len(gone))
-        for name in ("undone", *KEPT):
-            setattr(record, name, getattr(record, name) + counts[name])
-        record.undo_checkpoint, record.stalled_claims = last, 0
-        record.save(update_fields=["undone", *KEPT, "undo_checkpoint", "stalled_claims"])
+        found = {name: getattr(record, name) + counts[name] for name in ("undone", *KEPT)}
+        running.checkpoint(**found, undo_checkpoint=last)
     reset_queries()  # Django keeps them in debug mode

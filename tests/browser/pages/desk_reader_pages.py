@@ -87,7 +87,7 @@ def _received(content: bytes, name: str, author: Any, *, check: bool = True) -> 
     with ReaderFile(file, name) as readers:
         record = accept_upload.store_for_check(readers, file, name, author)[0]
     if check:
-        run_next_import(lambda: False)
+        run_next_import()
     return record
 
 
@@ -96,16 +96,16 @@ def _imports(author: Any) -> dict[str, SubscriberImport]:
     imported = _received(DEMO_LIST.read_bytes(), DEMO_LIST.name, author)
     where = "Signed list at the village fair, 12 September"
     accept_upload.start_import(imported.pk, statement(confirmed=True, where=where, importer=author))
-    run_next_import(lambda: False)
+    run_next_import()
     failed = SubscriberImportFactory(
         state="refused", imported_by=author, filename="spring-fair.csv",
-        refusal={"code": "file_incomplete", "parameters": {}},
+        error={"code": "file_incomplete", "parameters": {}},
     )  # fmt: skip
     checked = _received(FAIR, "village-fair.csv", author)
     nobody_new = _received(KNOWN, f"{'village-fair-' * 12}.csv", author)
     running = SubscriberImportFactory(
         state="running", imported_by=author, finished_at=None, filename="guild.csv",
-        statement=where, owner=uuid4(), size=4_000_000, bytes_read=1_500_000, rows=24_000,
+        statement=where, owner=uuid4(), total=4_000_000, done=1_500_000, rows=24_000,
         added=23_400, known=600,
     )  # fmt: skip
     undo = {"imported_by": author, "rows": 23_400, "added": 23_400, "kept_mailed": 20}

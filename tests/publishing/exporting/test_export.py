@@ -82,7 +82,7 @@ def test_the_page_offers_the_file_that_a_worker_wrote(
     assert "There is no export yet." in manager.get(PAGE).words
     manager.post(PAGE)
     manager.post(PAGE)
-    assert "queued for a worker" in manager.get(PAGE).words
+    assert "waiting for a worker" in manager.get(PAGE).words
     export = Export.objects.get()
     assert run.run_next_export(never)
     assert "Download" in manager.get(PAGE).words

@@ -246,11 +246,11 @@ def test_ghost_issues_come_with_pictures_of_their_site(author: Any) -> None:
 
 def test_blank_rows_of_a_list_of_issues_count(author: Any) -> None:
     export = zipped({"posts.csv": SUBSTACK_HEADER + "\n" * (MOST_ISSUES + 2)})
-    assert move(export, author).refusal["code"] == "too_many"
+    assert move(export, author).error["code"] == "too_many"
 
 
 def test_ghost_needs_the_address_of_its_site(author: Any) -> None:
-    assert move(ghost({"id": "a1", "html": "<p>x</p>"}), author).refusal["code"] == "site_missing"
+    assert move(ghost({"id": "a1", "html": "<p>x</p>"}), author).error["code"] == "site_missing"
     assert not IssueMovePiece.objects.exists()
 
 

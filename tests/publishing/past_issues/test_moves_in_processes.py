@@ -16,7 +16,7 @@ from delivery.models import Edition
 from delivery.tasks.separate_process import run_separately
 from publishing.models import IssueMove, IssueMovePiece, MovedIssue, UploadedImage
 from publishing.past_issues import run
-from publishing.past_issues.report_sentences import refusal_sentence
+from publishing.past_issues.report_sentences import error_sentence
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.past_issues.sample_exports import LETTER, SWIFTS, substack
 from tests.publishing.second_connection import PATIENCE_S, beside
@@ -90,7 +90,7 @@ def test_a_move_whose_process_is_killed_is_refused_once(
         other.rollback()
     move.refresh_from_db()
     assert (move.state, move.done, move.total) == ("refused", 2, 3)
-    assert "Homing stopped at issue 3" in refusal_sentence(**move.refusal)
+    assert "Homing stopped at issue 3" in error_sentence(move)
     assert not run_separately("past_issues", lambda: False)
     assert not IssueMovePiece.objects.exists()
 

@@ -135,7 +135,7 @@ def test_a_picture_with_another_id_here_gets_its_address(author: Any, export: Pa
     ],
 )
 def test_another_archive_is_refused(author: Any, files: dict[str, Any], code: str) -> None:
-    assert move(zipped(files), author).refusal["code"] == code
+    assert move(zipped(files), author).error["code"] == code
 
 
 def test_issues_whose_ids_begin_alike_can_want_one_address(author: Any) -> None:

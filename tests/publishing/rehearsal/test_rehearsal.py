@@ -61,7 +61,7 @@ def test_every_message_is_checked_and_only_the_report_written(
     before = rows_by_table()
     assert {"newsletter", "draft", "subscriber"} <= before.keys()
     window.post(page_of(draft))
-    assert "queued for a worker" in window.get(page_of(draft)).words
+    assert "waiting for a worker" in window.get(page_of(draft)).words
     assert rehearse.run_next_rehearsal(never)
     assert not rehearse.run_next_rehearsal(never)
     page = window.get(page_of(draft)).words
@@ -119,7 +119,7 @@ def test_a_stopped_worker_leaves_the_rehearsal_to_another(window: WindowOf, draf
     assert rehearse.run_next_rehearsal(lambda: True)
     assert Rehearsal.objects.get().state == "waiting"
     assert rehearse.run_next_rehearsal(never)
-    assert Rehearsal.objects.get().checked == 3
+    assert Rehearsal.objects.get().done == 3
 
 
 def test_a_report_of_an_earlier_text_says_so(window: WindowOf, draft: Draft) -> None:

@@ -50,7 +50,7 @@ def uploaded(window: WindowOf, content: bytes = FAIR) -> str:
 
 def run_workers() -> None:
     """Run every due check and import to its end."""
-    while run_next_import(lambda: False):
+    while run_next_import():
         pass
 
 

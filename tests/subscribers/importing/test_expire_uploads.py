@@ -52,7 +52,7 @@ def test_after_seven_days_the_content_is_deleted(
     record = SubscriberImport.objects.get()
     assert (record.state, record.rows, record.read_as) == ("expired", 0, None)
     history = window.get(IMPORTS).words
-    assert f"village-fair.csv Never imported, deleted {record.started_at:%a}" in history
+    assert f"village-fair.csv Never imported, deleted {record.requested_at:%a}" in history
     assert WHAT_BECAME_OF_IT in history
     page = window.get(address)
     assert WHAT_BECAME_OF_IT in page.words
@@ -114,10 +114,10 @@ def test_the_expiry_is_a_setting(window: WindowOf, settings: LazySettings) -> No
 def test_imports_in_other_states_do_not_expire(state: str) -> None:
     record = SubscriberImportFactory(
         state=state,
-        refusal={"code": "file_empty"},
+        error={"code": "file_empty"},
         **({} if state in ("finished", "refused") else {"finished_at": None}),
     )
-    SubscriberImport.objects.update(checked_at=record.started_at)
+    SubscriberImport.objects.update(checked_at=record.requested_at)
     days_pass(1000)
     assert not expire_file()
 

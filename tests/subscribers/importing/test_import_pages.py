@@ -216,7 +216,7 @@ def test_a_discarded_file_leaves_only_log_entries(window: WindowOf) -> None:
     again = upload(window, FAIR).answer.headers["Location"]
     assert again != address
     window.post(f"{again}drop/")
-    assert not run_next_import(lambda: False)
+    assert not run_next_import()
     assert not SubscriberImport.objects.exists()
 
 
@@ -229,9 +229,9 @@ def test_an_imported_file_cannot_be_discarded(window: WindowOf) -> None:
 
 
 def test_imports_are_listed_by_their_start_newest_first(window: WindowOf) -> None:
-    SubscriberImportFactory(filename="started last", started_at=SOME_DAY)
+    SubscriberImportFactory(filename="started last", requested_at=SOME_DAY)
     for name in ("first of two", "second of two"):
-        SubscriberImportFactory(filename=name, started_at=SOME_DAY - timedelta(days=1))
+        SubscriberImportFactory(filename=name, requested_at=SOME_DAY - timedelta(days=1))
     words = window.get(IMPORTS).words
     names = ("started last", "second of two", "first of two")
     assert sorted(names, key=words.index) == list(names)

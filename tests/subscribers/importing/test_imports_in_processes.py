@@ -122,7 +122,7 @@ def test_an_import_killed_repeatedly_ends_like_an_undisturbed_one(
 
     # A worker continues after the command was killed, without the file.
     path.unlink()
-    assert run_next_import(lambda: False)
+    assert run_next_import()
     assert whole_state() == undisturbed
     assert undisturbed[0] == "finished"
     assert undisturbed[-2:] == (0, 0)
@@ -143,7 +143,7 @@ def test_an_import_whose_process_is_killed_is_refused_once(
         os.kill(process, signal.SIGKILL)
         assert worker.result(PATIENCE_S)
     record.refresh_from_db()
-    assert (record.state, record.refusal) == (
+    assert (record.state, record.error) == (
         "refused", {"code": "import_too_costly", "parameters": {}},
     )  # fmt: skip
     assert not run_separately("imports", lambda: False)
@@ -165,7 +165,7 @@ def test_a_process_frozen_past_its_lease_writes_nothing(
         " AND state LIKE 'idle in transaction%%'",
     )
     expire_lease(database_url)
-    assert run_next_import(lambda: False)
+    assert run_next_import()
     ended = whole_state()
 
     frozen.signal(signal.SIGCONT)
@@ -251,5 +251,5 @@ def test_ctrl_c_explains_how_the_import_continues(
         process.signal(signal.SIGINT)
         assert process.end() == (130, "", f"Interrupted. {CONTINUES}\n")
 
-    assert run_next_import(lambda: False)
+    assert run_next_import()
     assert SubscriberImport.objects.get().added == 1

@@ -5,29 +5,25 @@ import os
 from functools import partial
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import psycopg
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, connection
 
+from delivery.tasks.run_leased_task import claim, open_tasks
 from subscribers.importing import accept_upload
 from subscribers.importing.accept_upload import statement
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile, Row
 from subscribers.importing.import_file import import_file
-from subscribers.importing.lease import MAX_STALLED_CLAIMS, Lease, claim_import, guard
 from subscribers.importing.run import (
     CHUNK,
     MOST_CHARACTERS_IN_CHUNK,
     chunks,
-    run,
     run_next_import,
-    waiting,
 )
 from subscribers.management.commands.import_subscribers import Command
 from subscribers.models import (
-    ConsentRecord,
     ImportPiece,
     ImportSeenAddress,
     Subscriber,
@@ -50,16 +46,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 LONG = CHUNK + 1  # rows; an import needs two chunks for them
 
 
-def claim_lease() -> Lease:
-    lease = claim_import(uuid4())
-    assert lease is not None
-    return lease
-
-
-def expire_lease() -> None:
-    SubscriberImport.objects.update(lease_until="2026-01-01T00:00:00Z")
-
-
 def a_long_list(file_of: FileOf) -> Path:
     return file_of(*[f"reader{number}@example.org,Reader" for number in range(LONG)])
 
@@ -71,58 +57,26 @@ def test_no_piece_mails_a_reader_who_is_gone_further_down(
     others = [f"reader{number}@example.org,pending" for number in range(CHUNK)]
     rows = ("ada@example.org,pending", *others, "ADA@example.org,unsubscribed")
     kept_in_waiting(file_of(*rows, header="email,status"))
-    run(claim_lease(), is_stopping=lambda: True)
+    run_next_import(lambda: True)
     assert not Subscriber.objects.filter(email="ada@example.org").exists()
     if is_of_earlier_release:  # which noted nobody in advance
         ImportSeenAddress.objects.filter(has_left=True).update(line=2, has_left=False)
-    run(claim_lease())
+    run_next_import()
     assert Suppression.objects.get().address_key == "ada@example.org"
     counts = SubscriberImport.objects.get().counts
     assert (counts["added"], counts["duplicates"], counts["skipped"]) == (CHUNK, 1, 1)
 
 
-def test_the_server_ends_a_frozen_transaction_with_its_lease(
-    file_of: FileOf, settings: Any
-) -> None:
-    settings.DELIVERY_LEASE_S = 7
-    kept_in_waiting(file_of("ada@example.org,Ada"))
-    lease = claim_lease()
-
-    with transaction.atomic(), connection.cursor() as cursor:
-        guard(cursor, lease)
-        cursor.execute("SHOW idle_in_transaction_session_timeout")
-        assert cursor.fetchone() == ("7s",)
-    with connection.cursor() as cursor:
-        cursor.execute("SHOW idle_in_transaction_session_timeout")
-        assert cursor.fetchone() != ("7s",)
-
-
-def test_a_lost_lease_prevents_writing(file_of: FileOf) -> None:
-    record = kept_in_waiting(file_of("ada@example.org,Ada"))
-    first = claim_lease()
-    expire_lease()
-    second = claim_lease()
-
-    run(first)
-
-    record.refresh_from_db()
-    assert (record.state, record.rows, Subscriber.objects.count()) == ("running", 0, 0)
-    run(second)
-    record.refresh_from_db()
-    assert (record.state, record.rows) == ("finished", 1)
-
-
 @pytest.mark.parametrize("rows", [CHUNK, LONG])
 def test_a_lease_lost_between_chunks_prevents_writing(file_of: FileOf, rows: int) -> None:
     record = kept_in_waiting(a_long_list(file_of))
-    first = claim_lease()
 
     def take_over(progress: SubscriberImport) -> None:
         if progress.rows == rows:
-            expire_lease()
-            claim_lease()
+            SubscriberImport.objects.update(lease_until="2026-01-01T00:00:00Z")
+            claim(SubscriberImport)
 
-    run(first, on_progress=take_over)
+    assert run_next_import(on_progress=take_over)
 
     record.refresh_from_db()
     assert (record.state, record.rows) == ("running", rows)
@@ -135,7 +89,7 @@ def test_only_one_import_applies_a_chunk_at_a_time(file_of: FileOf, database_url
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = '100ms'")
     with blocked_imports(database_url), pytest.raises(OperationalError, match="lock timeout"):
-        run_next_import(lambda: False)
+        run_next_import()
     connection.close()
     assert not Subscriber.objects.exists()
 
@@ -155,23 +109,6 @@ def test_a_file_that_changes_during_upload_is_refused(
     assert not ImportPiece.objects.exists()
 
 
-def test_an_expired_lease_prevents_writing(
-    file_of: FileOf,
-) -> None:
-    kept_in_waiting(file_of("ada@example.org,Ada"))
-    lease = claim_lease()
-    expire_lease()
-    run(lease)
-    assert not Subscriber.objects.exists()
-
-
-def test_a_leased_import_cannot_be_claimed(file_of: FileOf) -> None:
-    kept_in_waiting(file_of("ada@example.org,Ada"))
-    claim_lease()
-    assert claim_import(uuid4()) is None
-    assert not run_next_import(lambda: False)
-
-
 def test_a_stopping_worker_releases_the_import_after_a_chunk(file_of: FileOf) -> None:
     record = kept_in_waiting(a_long_list(file_of))
 
@@ -179,28 +116,24 @@ def test_a_stopping_worker_releases_the_import_after_a_chunk(file_of: FileOf) ->
 
     record.refresh_from_db()
     assert (record.rows, record.owner, record.lease_until) == (CHUNK, None, None)
-    assert waiting().exists()
-    assert run_next_import(lambda: False)
-    assert not waiting().exists()
+    assert open_tasks(SubscriberImport).exists()
+    assert run_next_import()
+    assert not open_tasks(SubscriberImport).exists()
     record.refresh_from_db()
     assert (record.rows, record.added) == (LONG, LONG)
 
 
-def test_an_import_without_progress_is_refused(
-    file_of: FileOf,
-) -> None:
+def test_an_import_without_progress_is_refused(file_of: FileOf) -> None:
     path = a_long_list(file_of)
     record = kept_in_waiting(path)
     run_next_import(lambda: True)
-    for _ in range(MAX_STALLED_CLAIMS):
-        claim_lease()
-        expire_lease()
+    SubscriberImport.objects.update(claims=SubscriberImport.MOST_CLAIMS)
 
-    run_next_import(lambda: False)
+    run_next_import()
 
     record.refresh_from_db()
     assert (record.state, record.rows) == ("refused", CHUNK)
-    assert record.refusal == {"code": "import_stuck", "parameters": {"times": 10}}
+    assert record.error == {"code": "import_stuck", "parameters": {"times": 10}}
     assert not ImportPiece.objects.exists()
     # The same file continues from there.
     assert import_file(path, confirmed=True).record.added == LONG
@@ -219,21 +152,10 @@ def test_missing_bytes_of_a_stored_file_are_detected(file_of: FileOf) -> None:
     path = file_of("ada@example.org,Ada")
     record = kept_in_waiting(path)
     ImportPiece.objects.update(content=path.read_bytes()[:-5])
-    run_next_import(lambda: False)
+    run_next_import()
     record.refresh_from_db()
     assert record.state == "refused"
-    assert record.refusal == {"code": "file_incomplete", "parameters": {}}
-
-
-def test_two_workers_run_one_import_once(file_of: FileOf, database_url: str) -> None:
-    kept_in_waiting(a_long_list(file_of))
-    with blocked_imports(database_url):
-        workers = [beside(lambda: run_next_import(lambda: False)) for _ in range(2)]
-        wait_until_blocked(database_url)
-    assert sorted(worker.result(PATIENCE_S) for worker in workers) == [False, True]
-    record = SubscriberImport.objects.get()
-    assert (record.state, record.added, record.epoch) == ("finished", LONG, 1)
-    assert Subscriber.objects.count() == ConsentRecord.objects.count() == LONG
+    assert record.error == {"code": "file_incomplete", "parameters": {}}
 
 
 def test_concurrent_commands_with_one_file_import_it_once(

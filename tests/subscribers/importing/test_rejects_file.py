@@ -120,7 +120,7 @@ def test_deleted_rows_are_explained_in_file_and_page(
 ) -> None:
     path = file_of("ada@example.org,Ada", "nowhere,Secret")
     import_subscribers(path)
-    SubscriberImport.objects.update(finished_at=Now() - timedelta(days=91), started_at=SOME_DAY)
+    SubscriberImport.objects.update(finished_at=Now() - timedelta(days=91), requested_at=SOME_DAY)
     expired = old_rejected_rows(90)
     assert expired.count() == sum(expired.delete()) == 1
     sentence = (

@@ -14,9 +14,11 @@ from django.db.utils import IntegrityError
 
 from delivery.models import Batch, Delivery, Edition
 from delivery.reports.audit import find_violations
+from delivery.tasks.periodic_tasks import TaskInterruptedError
+from delivery.tasks.run_leased_task import ClaimedTask, claim
 from publishing.models import Draft
 from subscribers.data_requests.erase import erase
-from subscribers.importing.run import run, run_next_import
+from subscribers.importing.run import run_next_import
 from subscribers.importing.undo import undo_import
 from subscribers.importing.undo.made_things import find_made
 from subscribers.importing.undo.undo_import import run_undo, start_undo
@@ -37,7 +39,6 @@ from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_so
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 from tests.subscribers.importing.import_browser import someone, uploaded
-from tests.subscribers.importing.test_interrupted_imports import claim_lease, expire_lease
 from tests.subscribers.search_all_tables import tables_that_hold
 from tests.subscribers.signup_browser import get_current, press, sign_up
 
@@ -204,9 +205,11 @@ def test_a_publication_waits_for_a_running_chunk(
     import_rows("ada@example.org,Ada", options=("--confirmed",))
     record = SubscriberImport.objects.get()
     start_undo(record.pk)
-    lease = claim_lease()
+    task = claim(SubscriberImport)
+    assert task is not None
     with transaction.atomic():
-        run_undo(lease, lambda: True, lambda _: None)
+        with pytest.raises(TaskInterruptedError):
+            run_undo(ClaimedTask(task, lambda: True), lambda _: None)
         publishing = beside(newsroom.publish)
         wait_until_somebody_waits(publishing)
     assert publishing.result(PATIENCE_S).audience == 0
@@ -236,41 +239,26 @@ def half_undone(import_rows: ImportRows, monkeypatch: pytest.MonkeyPatch) -> Sub
 
 
 def test_a_stopped_undo_continues_from_its_checkpoint(half_undone: SubscriberImport) -> None:
-    assert run_next_import(lambda: False)
+    assert run_next_import()
     half_undone.refresh_from_db()
     assert half_undone.state == "undone"
     assert half_undone.undo_counts == {**KEPT_NOBODY, "undone": 5, "kept_changed": 1}
     assert on_the_list() == ["reader1@example.org"]
-    assert not run_next_import(lambda: False)
+    assert not run_next_import()
 
 
-def test_a_chunk_without_its_checkpoint_takes_nobody_back(
-    half_undone: SubscriberImport, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lease = claim_lease()
-
-    def crash(*args: object, **values: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(SubscriberImport, "save", crash)
-        with pytest.raises(KeyboardInterrupt):
-            run(lease)
+def test_a_chunk_without_its_checkpoint_takes_nobody_back(half_undone: SubscriberImport) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE subscriber_import ADD CONSTRAINT crash CHECK (undone < 2)")
+    with pytest.raises(IntegrityError):
+        run_next_import()
     assert len(on_the_list()) == 5
-    expire_lease()
-    assert run_next_import(lambda: False)
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE subscriber_import DROP CONSTRAINT crash")
+        cursor.execute("UPDATE subscriber_import SET lease_until = NULL")
+    assert run_next_import()
     half_undone.refresh_from_db()
     assert half_undone.undo_counts == {**KEPT_NOBODY, "undone": 5, "kept_changed": 1}
-
-
-def test_a_lost_lease_prevents_an_undo_from_writing(half_undone: SubscriberImport) -> None:
-    first = claim_lease()
-    expire_lease()
-    second = claim_lease()
-    run(first)
-    assert len(on_the_list()) == 5
-    run(second)
-    assert on_the_list() == ["reader1@example.org"]
 
 
 def test_an_import_of_the_same_file_first_ends_the_undo(
@@ -304,7 +292,7 @@ def test_only_an_ended_import_is_undone(state: str, more: dict[str, Any], why: s
 def test_a_refused_import_is_undone_too(import_rows: ImportRows) -> None:
     printed = import_rows("ada@example.org,Ada")
     refusal = {"code": "import_stuck", "parameters": {"times": 10}}
-    SubscriberImport.objects.update(state="refused", refusal=refusal)
+    SubscriberImport.objects.update(state="refused", error=refusal)
     assert undo(printed) == {"undone": 1}
 
 
@@ -375,10 +363,10 @@ def test_the_page_offers_to_delete_fields_of_the_import(draft: str) -> None:
     address = uploaded(window, b"email,Town\nada@example.org,Wick\n")
     again = window.post(f"{address}columns/", **{"column-2": "new"})
     address = str(again.answer.headers["Location"])
-    while run_next_import(lambda: False):
+    while run_next_import():
         pass
     window.post(f"{address}import/", consent="ask", tags="Fair")
-    while run_next_import(lambda: False):
+    while run_next_import():
         pass
     if draft:
         Draft.objects.create(letter=draft, created_by=window.author, saved_by=window.author)
@@ -387,7 +375,7 @@ def test_the_page_offers_to_delete_fields_of_the_import(draft: str) -> None:
     assert offered in page.words
 
     window.post(f"{address}undo/", made_too="yes")
-    while run_next_import(lambda: False):
+    while run_next_import():
         pass
 
     deleted = "Fair." if draft else "Fair and Town."

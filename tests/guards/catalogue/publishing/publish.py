@@ -6,7 +6,7 @@ GUARDS = guards(r"""
 
 # --- Tables without statistics ---
 a list is analysed after an import
-    _run: _finish(lease, file) if «not lease.is_check → False»:
+    _run: _finish(running, file) if «not is_check → False»:
     test_the_list_is_analysed_after_an_import
 
 # --- Drafts ---

@@ -33,9 +33,6 @@ a change affects no reader who was added after the question
 a form that is posted twice starts one change
     _INSERT: «ON CONFLICT (key) DO NOTHING»
     test_selected_readers_get_a_tag_once
-two workers never run one change
-    _run_chunk: ReaderChange.objects.«select_for_update(skip_locked=True).»filter(
-    test_two_workers_never_run_one_change
 a change puts no topic on a reader who left it
     change_tags: tags_without_1(tags_with_1(tags, «left_topics → '{{}}'»,
     test_selected_readers_get_a_tag_once

@@ -4,36 +4,13 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 
-# --- One process at a time ---
-a leased import cannot be claimed by another worker
-    claim_import: «AND (lease_until IS NULL OR lease_until < clock_timestamp())»
-    test_a_leased_import_cannot_be_claimed
-
-# Each process chooses a new owner for each claim, so owner and epoch always change together.
-a process that lost its lease to another writes nothing more
-    guard: AND «owner = %s AND epoch = %s → %s IS NOT NULL AND %s IS NOT NULL» AND state = %s
-    test_a_lost_lease_prevents_writing
-each claim of an import raises its epoch
-    claim_import: epoch = epoch «+ 1», stalled_claims
-    test_two_workers_run_one_import_once
-a process whose lease has expired writes nothing
-    guard: «AND lease_until >= clock_timestamp()»
-    test_an_expired_lease_prevents_writing
-every piece begins with a check of the lease
-    _apply_chunk: «guard(cursor, lease)» cursor.execute(ONE_AT_A_TIME)
-    test_a_lease_lost_between_chunks_prevents_writing
-only the holder of an import ends it
-    _finish: with transaction.atomic(), connection.cursor() as cursor: «guard(cursor, lease)»
-    test_a_lease_lost_between_chunks_prevents_writing
+# --- One process at a time; leased_tasks.py has the lease ---
 a process that freezes within a piece does not block others forever
-    guard: SELECT set_config('«idle_in_transaction_session_timeout → application_name»', %s, true)
-    test_the_server_ends_a_frozen_transaction_with_its_lease
+    _apply_chunk: «running.hold()»
+    test_a_process_frozen_past_its_lease_writes_nothing
 imports take turns after each piece
     _apply_chunk: «cursor.execute(ONE_AT_A_TIME)»
     test_only_one_import_applies_a_chunk_at_a_time
-an import that never advances is finally refused
-    run: elif «lease.stalled_claims > MAX_STALLED_CLAIMS → False»:
-    test_an_import_without_progress_is_refused
 
 # --- Each row once ---
 the checkpoint is in the transaction of its piece
@@ -41,7 +18,7 @@ the checkpoint is in the transaction of its piece
         + [cursor.execute("COMMIT"), cursor.execute("BEGIN")][2:]»)
     test_a_chunk_killed_before_its_checkpoint_leaves_nothing
 a continued import skips finished rows
-    _run: «_skip_to_checkpoint(rows, record.rows, lease, is_stopping)»
+    _run: «_skip_to_checkpoint(rows, running)»
     test_a_stopping_worker_releases_the_import_after_a_chunk
 
 # --- The same content again ---
@@ -57,11 +34,8 @@ a finished import does not start again
 
 # --- Undo ---
 an undo waits for a publication, and a publication for an undo
-    _undo_chunk: «wait_for_enqueues()» guard(
+    _undo_chunk: «wait_for_enqueues()» running.hold()
     test_a_publication_waits_for_a_running_chunk
-a process that lost its lease undoes nothing more
-    _undo_chunk: «guard(cursor, lease)»
-    test_a_lost_lease_prevents_an_undo_from_writing
 the checkpoint of an undo is in the transaction of its chunk
     _undo_chunk: «→ cursor.execute("COMMIT")¶cursor.execute("BEGIN")¶» counts = Counter
     test_a_chunk_without_its_checkpoint_takes_nobody_back

@@ -65,10 +65,7 @@ a request costs the same for every address
         Subscriber.objects.filter(email_key=address.lower()).exists()»:
     test_a_form_costs_the_same_for_every_address
 a request that fails is rolled back completely
-    _try_to_answer: «with transaction.atomic() → if True»:
-    test_a_failing_request_does_not_delay_others
-a request that fails too often is set aside
-    has_waiting_requests: filter(«failures__lt=MAX_FAILURES»)
+    _try_to_answer: with «transaction.atomic(),» connection.cursor() as cursor:
     test_a_failing_request_does_not_delay_others
 a worker that drains the queue answers data requests first
     is_any_due: return «any(short) or»

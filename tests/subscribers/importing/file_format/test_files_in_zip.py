@@ -59,7 +59,7 @@ def test_lists_of_readers_are_chosen_by_name(paths: Any, chosen: Any) -> None:
     if isinstance(chosen, str):
         with pytest.raises(UnreadableFileError) as refused:
             choose_lists(list(paths))
-        assert refused.value.refusal.code == chosen
+        assert refused.value.code == chosen
     else:
         assert choose_lists(list(paths))[: len(chosen)] == chosen
 
