@@ -72,8 +72,7 @@ class ApiBoundary:
                 "The call came over http. Nothing was changed. Use https. If you sent a token, "
                 "others may have read it: revoke it and create a new one.",
             )
-        length = request.META.get("CONTENT_LENGTH") or ""
-        if "HTTP_TRANSFER_ENCODING" in request.META and not length.isdecimal():
+        if "HTTP_TRANSFER_ENCODING" in request.META:
             return problem_response(
                 ProblemType.NOT_READABLE,
                 "The body is chunked and has no length, so it was not read. Nothing was changed. "

@@ -66,9 +66,18 @@ class Connection(HTTPChannel):
             if self.request is not None and self.request.on_disk and not self.requests:
                 self._admit(self.request)
         elif self.request is not None:
-            self._refuse(self.request, ProblemType.NOT_READABLE)
+            self._end_early(self.request)
         else:
             self._close()
+
+    def _end_early(self, request: RequestParser) -> None:
+        """Let the site say that the body was cut off, or refuse an incomplete header."""
+        self.request = None
+        if request.headers_finished and not request.chunked:
+            request.completed = True
+            self._serve(request)
+        else:
+            self._refuse(request, ProblemType.NOT_READABLE)
 
     def service(self) -> None:
         """Run the site in a thread, with a complete request or to ask about its header."""

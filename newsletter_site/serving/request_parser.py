@@ -105,6 +105,9 @@ class RequestParser(HTTPRequestParser):
             raise ParsingError(ProblemType.NOT_READABLE) from error
         if self.version not in ("1.0", "1.1"):
             raise ParsingError(ProblemType.NOT_READABLE)
+        if self.chunked:
+            # waitress removes the header, but the API refuses bodies of unknown length by it.
+            self.headers["TRANSFER_ENCODING"] = "chunked"
 
     def may_be_asked(self) -> bool:
         """Return whether the site can refuse it before its body has arrived.
