@@ -2,18 +2,22 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
+from delivery.control_characters import clean_name
 from delivery.humanise import digits
+from publishing.content.edition_content import remove_invisible
 from publishing.desk_access import desk_page, may_write, user_id_of
-from publishing.models import Snippet
-from publishing.snippets.snippet_form import SnippetForm
+from publishing.models import LONGEST_SNIPPET_NAME, Snippet
 from publishing.snippets.snippets import (
+    LONGEST_TEXT,
     MOST_SNIPPETS,
     NAME_TAKEN,
     can_add_snippet,
@@ -23,6 +27,37 @@ from publishing.snippets.snippets import (
     save_snippet,
 )
 from subscribers.links.see_other import see_other
+
+
+class _TextField(forms.CharField):
+    def to_python(self, value: Any) -> str:
+        """Count a line end as one character. The field refuses NUL later."""
+        return remove_invisible(super().to_python(value) or "").strip()
+
+
+class SnippetForm(forms.Form):
+    """The name and the Markdown of a snippet."""
+
+    name = _TextField(
+        label=gettext_lazy("Name"),
+        max_length=LONGEST_SNIPPET_NAME,
+        help_text=gettext_lazy(
+            "Shown in the composer’s menu, such as “Signature”. Readers never see it."
+        ),
+    )
+    text = _TextField(
+        label=gettext_lazy("Text"),
+        max_length=LONGEST_TEXT,
+        widget=forms.Textarea(attrs={"rows": 12, "dir": "auto"}),
+        help_text=gettext_lazy("Markdown, as in a letter. Images and merge fields work too."),
+    )
+
+    def __init__(self, data: Any, snippet: Snippet) -> None:
+        super().__init__(data, auto_id="%s", initial={"name": snippet.name, "text": snippet.text})
+
+    def clean_name(self) -> str:
+        return clean_name(self.cleaned_data["name"])
+
 
 LIST = "desk:snippets"
 
