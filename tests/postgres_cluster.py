@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from newsletter_site.embedded_postgres import (
-    postgres_server,
+    embedded_server,
     prepare_data_dir,
     private_files,
     usage,
@@ -87,6 +87,6 @@ def clear_abandoned(runs: Path) -> None:
 def remove(data_dir: Path) -> None:
     """Stop the server in `data_dir`, even if it is in use, and remove its files."""
     cluster = cluster_in(data_dir, durable=False)
-    postgres_server.stop(cluster)
+    embedded_server.stop(cluster)
     for folder in (cluster.socket_dir, cluster.home, data_dir):
         shutil.rmtree(folder, ignore_errors=True)

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from newsletter_site import embedded_postgres
-from newsletter_site.embedded_postgres import postgres_server, usage
+from newsletter_site.embedded_postgres import embedded_server, usage
 from newsletter_site.embedded_postgres.cluster import cluster_in
 
 DATABASE = "homing"
@@ -42,7 +42,7 @@ def own_server(kept: Path | None = None) -> Iterator[Path]:
         finally:
             usage.leave(cluster)
             # Other sessions may still be connected. Their work is not needed.
-            postgres_server.stop(cluster)
+            embedded_server.stop(cluster)
             for place in () if kept else (cluster.socket_dir, cluster.home):
                 shutil.rmtree(place, ignore_errors=True)
 

@@ -10,7 +10,7 @@ import threading
 
 from psycopg import pq
 
-from newsletter_site.embedded_postgres import postgres_server, private_files
+from newsletter_site.embedded_postgres import embedded_server, private_files
 from newsletter_site.embedded_postgres.cluster import Cluster
 from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError
 
@@ -38,9 +38,9 @@ def join(cluster: Cluster, database: str | None = None) -> None:
             try:
                 # This cannot fail: an exclusive lock needs the gate, which this process holds.
                 private_files.try_lock(lock, shared=True)
-                postgres_server.start(cluster)
+                embedded_server.start(cluster)
                 if database is not None:
-                    postgres_server.make_database(cluster, database)
+                    embedded_server.make_database(cluster, database)
             except BaseException:
                 os.close(lock)
                 raise
@@ -50,7 +50,7 @@ def join(cluster: Cluster, database: str | None = None) -> None:
 def restart(cluster: Cluster) -> None:
     """Start the server of this process if it is down. Raise EmbeddedPostgresError."""
     with guard, private_files.held(cluster.home / GATE, cluster.user):
-        postgres_server.start(cluster)
+        embedded_server.start(cluster)
 
 
 def leave(cluster: Cluster) -> None:
@@ -72,7 +72,7 @@ def stop_if_unused(cluster: Cluster) -> None:
     lock = private_files.open_lock(cluster.home / USERS, cluster.user)
     try:
         if private_files.try_lock(lock):
-            postgres_server.stop(cluster)
+            embedded_server.stop(cluster)
     finally:
         os.close(lock)
 

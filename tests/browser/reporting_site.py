@@ -8,8 +8,8 @@ import signal
 import socket
 import sys
 
-from newsletter_site.serving.connection import Connection
-from newsletter_site.serving.server import Server
+from newsletter_site.serving.client_connection import Connection
+from newsletter_site.serving.site_server import Server
 from newsletter_site.wsgi import application
 
 LISTENER, PIPE = map(int, sys.argv[1:])

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from newsletter_site import settings
-from newsletter_site.serving.server import GRACEFUL_S
+from newsletter_site.serving.site_server import GRACEFUL_S
 from tests.deployment.deployed_processes import certificate
 from tests.installed_programs import program
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import requests
 
-from newsletter_site.serving.connection import IDLE_S
+from newsletter_site.serving.client_connection import IDLE_S
 from tests.deployment.conftest import Sites
 from tests.deployment.deployed_processes import free_port, proxy, takes_connections, wait_until
 from tests.deployment.served_site import PATIENCE_S, ServedSite

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from newsletter_site.embedded_postgres import postgres_server
+from newsletter_site.embedded_postgres import embedded_server
 from newsletter_site.embedded_postgres.cluster import cluster_in
 from tests import postgres_cluster
 
@@ -101,7 +101,7 @@ def program() -> Iterator[Callable[..., Program]]:
 
 
 def is_up(data_dir: Path) -> bool:
-    return postgres_server.is_up(cluster_in(data_dir, durable=False))
+    return embedded_server.is_up(cluster_in(data_dir, durable=False))
 
 
 def server_pid(data_dir: Path) -> int:

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from delivery.interface import ProcessGroup
 from newsletter_site.operations.metrics.flush_metrics import flush_at_exit
 from newsletter_site.serving.listen import DEFAULT, describe, is_loopback, listen
-from newsletter_site.serving.server import Server, allow_open_files
+from newsletter_site.serving.site_server import Server, allow_open_files
 
 logger = logging.getLogger(__name__)
 

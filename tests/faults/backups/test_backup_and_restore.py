@@ -19,9 +19,9 @@ import psycopg
 import pytest
 from django.core.management import call_command
 
-from newsletter_site.embedded_postgres import postgres_server
+from newsletter_site.embedded_postgres import embedded_server
 from newsletter_site.embedded_postgres.cluster import cluster_in
-from newsletter_site.embedded_postgres.postgres_server import make_data_directory
+from newsletter_site.embedded_postgres.embedded_server import make_data_directory
 from newsletter_site.embedded_postgres.server_user import run_as
 from postmark_sandbox.server import SandboxServer
 from subscribers.links.unsubscribe_token import read, token_for
@@ -75,7 +75,7 @@ class Machine:
         with (self.cluster.data / "postgresql.conf").open("a") as file:
             file.write(f"\nfsync = off\n{configuration}\n")
         self.start()
-        postgres_server.make_database(self.cluster, "homing")
+        embedded_server.make_database(self.cluster, "homing")
 
     def has_an_empty_place(self) -> None:
         """Create the empty data folder that installing a server leaves."""
@@ -83,13 +83,13 @@ class Machine:
         assert made.returncode == 0
 
     def start(self) -> None:
-        postgres_server.start(self.cluster)
+        embedded_server.start(self.cluster)
 
     def lose(self) -> None:
         """Send SIGKILL to the server; nothing is saved."""
         postmaster = int((self.cluster.data / "postmaster.pid").read_text().split()[0])
         os.kill(postmaster, signal.SIGKILL)
-        eventually(lambda: not postgres_server.is_up(self.cluster), "the server has ended")
+        eventually(lambda: not embedded_server.is_up(self.cluster), "the server has ended")
 
     def one(self, question: str) -> Any:
         with psycopg.connect(self.url, autocommit=True) as session:

@@ -13,7 +13,7 @@ from psycopg import errors
 from psycopg.conninfo import make_conninfo
 
 from newsletter_site.embedded_postgres.cluster import cluster_in
-from newsletter_site.embedded_postgres.postgres_server import SETTINGS
+from newsletter_site.embedded_postgres.embedded_server import SETTINGS
 from tests.newsletter_site.conftest import Program
 
 pytestmark = pytest.mark.process

@@ -11,7 +11,7 @@ from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
 from newsletter_site.operations.concurrency_limit import MAX_CONCURRENT_REQUESTS
-from newsletter_site.serving.connection import IDLE_S, Connection
+from newsletter_site.serving.client_connection import IDLE_S, Connection
 from newsletter_site.serving.listen import BACKLOG
 from newsletter_site.serving.request_parser import HEADER_BYTES, IN_MEMORY, largest_body
 
