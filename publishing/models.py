@@ -137,12 +137,6 @@ class Draft(models.Model):
     address = models.CharField(max_length=80, blank=True, default="", db_default="")
 
     revision = models.PositiveIntegerField(default=1, db_default=1)
-    html_form_revision = models.PositiveIntegerField(
-        null=True,
-        help_text=_(
-            "The last revision saved by the form for finished HTML, which may replace only it."
-        ),
-    )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )

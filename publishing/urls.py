@@ -19,7 +19,7 @@ from publishing.progress.outcomes_csv import readers_csv
 from publishing.progress.progress_view import progress, progress_json
 from publishing.publish.address_view import change_address
 from publishing.publish.confirm_view import publish_one
-from publishing.publish.html_form_view import publishing_form
+from publishing.publish.publish_view import publishing_form
 from publishing.publish.welcome_view import welcome_page
 from publishing.publish.when_view import describe_time
 from publishing.receipts.receipt_view import check_receipt, receipt, receipt_json

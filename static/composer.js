@@ -10,7 +10,7 @@ import { testLetter } from "./composer/test-letter.js";
 import { textPartOf } from "./composer/text-part.js";
 import { textOf } from "./composer/texts.js";
 import { reveal, tools } from "./composer/tools.js";
-import { put, wordsOf } from "./composer/words.js";
+import { fieldOf, put, wordsOf } from "./composer/words.js";
 
 const form = document.getElementById("composer");
 const state = document.querySelector("[data-state]");
@@ -78,7 +78,7 @@ function showHints(place, html) {
 
 // Show the text that a hint is about.
 function find(button) {
-  const field = form.elements[button.closest("[data-hints]").dataset.hints];
+  const field = fieldOf(form, button.closest("[data-hints]").dataset.hints);
   const { find: words, before } = button.dataset;
   let at = field.value.indexOf(words);
   // The same text may be in code before it.
@@ -149,7 +149,7 @@ const DO = {
     device.forget(left);
     found.replaceChildren();
     showNotices();
-    form.elements.letter.focus();
+    form.elements.id_letter.focus();
   },
 };
 

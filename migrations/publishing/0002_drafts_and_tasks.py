@@ -117,13 +117,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "html_form_revision",
-                    models.PositiveIntegerField(
-                        help_text="The last revision saved by the form for finished HTML, which may replace only it.",
-                        null=True,
-                    ),
-                ),
-                (
                     "with_tags",
                     django.contrib.postgres.fields.ArrayField(
                         base_field=models.IntegerField(), db_default=[], default=list, size=None

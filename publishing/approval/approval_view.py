@@ -3,6 +3,7 @@
 import uuid
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
@@ -21,7 +22,7 @@ from publishing.approval.approval import (
 from publishing.approval.approval_rules import Verdict, judge
 from publishing.content.edition_content import Content
 from publishing.desk_access import may_publish, user_id_of
-from publishing.drafts.draft_form import parse_hash
+from publishing.drafts.draft_form import SHA256_HEX
 from publishing.models import Draft
 from publishing.permissions import PUBLISH
 from subscribers.links.see_other import see_other
@@ -43,6 +44,12 @@ def approval_context(request: HttpRequest, draft: Draft, content: Content) -> di
     }
 
 
+class ApproveForm(forms.Form):
+    """The hash of what the approver saw."""
+
+    seen = forms.RegexField(SHA256_HEX, required=False)
+
+
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
 def approve_draft(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
@@ -50,8 +57,12 @@ def approve_draft(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     if not Draft.objects.filter(pk=draft).exists():
         raise Http404(_("There is no such draft."))
     if request.method == "POST":
+        form = ApproveForm(request.POST)
+        form.full_clean()
         try:
-            approve(draft, user_id_of(request), parse_hash(request.POST.get("seen")))
+            # An unreadable hash is no draft's.
+            seen = bytes.fromhex(form.cleaned_data.get("seen", ""))
+            approve(draft, user_id_of(request), seen)
         except CannotApproveError as error:
             messages.warning(request, str(error))
         else:

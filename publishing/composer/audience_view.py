@@ -6,9 +6,8 @@ from django.views.decorators.http import require_safe
 
 from delivery.models import Newsletter
 from publishing.desk_access import may_write
-from publishing.drafts.draft_form import parse_draft_fields
-from publishing.editions.edition_name import parse_issue_id
-from publishing.editions.posted_tags import choice_of, words_of
+from publishing.drafts.draft_form import DraftForm
+from publishing.editions.posted_tags import choice_of
 from publishing.editions.versions import audience_choices, plan_version, readers_now
 
 
@@ -16,12 +15,11 @@ from publishing.editions.versions import audience_choices, plan_version, readers
 @require_safe
 def count_audience(request: HttpRequest) -> HttpResponse:
     """Show how many readers the form's fields choose now, as parts of the page."""
-    fields = parse_draft_fields(words_of(request.GET))
+    form = DraftForm(request.GET)
+    form.full_clean()
+    fields, issue = form.written, form.cleaned_data.get("issue")
     tags = choice_of(fields.with_tags, fields.without_tags)
-    try:
-        plan = plan_version(parse_issue_id(request.GET.get("issue", "")), tags=tags)
-    except ValueError:
-        plan = None
+    plan = plan_version(issue, tags=tags) if issue else None
     context = {
         "goes_to": fields.goes_to,
         "with_tags": fields.with_tags,

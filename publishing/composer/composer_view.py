@@ -4,6 +4,7 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
@@ -14,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 
 from delivery.humanise import clock
 from delivery.models import Newsletter
-from idempotency.key import FIELD, InvalidKey, fresh_key, read_key
+from idempotency.key import FIELD, HEADER, InvalidKey, fresh_key, read_key
 from publishing.composer.composer_stats import composer_stats
 from publishing.content.draft_content import HTML, MARKDOWN, DraftFields
 from publishing.content.edition_content import plain_title
@@ -24,29 +25,32 @@ from publishing.desk_access import desk_page, may_write, sees_readers, user_id_o
 from publishing.display_name import called
 from publishing.drafts import drafts
 from publishing.drafts.draft_form import (
+    DraftForm,
+    RevisionForm,
     fields_to_compare,
+    first_error,
     form_values,
-    is_html_form,
-    issue_posted,
-    length_error,
-    parse_draft_fields,
-    parse_revision,
+    too_long,
 )
 from publishing.drafts.keep_signed_out import (
-    WRITER_FIELD,
+    KeptForm,
     draft_in_url,
     keep_when_signed_out,
-    read_writer,
     sign_writer,
 )
 from publishing.editions.edition_name import parse_issue_id, progress_url
 from publishing.editions.listing import POSTED_AS, has_been_public
-from publishing.editions.posted_tags import choice_of, tags_by_name, words_of
+from publishing.editions.posted_tags import choice_of, tags_by_name
 from publishing.editions.status import load_status
-from publishing.editions.versions import audience_choices, plan_version, readers_now
+from publishing.editions.versions import (
+    audience_choices,
+    plan_version,
+    readers_now,
+    versions_of,
+)
 from publishing.editions.welcome_letter import has_title_of_welcome_letter
 from publishing.flash_messages import notes_of
-from publishing.models import Draft, Issue
+from publishing.models import Draft
 from publishing.permissions import PUBLISH
 from publishing.preflight.preflight_view import get_draft_or_404
 from publishing.script_request import wants_json
@@ -69,28 +73,67 @@ DELETED = gettext_lazy(
 OTHER_WRITER = gettext_lazy("Another author is now signed in. Nothing was saved under their name.")
 
 
+class SaveForm(KeptForm):
+    """The composer's form with the button that was pressed."""
+
+    then = forms.ChoiceField(
+        choices=[(name, name) for name in ("save", "check", HTML, MARKDOWN, *PREVIEWS)],
+        required=False,
+    )
+    beside = forms.BooleanField(required=False)
+
+
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def write(request: HttpRequest) -> HttpResponse:
     """Show an empty composer, or the draft of a named issue; POST creates that draft."""
-    named = request.POST.get("issue") or request.GET.get("issue")
-    if not named:
-        return composer_page(request, EMPTY)
-    try:
-        issue = parse_issue_id(named)
+    named = request.POST.get("issue") or request.GET.get("issue", "")
+    draft = None
+    if named:
+        issue = _issue_or_404(named)
         if request.method == "POST":
             draft = drafts.open_for_issue(user_id_of(request), issue)
-            return see_other(reverse("desk:draft", args=[draft.pk]))
-        open_draft = drafts.open_draft_of_issue(issue)
-        if open_draft is not None:
-            return see_other(reverse("desk:draft", args=[open_draft.pk]))
-        preview = f"{reverse('desk:next_version_preview')}?issue={issue}&part="
-        fields = drafts.fields_for_next_version(issue)
-        return composer_page(request, fields, issue=issue, preview=preview)
+        else:
+            draft = drafts.open_draft_of_issue(issue)
+    if draft is not None:
+        return see_other(reverse("desk:draft", args=[draft.pk]))
+    return fresh_page(request, named)
+
+
+def fresh_page(request: HttpRequest, named: str, *, written_in: str = MARKDOWN) -> HttpResponse:
+    """
+    Show an empty composer, or the next version of a named issue.
+
+    `written_in` is the format of an empty one. With HTML, the next version is in HTML too.
+    Raises `Http404`.
+    """
+    if not named:
+        return composer_page(request, replace(EMPTY, format=written_in))
+    issue = _issue_or_404(named)
+    preview = f"{reverse('desk:next_version_preview')}?issue={issue}&part="
+    fields = drafts.fields_for_next_version(issue)
+    newest = versions_of(issue).defer(None).first()
+    if newest is not None and written_in == HTML:
+        # A script may change only some of these fields and publish them.
+        html, text = newest.html_content, newest.text_content
+        fields = replace(fields, format=HTML, letter=html, text=text)
+    return composer_page(request, fields, issue=issue, preview=preview)
+
+
+def _issue_or_404(text: str) -> uuid.UUID:
+    try:
+        issue = parse_issue_id(text)
     except ValueError as error:
         raise Http404(str(error)) from None
-    except Issue.DoesNotExist:
-        raise Http404(_("There is no issue {issue}.").format(issue=issue)) from None
+    if not versions_of(issue).exists():
+        raise Http404(_("There is no issue {issue}.").format(issue=issue))
+    return issue
+
+
+def _as_html(fields: DraftFields) -> DraftFields:
+    if fields.format == HTML:
+        return fields
+    return replace(fields, format=HTML, letter=render_markdown(fields.letter))
 
 
 @keep_when_signed_out
@@ -104,21 +147,15 @@ def begin(request: HttpRequest) -> HttpResponse:
     """
     if request.method != "POST":
         return see_other(reverse("desk:write"))
-    fields = parse_draft_fields(words_of(request.POST))
-    if refusal := _refusal(request, fields):
+    form = SaveForm(request.POST)
+    if refusal := _refusal(request, form):
         return refusal
     key = read_key(request.POST.getlist(FIELD), None)
     if isinstance(key, InvalidKey):
         return _refused(request, key.reason)
-    author, issue = user_id_of(request), issue_posted(request)
-    if is_html_form(request.POST):
-        result = drafts.save_html_form(author, key, fields, issue=issue)
-        if result.draft and result.draft.edition and result.draft.fields == fields:
-            return see_other(progress_url(result.draft.edition))
-    else:
-        save = drafts.copy if request.POST.get("beside") else drafts.create
-        result = save(author, key, fields, issue=issue)
-    return _respond(request, result, fields)
+    save = drafts.copy if form.cleaned_data["beside"] else drafts.create
+    result = save(user_id_of(request), key, form.written, issue=form.published_issue)
+    return _respond(request, result, form.written, form.cleaned_data["then"])
 
 
 @keep_when_signed_out
@@ -131,10 +168,11 @@ def edit(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         if found.edition is not None:
             return see_other(progress_url(found.edition))
         return composer_page(request, found.fields, draft=found)
-    fields = parse_draft_fields(words_of(request.POST))
-    if refusal := _refusal(request, fields):
+    form = SaveForm(request.POST)
+    if refusal := _refusal(request, form):
         return refusal
-    return _save(request, draft, fields)
+    result = drafts.save(draft, form.base_revision, form.written, by=user_id_of(request))
+    return _respond(request, result, form.written, form.cleaned_data["then"])
 
 
 @may_write
@@ -163,8 +201,10 @@ def to_markdown(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         raise Http404(_("There is no such draft. It was deleted or published."))
     if request.method != "POST":
         return desk_page(request, "publishing/draft_to_markdown.html", {"draft": found})
-    fields = replace(found.fields, format=MARKDOWN)
-    return _save(request, draft, fields)
+    form, fields = RevisionForm(request.POST), replace(found.fields, format=MARKDOWN)
+    form.full_clean()
+    result = drafts.save(draft, form.base_revision, fields, by=user_id_of(request))
+    return _respond(request, result, fields)
 
 
 def composer_page(
@@ -176,16 +216,24 @@ def composer_page(
     key: str = "",
     preview: str = "",
     notice: str = "",
+    form: DraftForm | None = None,
+    already: dict[str, Any] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    """Render the composer; `preview` is the URL of the preview without its part."""
+    """
+    Render the composer; `preview` is the URL of the preview without its part.
+
+    `form` has errors, and `already` describes what was published under the form's key.
+    """
     if draft is not None:
         issue = draft.issue_id
         preview = f"{reverse('desk:draft_preview', args=[draft.pk])}?part="
     tags = choice_of(fields.with_tags, fields.without_tags)
     plan = plan_version(issue, tags=tags) if issue is not None else None
     shown, is_welcome = request.GET.get("show", ""), has_title_of_welcome_letter(fields.title)
-    stats, hints = composer_stats(fields, draft, sees_readers=sees_readers(request))
+    # Rendering a text that is too long would take minutes.
+    rendered = EMPTY if too_long(fields) else fields
+    stats, hints = composer_stats(rendered, draft, sees_readers=sees_readers(request))
     return desk_page(
         request,
         "publishing/composer.html",
@@ -218,41 +266,51 @@ def composer_page(
             "signed_out": "signed_out" in request.GET,
             "notes": notes_of(request),
             "notice": notice,
+            "form": form,
+            "already": already,
+            **(already or {}),
             "may_publish": request.user.has_perm(PUBLISH),
         },
         status=status,
     )
 
 
-def form_again(request: HttpRequest, *, notice: str, status: int) -> HttpResponse:
-    """Show the posted fields in the composer again, with the reason for the refusal."""
-    key = read_key(request.POST.getlist(FIELD), None)
+def shown_again(
+    request: HttpRequest, form: DraftForm | None = None, *, notice: str = "", status: int = 200
+) -> HttpResponse:
+    """
+    Show the posted fields in the composer again, under the same key if it is valid.
+
+    The page has the errors of `form`, if it is given, and the `notice`.
+    """
+    posted = form or DraftForm(request.POST)
+    if form is None:
+        posted.full_clean()
+    key = read_key(request.POST.getlist(FIELD), request.headers.get(HEADER))
     named = draft_in_url(request)
     draft = drafts.load_draft(pk=named) if named else None
     if draft is not None:
         # A save from this page must not count as based on the newest revision.
-        draft.revision = parse_revision(request.POST.get("revision"))
+        draft.revision = posted.base_revision
     return composer_page(
         request,
-        parse_draft_fields(words_of(request.POST)),
+        posted.written,
         draft=draft,
-        issue=issue_posted(request),
+        issue=posted.published_issue,
         key="" if isinstance(key, InvalidKey) else key,
         notice=notice,
+        form=form,
         status=status,
     )
 
 
-def _save(request: HttpRequest, draft: uuid.UUID, fields: DraftFields) -> HttpResponse:
-    revision = parse_revision(request.POST.get("revision"))
-    result = drafts.save(draft, revision, fields, by=user_id_of(request))
-    return _respond(request, result, fields)
-
-
-def _respond(request: HttpRequest, result: drafts.SaveResult, fields: DraftFields) -> HttpResponse:
+def _respond(
+    request: HttpRequest, result: drafts.SaveResult, fields: DraftFields, then: str = ""
+) -> HttpResponse:
     if result.draft is not None:
-        respond = _saved if result.is_saved else _conflict
-        return respond(request, result.draft, fields)
+        if result.is_saved:
+            return _saved(request, result.draft, fields, then)
+        return _conflict(request, result.draft, fields)
     if wants_json(request):
         return _json(404, sentence=str(DELETED), gone=True, copy_key=fresh_key())
     return composer_page(request, fields, notice=str(DELETED), status=404)
@@ -262,7 +320,7 @@ def _json(status: int, **values: Any) -> JsonResponse:
     return JsonResponse(values, status=status, headers={"Cache-Control": "no-store"})
 
 
-def _saved(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpResponse:
+def _saved(request: HttpRequest, draft: Draft, fields: DraftFields, then: str) -> HttpResponse:
     address = reverse("desk:draft", args=[draft.pk])
     if wants_json(request):
         stats, hints = composer_stats(fields, draft, sees_readers=sees_readers(request))
@@ -278,19 +336,18 @@ def _saved(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpRespo
                 for name, of_field in hints.items()
             },
         )
-    match request.POST.get("then", ""), draft.format:
-        case "html", "markdown":
-            html = render_markdown(fields.letter)
-            fields = replace(fields, format=HTML, letter=html)
+    match then:
+        case "markdown" if fields.format == HTML and fields.letter.strip():
+            return see_other(reverse("desk:draft_to_markdown", args=[draft.pk]))
+        case "html" | "markdown" if fields.format != then:
+            fields = _as_html(fields) if then == HTML else replace(fields, format=MARKDOWN)
             result = drafts.save(draft.pk, draft.revision, fields, by=user_id_of(request))
             if not result.is_saved:
                 return _respond(request, result, fields)
-        case "markdown", "html":
-            return see_other(reverse("desk:draft_to_markdown", args=[draft.pk]))
-        case "check", _:
+        case "check":
             return see_other(reverse("desk:check", args=[draft.pk]))
-        case then, _ if then in PREVIEWS:
-            return see_other(f"{address}?show={then}#preview")
+        case shown if shown in PREVIEWS:
+            return see_other(f"{address}?show={shown}#preview")
     return see_other(address)
 
 
@@ -298,10 +355,12 @@ def _conflict(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpRe
     """
     Answer 409: somebody changed or published the draft.
 
-    The page shows both versions.
+    The page shows both versions. If the published one has the same fields, redirect to it.
     """
     edition, present = draft.edition, draft.fields
     progress = progress_url(edition) if edition else ""
+    if edition and present == fields and not wants_json(request):
+        return see_other(progress)
     heading, sentence, other_heading = _describe_conflict(draft)
     if wants_json(request):
         return _json(
@@ -366,19 +425,23 @@ def _describe_conflict(draft: Draft) -> tuple[str, str, str]:
     )
 
 
-def _refusal(request: HttpRequest, fields: DraftFields) -> HttpResponse | None:
-    writer = read_writer(request.POST.get(WRITER_FIELD, ""))
-    if wants_json(request) and writer not in (None, user_id_of(request)):
+def _refusal(request: HttpRequest, form: SaveForm) -> HttpResponse | None:
+    valid = form.is_valid()
+    if wants_json(request) and form.author not in (None, user_id_of(request)):
         # The script would save the text of the author who was signed in before.
         return _json(403, sentence=str(OTHER_WRITER))
-    sentence = length_error(fields)
-    return _refused(request, sentence) if sentence else None
+    if valid:
+        return None
+    notice = _("Nothing was saved, and your text is still here.")
+    if wants_json(request):
+        return _json(400, sentence=" ".join((first_error(form), notice)))
+    return shown_again(request, form, notice=notice, status=400)
 
 
 def _refused(request: HttpRequest, sentence: str) -> HttpResponse:
     if wants_json(request):
         return _json(400, sentence=sentence)
-    return form_again(request, notice=sentence, status=400)
+    return shown_again(request, notice=sentence, status=400)
 
 
 def _clock(draft: Draft) -> str:

@@ -15,7 +15,7 @@ from publishing.content.draft_content import DraftFields, build_content
 from publishing.content.render_preview import render_preview
 from publishing.desk_access import may_write, sees_readers
 from publishing.drafts import drafts
-from publishing.drafts.draft_form import length_error, parse_draft_fields
+from publishing.drafts.draft_form import DraftForm, first_error
 from publishing.editions.edition_name import parse_issue_id
 from publishing.models import Issue
 from publishing.preflight.preflight_view import get_draft_or_404
@@ -58,14 +58,15 @@ def next_version_preview(request: HttpRequest) -> HttpResponse:
 @require_POST
 @xframe_options_sameorigin
 def preview(request: HttpRequest) -> HttpResponse:
-    """Render the posted fields, of the composer or of the form for finished HTML."""
-    fields = parse_draft_fields(request.POST.dict())
-    if sentence := length_error(fields):
-        # Rendering it would take minutes.
+    """Render the posted fields."""
+    form = DraftForm(request.POST)
+    if not form.is_valid():
+        # Rendering a text that is too long would take minutes.
+        sentence = first_error(form)
         if wants_json(request):
             return JsonResponse({"sentence": sentence}, status=400)
         return HttpResponse(sentence, content_type="text/plain; charset=utf-8", status=400)
-    return _render(request, fields)
+    return _render(request, form.written)
 
 
 def _render(request: HttpRequest, fields: DraftFields, *, slug: str = "") -> HttpResponse:

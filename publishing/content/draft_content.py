@@ -61,9 +61,18 @@ class DraftFields:
         return cls(format=HTML, **written)
 
 
+def content_as_written(draft: DraftFields) -> Content:
+    """Return the content of finished HTML as it is; an empty plain text stays empty."""
+    return Content.from_input(**_texts(draft))
+
+
+def _texts(draft: DraftFields) -> dict[str, str]:
+    return {one.content: getattr(draft, one.name) for one in CONTENT_ATTRIBUTES}
+
+
 def build_content(draft: DraftFields) -> Content:
     """Build the content of these fields."""
-    written = {one.content: getattr(draft, one.name) for one in CONTENT_ATTRIBUTES}
+    written = _texts(draft)
     html = render_markdown(draft.letter) if draft.format == MARKDOWN else draft.letter
     written["html"] = html = escape_html_braces(html)
     if not draft.text.strip():

@@ -1,55 +1,151 @@
-"""Read the fields of a draft that the composer or the HTML form has posted."""
+"""The composer's form: what an author writes, as it is posted."""
 
 import uuid
-from collections.abc import Mapping
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
-from django.http import HttpRequest
+from django import forms
+from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from delivery.issue_attributes import CONTENT_ATTRIBUTES, ISSUE_ATTRIBUTES, LETTER, LONGEST_PART
-from delivery.reports.edition_words import AUDIENCE_WORDS
+from delivery.issue_attributes import (
+    CONTENT_ATTRIBUTES,
+    ISSUE_ATTRIBUTES,
+    LETTER,
+    LONGEST_PART,
+    IssueAttribute,
+)
+from delivery.models import Edition
 from publishing.content.draft_content import HTML, LONGEST_MARKDOWN, MARKDOWN, DraftFields
 from publishing.content.edition_content import remove_invisible, sentence_too_long
 from publishing.editions.audience import EVERYONE
-from publishing.editions.listing import POSTED_AS, read_archive
+from publishing.editions.listing import POSTED_AS
 from publishing.editions.posted_tags import TAG_FIELDS, choice_of, join_ids, read_ids
-from publishing.editions.tag_sentences import choice_words
+from publishing.editions.tag_sentences import DELETED_TAG, choice_words
 from publishing.editions.versions import versions_of
-from publishing.models import Visibility
+from publishing.models import Draft, Visibility
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
+# A SHA-256 hash in a hidden field.
+SHA256_HEX = "^[0-9a-f]{64}$"
 
 
-def is_html_form(posted: Mapping[str, str]) -> bool:
+class WordsField(forms.CharField):
+    """A text as it was written, without the characters that cannot be stored."""
+
+    def __init__(self, label: "_StrPromise | str", **options: Any) -> None:
+        super().__init__(required=False, strip=False, label=label, **options)
+
+    def to_python(self, value: Any) -> str:
+        return remove_invisible(str(super().to_python(value))).replace("\x00", "")
+
+
+class _TickedTags(forms.HiddenInput):
+    """The ticked boxes of a field as one text, such as “3,7”; None without the field."""
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> str | None:
+        return ",".join(filter(None, data.getlist(name))) if name in data else None
+
+
+class TagsField(forms.Field):
+    """The ids of tags, sorted; None if the form does not have the field."""
+
+    widget = _TickedTags
+
+    def to_python(self, value: str | None) -> tuple[int, ...] | None:
+        if value is None:
+            return None
+        ids = read_ids(value)
+        if len(ids) != len(set(filter(None, value.split(",")))):
+            # Without the tag the letter would go to more readers.
+            raise ValidationError(DELETED_TAG)
+        return ids
+
+
+class RevisionForm(forms.Form):
+    """The revision that a form was opened with."""
+
+    revision = forms.IntegerField(required=False, min_value=0)
+
+    @property
+    def base_revision(self) -> int:
+        """The revision; 0, which no draft has, if there is none."""
+        return self.cleaned_data.get("revision") or 0
+
+
+class DraftForm(RevisionForm):
     """
-    Return whether the form for finished HTML was posted.
+    The composer's form: a field for the `control` of each of `ISSUE_ATTRIBUTES`.
 
-    Only the composer has `letter`.
+    A Markdown letter is posted as `letter`, finished HTML as `html_content`, or as `letter` with
+    `format`. `written` has every value, or its default if the value was refused. So a refused form
+    loses no text.
     """
-    return "letter" not in posted
 
-
-def parse_draft_fields(posted: Mapping[str, str]) -> DraftFields:
-    """Return the fields of either form. An invalid choice becomes the default."""
-
-    def words(field: str) -> str:
-        # PostgreSQL stores no NUL.
-        return remove_invisible(posted.get(field, "")).replace("\x00", "")
-
-    if is_html_form(posted):
-        written_in, letter = HTML, "html_content"
-    else:
-        written_in, letter = HTML if posted.get("format") == HTML else MARKDOWN, "letter"
-    goes_to = posted.get("goes_to", "")
-    return DraftFields(
-        title=words("title"),
-        preheader=words("preheader"),
-        format=written_in,
-        letter=words(letter),
-        text=words("text_content"),
-        goes_to=goes_to if goes_to in AUDIENCE_WORDS else EVERYONE.value,
-        archive=read_archive(posted.get("unlisted", "")) or "",
-        without_note=posted.get("without_note", "") == "on",
-        **{name: read_ids(posted.get(name, "")) for name in TAG_FIELDS},
+    format = forms.ChoiceField(choices=Draft.Format.choices, required=False)
+    html_content = WordsField(LETTER.label, widget=forms.Textarea(attrs={"id": "id_letter"}))
+    goes_to = forms.ChoiceField(
+        choices=Edition.GoesTo.choices, required=False, label=gettext_lazy("Who gets it")
     )
+    unlisted = forms.TypedChoiceField(
+        choices=[(posted, posted) for posted in POSTED_AS.values()],
+        coerce={posted: archive for archive, posted in POSTED_AS.items()}.__getitem__,
+        required=False,
+        label=gettext_lazy("Archive"),
+    )
+    without_note = forms.BooleanField(required=False)
+    with_tags = TagsField(required=False)
+    without_tags = TagsField(required=False)
+    issue = forms.UUIDField(required=False)
+
+    written: DraftFields
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        texts = {one.control: WordsField(one.label) for one in CONTENT_ATTRIBUTES}
+        self.fields = {**texts, **self.fields}
+
+    def control_of(self, attribute: IssueAttribute) -> str:
+        """Return the field that has the attribute's text."""
+        is_html = attribute is LETTER and self[LETTER.control].data is None
+        return attribute.column if is_html else attribute.control
+
+    def clean(self) -> dict[str, Any]:
+        found, letter = self.cleaned_data, self.control_of(LETTER)
+        kind = found.get("format") or MARKDOWN
+        tags: dict[str, Any] = {name: found.get(name) or () for name in TAG_FIELDS}
+        self.written = DraftFields(
+            **{one.name: found[self.control_of(one)] for one in CONTENT_ATTRIBUTES},
+            format=kind if letter == LETTER.control else HTML,
+            goes_to=found.get("goes_to") or EVERYONE.value,
+            # An unreadable choice must not make the issue public.
+            archive=found.get("unlisted", Visibility.UNLISTED.value),
+            without_note=found["without_note"],
+            **tags,
+        )
+        for one in CONTENT_ATTRIBUTES:
+            if sentence := too_long(self.written).get(one.name):
+                self.add_error(self.control_of(one), sentence)
+        return found
+
+    @property
+    def has_too_long_text(self) -> bool:
+        """Whether a text is too long to be saved or rendered."""
+        return bool(too_long(self.written))
+
+    @property
+    def published_issue(self) -> uuid.UUID | None:
+        """The issue that the form names, if a version of it was published."""
+        issue: uuid.UUID | None = self.cleaned_data.get("issue")
+        return issue if issue and versions_of(issue).exists() else None
+
+
+def first_error(form: forms.BaseForm) -> str:
+    """Return the first error of a form, before those of its fields."""
+    return str(next(chain(form.non_field_errors(), *form.errors.values())))
 
 
 def form_values(fields: DraftFields) -> dict[str, str]:
@@ -76,29 +172,6 @@ def fields_to_compare(fields: DraftFields) -> dict[str, str]:
     }
 
 
-def parse_revision(text: str | None) -> int:
-    """Return the base revision of a form; 0, which no draft has, if it names none."""
-    text = text or ""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
-
-
-def issue_posted(request: HttpRequest) -> uuid.UUID | None:
-    """Return the issue that the form names, if a version of it was published."""
-    try:
-        issue = uuid.UUID(request.POST.get("issue", ""))
-    except ValueError:
-        return None
-    return issue if versions_of(issue).exists() else None
-
-
-def parse_hash(text: str | None) -> bytes:
-    """Return the hash that a form was shown with; empty if none."""
-    try:
-        return bytes.fromhex(text or "")
-    except ValueError:
-        return b""
-
-
 def too_long(fields: DraftFields) -> dict[str, str]:
     """Return a sentence for each part that is too long, by its name."""
     found = {}
@@ -109,11 +182,3 @@ def too_long(fields: DraftFields) -> dict[str, str]:
         if len(text) > most:
             found[one.name] = sentence_too_long(one.too_long, text, most)
     return found
-
-
-def length_error(fields: DraftFields) -> str:
-    """Return a sentence about the first part that is too long; empty if none is."""
-    sentence = next(iter(too_long(fields).values()), "")
-    if not sentence:
-        return ""
-    return " ".join((sentence, _("Nothing was saved, and your text is still here.")))

@@ -17,7 +17,13 @@ from delivery.issue_attributes import CONTENT_ATTRIBUTES
 from delivery.models import Edition
 from idempotency.key import fresh_key
 from publishing.activity.record_activity import record_draft_activity
-from publishing.content.draft_content import MARKDOWN, DraftFields, build_content
+from publishing.content.draft_content import (
+    HTML,
+    MARKDOWN,
+    DraftFields,
+    build_content,
+    content_as_written,
+)
 from publishing.content.edition_content import Content
 from publishing.editions.audience import TagChoice
 from publishing.editions.listing import visibility_after
@@ -34,7 +40,6 @@ class SaveResult(NamedTuple):
 
     draft: Draft | None
     is_saved: bool = False
-    changed: bool = False
 
 
 class TooManyUntouchedError(Exception):
@@ -63,10 +68,7 @@ def link_to_edition(draft: Draft, edition: Edition, *, copy_for: uuid.UUID | Non
     If the draft has text that was not published, copy it to a new draft of `copy_for`.
     """
     Draft.objects.filter(pk=draft.pk, edition=None).update(edition=edition)
-    # The last save came from the form for finished HTML, which has just posted newer text.
-    if copy_for is None or draft.revision == draft.html_form_revision:
-        return
-    if not _makes(draft.fields, edition):
+    if copy_for is not None and not _makes(draft.fields, edition):
         copy(copy_for, fresh_key(), draft.fields, issue=draft.issue_id)
 
 
@@ -108,22 +110,6 @@ def create(
         return copy(author, key, fields, issue=issue)
 
 
-def save_html_form(
-    author: uuid.UUID, key: str, fields: DraftFields, *, issue: uuid.UUID | None = None
-) -> SaveResult:
-    """Save the form for finished HTML as one draft, unless the draft was edited since."""
-    with transaction.atomic():
-        result = create(author, key, fields, issue=issue)
-        found = result.draft
-        if found and (found.key, found.html_form_revision) == (key, found.revision):
-            # A draft that already has these fields, or was published, is unchanged.
-            result = save(found.pk, found.revision, fields, by=author)
-        if result.draft and result.changed:
-            saved = Draft.objects.filter(pk=result.draft.pk)
-            saved.update(html_form_revision=result.draft.revision)
-        return result
-
-
 def copy(
     author: uuid.UUID, key: str, fields: DraftFields, *, issue: uuid.UUID | None = None
 ) -> SaveResult:
@@ -147,7 +133,7 @@ def copy(
             return SaveResult(None)
         if draft.pk == fresh.pk and made is None:
             record_draft_activity("begin_draft", author, draft)
-            return SaveResult(draft, is_saved=True, changed=True)
+            return SaveResult(draft, is_saved=True)
         return _compare_with(draft, fields)
 
 
@@ -204,18 +190,7 @@ def save(draft: uuid.UUID, from_revision: int, fields: DraftFields, *, by: uuid.
             return _compare_with(present, fields)
         if before != by:
             record_draft_activity("continue_draft", by, present)
-        return SaveResult(present, is_saved=True, changed=True)
-
-
-def save_choice(draft: Draft, from_revision: int, fields: DraftFields, *, by: uuid.UUID) -> bool:
-    """Save a choice of the check sheet; False if the draft was changed meanwhile."""
-    with transaction.atomic():
-        result = save(draft.pk, from_revision, fields, by=by)
-        if result.draft and result.is_saved and draft.html_form_revision == from_revision:
-            # The form for finished HTML may still replace it.
-            saved = Draft.objects.filter(pk=draft.pk)
-            saved.update(html_form_revision=result.draft.revision)
-        return result.is_saved
+        return SaveResult(present, is_saved=True)
 
 
 def open_for_issue(author: uuid.UUID | None, issue: uuid.UUID) -> Draft:
@@ -308,7 +283,11 @@ def _words_behind(edition: Edition) -> DraftFields:
 
 
 def _makes(fields: DraftFields, edition: Edition) -> bool:
-    return build_content(fields).sha256 == bytes(edition.content_hash)
+    contents = {build_content(fields).sha256}
+    if fields.format == HTML:
+        # A post to the publishing form publishes it as written.
+        contents.add(content_as_written(fields).sha256)
+    return bytes(edition.content_hash) in contents
 
 
 def _lock_key(author: uuid.UUID, key: str) -> None:

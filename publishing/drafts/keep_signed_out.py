@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec
 
+from django import forms
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.contrib.auth.views import redirect_to_login
@@ -19,12 +20,10 @@ from django.urls import reverse
 
 from idempotency.key import FIELD, InvalidKey, read_key
 from publishing.drafts import drafts
-from publishing.drafts.draft_form import issue_posted, length_error, parse_draft_fields
-from publishing.editions.posted_tags import words_of
+from publishing.drafts.draft_form import DraftForm
 from publishing.permissions import PUBLISH, WRITE, may
 from publishing.script_request import wants_json
 
-WRITER_FIELD = "writer"
 _SALT = "publishing.drafts.keep_signed_out"
 # A form may stay open during a long holiday.
 _MAX_AGE_S = 90 * 24 * 3600
@@ -33,17 +32,24 @@ P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
+class KeptForm(DraftForm):
+    """The composer's form, which names its author."""
+
+    writer = forms.CharField(required=False)
+
+    @property
+    def author(self) -> uuid.UUID | None:
+        """The author that the form names; None if the signature is invalid or too old."""
+        note = self.cleaned_data.get("writer", "")
+        try:
+            return uuid.UUID(signing.loads(note, salt=_SALT, max_age=_MAX_AGE_S))
+        except signing.BadSignature:
+            return None
+
+
 def sign_writer(user: AbstractBaseUser | AnonymousUser) -> str:
     """Return the signed name of a form's author, for its hidden field."""
     return signing.dumps(str(user.pk), salt=_SALT)
-
-
-def read_writer(note: str) -> uuid.UUID | None:
-    """Return the author that a signed field names; None if it is invalid or too old."""
-    try:
-        return uuid.UUID(signing.loads(note, salt=_SALT, max_age=_MAX_AGE_S))
-    except signing.BadSignature:
-        return None
 
 
 def keep_when_signed_out(view: View[P]) -> View[P]:
@@ -57,20 +63,24 @@ def keep_when_signed_out(view: View[P]) -> View[P]:
     def kept(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         if request.method != "POST" or request.user.is_authenticated or wants_json(request):
             return view(request, *args, **kwargs)
-        writer = read_writer(request.POST.get(WRITER_FIELD, ""))
-        key = read_key(request.POST.getlist(FIELD), None)
-        fields = parse_draft_fields(words_of(request.POST))
+        form = KeptForm(request.POST)
+        form.full_clean()
+        writer, key = form.author, read_key(request.POST.getlist(FIELD), None)
         if (
             writer is None
             or not (may(writer, WRITE) or may(writer, PUBLISH))
             or isinstance(key, InvalidKey)
-            or fields.is_empty
-            or length_error(fields)
+            or form.written.is_empty
+            or form.has_too_long_text
         ):
             return view(request, *args, **kwargs)
         try:
             draft = drafts.keep_signed_out(
-                writer, key, fields, issue=issue_posted(request), shown=draft_in_url(request)
+                writer,
+                key,
+                form.written,
+                issue=form.published_issue,
+                shown=draft_in_url(request),
             )
         except drafts.TooManyUntouchedError as error:
             return _not_kept(request, str(error))

@@ -14,34 +14,10 @@ from publishing.editions.posted_tags import choice_of
 from publishing.editions.versions import public_editions
 from publishing.models import Draft, Issue, Visibility
 
-# The values of the form's field `unlisted`, which was a tick once.
+# The values of the form's field `unlisted`, which was a checkbox once.
 POSTED_AS = {"": "", Visibility.PUBLIC: "off", Visibility.UNLISTED: "on", Visibility.NONE: "none"}
-_READ = {
-    "": "",
-    **dict.fromkeys(("on", "true", "yes", "1"), Visibility.UNLISTED),
-    **dict.fromkeys(("off", "false", "no", "0"), Visibility.PUBLIC),
-    "none": Visibility.NONE,
-}
 # An issue becomes stricter on its own, never more public.
 _STRICTNESS = (Visibility.PUBLIC, Visibility.UNLISTED, Visibility.NONE)
-
-
-def read_archive(posted: str) -> str | None:
-    """Return the `Visibility` that a form posts, empty for none; None if unknown."""
-    return _READ.get(posted.strip().lower())
-
-
-def parse_archive(posted: str) -> str:
-    """Parse the posted choice. Raises `ValueError`: no typo may make an issue public."""
-    archive = read_archive(posted)
-    if archive is None:
-        raise ValueError(
-            _(
-                "“{posted}” does not say whether the issue is unlisted. Post “on”, “off”, “none” "
-                "or nothing."
-            ).format(posted=posted[:40])
-        )
-    return archive
 
 
 def has_been_public(issue: uuid.UUID | None) -> bool:

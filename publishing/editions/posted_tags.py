@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable
 
 from django.db.models.functions import Lower
-from django.http import QueryDict
 
 from publishing.editions.audience import TagChoice
 from subscribers.fields.topics import read_tag_ids
@@ -15,17 +14,6 @@ TAG_FIELDS = ("with_tags", "without_tags")
 def join_ids(ids: Iterable[int]) -> str:
     """Return the text of these ids."""
     return ",".join(map(str, ids))
-
-
-def posted_ids(posted: QueryDict, name: str) -> str:
-    """Return the text of the boxes that are ticked."""
-    return ",".join(filter(None, posted.getlist(name)))
-
-
-def words_of(posted: QueryDict) -> dict[str, str]:
-    """Return the posted fields, with all ticked tags as one text each."""
-    tags = {name: posted_ids(posted, name) for name in TAG_FIELDS if name in posted}
-    return {name: posted.get(name, "") for name in posted} | tags
 
 
 def read_ids(text: str) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
+from django import forms
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.defaultfilters import floatformat
@@ -19,7 +20,7 @@ from publishing.approval.approval_view import approval_context
 from publishing.content.draft_content import build_content
 from publishing.desk_access import desk_page, may_write, user_id_of
 from publishing.drafts import drafts
-from publishing.drafts.draft_form import parse_revision
+from publishing.drafts.draft_form import first_error
 from publishing.editions.edition_name import progress_url
 from publishing.editions.issue_address import LONGEST_OLD_SLUG, plan_address
 from publishing.editions.listing import archive_sentence
@@ -73,23 +74,32 @@ def run_external_checks(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     return see_other(f"{reverse('desk:check', args=[found.pk])}#findings")
 
 
+class ArchiveForm(forms.Form):
+    """A choice about the archive, and the revision that it was made for."""
+
+    choice = forms.ChoiceField(
+        choices=[*Visibility.choices, ("note", "note"), ("no-note", "no-note")]
+    )
+    base = forms.IntegerField()
+
+
 @may_write
 @require_POST
 def choose_archive(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     """Change what the draft says about the archive, and show the sheet again."""
-    found, choice = get_draft_or_404(draft), request.POST.get("choice", "")
+    found, form = get_draft_or_404(draft), ArchiveForm(request.POST)
     if found.edition is not None:
         return see_other(progress_url(found.edition))
+    if not form.is_valid():
+        return check_page(request, found, refusal=first_error(form))
+    choice, base = form.cleaned_data["choice"], form.cleaned_data["base"]
     if choice in Visibility.values:
         fields = replace(found.fields, archive=choice)
-    elif choice in ("note", "no-note"):
-        fields = replace(found.fields, without_note=choice == "no-note")
     else:
-        fields = found.fields
+        fields = replace(found.fields, without_note=choice == "no-note")
     if fields == found.fields:
         return see_other(f"{reverse('desk:check', args=[found.pk])}#archive")
-    revision = parse_revision(request.POST.get("base"))
-    if not drafts.save_choice(found, revision, fields, by=user_id_of(request)):
+    if not drafts.save(found.pk, base, fields, by=user_id_of(request)).is_saved:
         return check_page(request, get_draft_or_404(draft), refusal=str(CHANGED_MEANWHILE))
     return see_other(f"{reverse('desk:check', args=[found.pk])}#archive")
 

@@ -20,14 +20,11 @@ from django.views.decorators.http import require_http_methods
 
 from delivery.models import Edition
 from idempotency.key import FIELD, HEADER, read_key
-from idempotency.safe_to_retry import RETRY_AFTER_S, safe_to_retry
-from publishing.content.edition_content import texts_of
+from idempotency.safe_to_retry import RETRY_AFTER_S, DifferentContentError, safe_to_retry
 from publishing.desk_access import desk_page, may_publish, user_id_of
-from publishing.drafts.draft_form import parse_hash, parse_revision
+from publishing.drafts.draft_form import SHA256_HEX, first_error
 from publishing.editions.audience import NOBODY
 from publishing.editions.edition_name import progress_url
-from publishing.editions.listing import POSTED_AS
-from publishing.editions.posted_tags import TAG_FIELDS, join_ids
 from publishing.editions.status import load_status
 from publishing.editions.tag_sentences import edition_audience
 from publishing.editions.versions import overlap_warnings
@@ -61,39 +58,40 @@ WRONG_KEY = gettext_lazy(
 )
 
 
-class ConfirmForm(forms.Form):
+class ConfirmForm(ScheduleForm):
     """
     The confirmation form; valid if the draft is unchanged and may be published.
 
     It sets `confirmed`. `checked` is None for a draft that was published.
     """
 
+    revision = forms.IntegerField(required=False)
+    content = forms.RegexField(SHA256_HEX, required=False)
+    version = forms.IntegerField(required=False)
+
     confirmed: Confirmation
 
-    def __init__(self, *args: Any, draft: Draft, checked: PreflightResult | None) -> None:
-        super().__init__(*args)
+    def __init__(
+        self, data: Any, _files: Any, *, draft: Draft, checked: PreflightResult | None
+    ) -> None:
         self.draft, self.checked = draft, checked
-        now = checked.context.now if checked else None
-        self.when = ScheduleForm(self.data, now=now)
+        super().__init__(data, now=checked.context.now if checked else None)
 
     def clean(self) -> dict[str, Any]:
+        found, checked = super().clean(), self.checked
         seen = (
-            parse_revision(self.data.get("revision")),
-            parse_hash(self.data.get("content")),
-            parse_revision(self.data.get("version")),
+            found.get("revision") or 0,
+            bytes.fromhex(found.get("content", "")),
+            found.get("version") or 0,
         )
-        time_is_valid, checked = self.when.is_valid(), self.checked
-        self.confirmed = Confirmation(*seen, self.when.moment)
+        self.confirmed = Confirmation(*seen, self.moment)
         if checked is None:
-            return self.cleaned_data
+            return found
         if seen != (self.draft.revision, checked.context.content.sha256, checked.version):
             self.add_error(None, CHANGED)
         elif checked.refusal:
             self.add_error(None, checked.refusal)
-        elif not time_is_valid:
-            errors = (error for errors in self.when.errors.values() for error in errors)
-            self.add_error(None, str(next(errors)))
-        return self.cleaned_data
+        return found
 
 
 @may_publish
@@ -177,30 +175,8 @@ def _confirm_page(
             "moment": when.moment,
             "starts": checked.context.now + timedelta(seconds=settings.PUBLISH_HOLD_S),
             "posted": posted if when.moment else [("when", "now")],
-            # Finished HTML is posted to the URL of its form, and that form has no field for a time.
-            "is_html_form": checked.draft.format == Draft.Format.HTML and when.moment is None,
-            "html_form_fields": _html_form_fields(checked),
         },
     )
-
-
-def _html_form_fields(checked: PreflightResult) -> dict[str, str]:
-    """
-    Return the fields of the form for finished HTML.
-
-    The confirmation posts them to that form's URL, so either form can repeat the post.
-    """
-    draft, content = checked.draft, checked.context.content
-    fields = {one.column: text for one, text in texts_of(content)}
-    fields["unlisted"] = POSTED_AS[draft.fields.archive]
-    if draft.issue_id:
-        fields |= {"issue": str(draft.issue_id), "version": str(checked.version)}
-    if draft.issue_id or draft.goes_to == NOBODY:
-        fields["goes_to"] = draft.goes_to
-    # A correction without tags says so, because it would keep those of its issue.
-    tags = {name: join_ids(getattr(draft, name)) for name in TAG_FIELDS}
-    fields |= {name: ids for name, ids in tags.items() if ids or draft.issue_id}
-    return fields
 
 
 def lead_to_edition(request: HttpRequest, error: PublishedByOtherError) -> HttpResponse:
@@ -218,10 +194,11 @@ def show_refusal(request: HttpRequest, draft: Draft, refusal: str) -> HttpRespon
 
 
 def _form_with_errors(request: HttpRequest, form: ConfirmForm, _key: str) -> HttpResponse:
-    (refusal, *_) = form.non_field_errors()
-    return check_page(
-        request, form.draft, checked=form.checked, when=form.when, refusal=str(refusal)
-    )
+    if form.checked is None:
+        # The draft was published with readable fields.
+        raise DifferentContentError
+    refusal = first_error(form)
+    return check_page(request, form.draft, checked=form.checked, when=form, refusal=refusal)
 
 
 def _already_published(request: HttpRequest, form: ConfirmForm, _key: str) -> HttpResponse:

@@ -5,13 +5,12 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from publishing.composer import composer_view
-from publishing.permissions import MAY_WRITE, PUBLISH
-from publishing.publish import html_form_view
+from publishing.permissions import MAY_WRITE
 from publishing.test_letters import test_letter_view
 from subscribers.signup import confirm_subscription_view, signup_view
 from subscribers.signup.signup_form import SignUpForm
 
-COMPOSER = {"desk:drafts", "desk:draft"}
+COMPOSER = {"desk:publish", "desk:drafts", "desk:draft"}
 
 
 def csrf_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -19,13 +18,11 @@ def csrf_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
     match = request.resolver_match
     name = match.view_name if match else ""
     may_write = any(map(request.user.has_perm, MAY_WRITE))
-    if name in {"desk:publish", "desk:test", *COMPOSER} and not request.user.is_authenticated:
+    if name in {"desk:test", *COMPOSER} and not request.user.is_authenticated:
         # These views save the text as a draft and redirect to the login page.
         assert match is not None  # noqa: S101
         kept: HttpResponse = match.func(request, *match.args, **match.kwargs)
         return kept
-    if name == "desk:publish" and request.user.has_perm(PUBLISH):
-        return html_form_view.form_again(request, notice="csrf", status=403)
     if name == "desk:test" and may_write:
         sentence = _(
             "This form is older than your current session. Nothing was sent. Your text is here, "
@@ -37,7 +34,7 @@ def csrf_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
             "This form is older than your current session. Nothing was saved. Your text is here, "
             "unchanged. Press the button again."
         )
-        return composer_view.form_again(request, notice=sentence, status=403)
+        return composer_view.shown_again(request, notice=sentence, status=403)
     if name == "subscribers:sign_up":
         form = SignUpForm(request.POST.dict())
         return signup_view.form_page(request, form, notice="csrf", status=403)

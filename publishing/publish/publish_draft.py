@@ -12,19 +12,17 @@ from delivery.rules.scheduled_time import ScheduledTime
 from idempotency.safe_to_retry import DifferentContentError
 from publishing.approval.approval import NeedsApprovalError, approver_of, hold_newsletter
 from publishing.content.compose_content import edition_columns
-from publishing.content.draft_content import DraftFields, build_content
+from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content, plain_title
 from publishing.display_name import named
-from publishing.editions.audience import EVERY_READER
 from publishing.editions.issue_address import plan_address
 from publishing.editions.listing import visibility_of_draft
 from publishing.editions.posted_tags import choice_of
 from publishing.editions.status import load_status
-from publishing.editions.versions import VersionRefusedError, default_goes_to, tags_of_issue
+from publishing.editions.versions import VersionRefusedError
 from publishing.models import Draft
 from publishing.publish.publish import (
     KeyUsedForOtherContentError,
-    PublishRequest,
     content_for,
     is_scheduled_for,
     publish,
@@ -68,21 +66,6 @@ class PublishedByOtherError(Exception):
             sentence.format(title=plain_title(edition), author=named(edition.author_id))
         )
         self.edition = edition
-
-
-def matching_content(draft: Draft, asked: PublishRequest) -> Content | None:
-    """Return the draft's content if the HTML form posts exactly this draft."""
-    fields, posted = draft.fields, asked.content
-    goes_to = asked.goes_to or default_goes_to(asked.issue)
-    if (draft.issue_id, fields.goes_to, fields.archive) != (asked.issue, goes_to, asked.archive):
-        return None
-    tags = asked.tags or (tags_of_issue(asked.issue) if asked.issue else EVERY_READER)
-    if not tags.is_same_as(choice_of(fields.with_tags, fields.without_tags)):
-        return None
-    content = build_content(fields)
-    # The form may hold the automatic plain text, or none.
-    completed = build_content(DraftFields.of_content(posted))
-    return content if completed.sha256 == content.sha256 else None
 
 
 def publish_draft(

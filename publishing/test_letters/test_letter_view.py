@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.urls import Resolver404, resolve, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -16,16 +17,16 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from delivery.interface import database_time, load_test_letter
-from delivery.issue_attributes import LETTER
+from delivery.issue_attributes import CONTENT_ATTRIBUTES, LETTER
 from delivery.mail.test_letter import mark_subject
 from delivery.models import Newsletter
 from idempotency.key import FIELD, HEADER, InvalidKey, fresh_key, read_key
 from idempotency.safe_to_retry import safe_to_retry
-from publishing.content.draft_content import HTML, MARKDOWN, build_content
+from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content, find_problems, plain_title
 from publishing.desk_access import desk_page, may_write, user_id_of
 from publishing.drafts import drafts
-from publishing.drafts.draft_form import is_html_form, parse_draft_fields, too_long
+from publishing.drafts.draft_form import DraftForm
 from publishing.drafts.keep_signed_out import keep_when_signed_out, sign_writer
 from publishing.flash_messages import page_of_test, tag_of_test
 from publishing.models import Draft
@@ -45,53 +46,39 @@ from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 EMAIL = "test_email"
 # Posts with the same values of these fields are repetitions.
-FIELDS = ("title", "preheader", "format", "letter", "html_content", "text_content", EMAIL)
+FIELDS = (*(one.control for one in CONTENT_ATTRIBUTES), "format", LETTER.column, EMAIL)
 NEXT, DRAFT = "next", "draft"
-# A test does not use these. They are posted again for a draft that is kept when signed out.
-OTHER_FIELDS = ("issue", "version", "goes_to", "unlisted")
 ON_ITS_WAY = gettext_lazy("The test letter is on its way.")
 
 
-class SendTestForm(forms.Form):
-    """The posted letter and address; a valid form has `content` and `to`."""
+class SendTestForm(DraftForm):
+    """The composer's form with an address; a valid one has `content` and `to`."""
 
-    title = forms.CharField(required=False, strip=False, label=gettext_lazy("Title and subject"))
-    preheader = forms.CharField(required=False, strip=False, label=gettext_lazy("Preview text"))
-    format = forms.CharField(required=False, label=gettext_lazy("Format"))
-    letter = forms.CharField(required=False, strip=False, label=gettext_lazy("Letter"))
-    html_content = forms.CharField(required=False, strip=False, label=gettext_lazy("HTML"))
-    text_content = forms.CharField(required=False, strip=False, label=gettext_lazy("Plain text"))
     test_email = forms.CharField(required=False, label=gettext_lazy("Address for the test"))
 
     content: Content
     to: str = ""
 
     def clean(self) -> dict[str, Any]:
-        from_html_form = is_html_form(self.data)
-        letter = "html_content" if from_html_form else "letter"
-        kind = self.data.get("format")
-        if not from_html_form and kind not in (None, "", MARKDOWN, HTML):
-            sentence = _("“{format}” is not a format. Choose Markdown or HTML.")
-            self.add_error("format", sentence.format(format=kind[:40]))
-        written = parse_draft_fields(self.data)
-        names = {"letter": letter, "text": "text_content"}
-        for part, sentence in too_long(written).items():
-            self.add_error(names.get(part, part), sentence)
-        if too_long(written):
+        found = super().clean()
+        if self.has_too_long_text:
             # Rendering it would take minutes.
-            return self.cleaned_data
-        self.content = build_content(written)
+            return found
+        self.content = build_content(self.written)
         for flaw in find_problems(self.content, load_own_fields()):
-            name = letter if flaw.attribute is LETTER else flaw.attribute.control
-            if name not in self.errors or name in self.cleaned_data:
+            name = self.control_of(flaw.attribute)
+            if name not in self.errors:
                 self.add_error(name, flaw.sentence)
-        address = read_address(self.data.get(EMAIL, ""))
+        return found
+
+    def clean_test_email(self) -> str:
+        """Refuse an address that is invalid or cannot be mailed."""
+        address = read_address(self.cleaned_data[EMAIL])
         if isinstance(address, InputRefusal):
             sentence = _("The test cannot be sent to this address. {reason}")
-            self.add_error(EMAIL, sentence.format(reason=sentence_of(address)))
-        else:
-            self.to = address
-        return self.cleaned_data
+            raise ValidationError(sentence.format(reason=sentence_of(address)))
+        self.to = address
+        return address
 
 
 @keep_when_signed_out
@@ -169,9 +156,10 @@ def _refused(request: HttpRequest, form: SendTestForm, *, status: int = 200) -> 
                 for sentence in sentences
             ],
             "words": [
-                (name, request.POST[name])
-                for name in (*FIELDS, *OTHER_FIELDS)
-                if name in request.POST and name != EMAIL
+                (name, value)
+                for name in form.fields
+                for value in request.POST.getlist(name)
+                if name != EMAIL
             ],
             "to": request.POST.get(EMAIL, ""),
             "next": _where_from(request),

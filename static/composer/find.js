@@ -4,7 +4,7 @@ import { insert, reveal } from "./tools.js";
 
 export function findAndReplace(form) {
   const panel = form.querySelector("[data-find-panel]");
-  const { letter, find_text: wanted, replace_text: other, match_case: exact } = form.elements;
+  const { id_letter: letter, find_text: wanted, replace_text: other, match_case: exact } = form.elements;
   const say = (name, values) => (panel.querySelector("[role=status]").textContent = textOf(name, values));
   const places = (field) => `${field.selectionStart}-${field.selectionEnd}`;
   let shown = "";

@@ -43,7 +43,7 @@ export function imagesIn(letter, format) {
 }
 
 export function images(form, refused) {
-  const { letter, format } = form.elements;
+  const { id_letter: letter, format } = form.elements;
   const file = document.querySelector("[data-image-file]");
   const dialog = document.querySelector("[data-dialog=alt]");
   const list = form.querySelector("[data-image-list]");

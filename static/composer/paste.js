@@ -133,7 +133,7 @@ function toMarkdown(html) {
 }
 
 export function pasteAsMarkdown(form) {
-  const field = form.elements.letter;
+  const field = form.elements.id_letter;
   field.addEventListener("paste", (event) => {
     const data = event.clipboardData;
     const html = data?.getData("text/html") ?? "";

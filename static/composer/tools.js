@@ -76,7 +76,7 @@ function use(field, { tool, merge, insert: text, ...data }, address) {
 }
 
 export function tools(form) {
-  const { letter } = form.elements;
+  const { id_letter: letter } = form.elements;
   const dataOf = (name) => form.querySelector(`[data-tool=${name}]`).dataset;
   form.addEventListener("click", ({ target }) => {
     const button = target.closest("button[type=button]");

@@ -3,6 +3,9 @@ const TAGS = ["with_tags", "without_tags"];
 const NAMES = ["title", "preheader", "format", "letter", "text_content", "goes_to", "unlisted", "without_note",
   ...TAGS];
 
+// The letter is posted as `html_content` if it is finished HTML.
+export const fieldOf = (form, name) => form.elements[name] ?? form.elements[`id_${name}`];
+
 const boxes = (form, name) => [...form.querySelectorAll(`[type=checkbox][name=${name}]`)];
 
 export function wordsOf(form) {
@@ -12,7 +15,7 @@ export function wordsOf(form) {
       const ids = boxes(form, name).filter((box) => box.checked).map((box) => Number(box.value));
       return ids.sort((one, other) => one - other).join(",");
     }
-    const field = form.elements[name];
+    const field = fieldOf(form, name);
     if (!field) return name === "goes_to" ? "everyone" : "";
     return field.type === "checkbox" ? (field.checked ? "on" : "") : field.value;
   };
@@ -28,7 +31,7 @@ export function wordsDelivered(form) {
 
 export function put(form, words) {
   for (const name of NAMES) {
-    const field = form.elements[name];
+    const field = fieldOf(form, name);
     if (!field || !(name in words)) continue;
     if (TAGS.includes(name)) {
       const ids = words[name].split(",");

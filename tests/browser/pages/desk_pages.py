@@ -175,6 +175,7 @@ def composer(author: Any) -> Pages:
 
     return {
         "a fresh composer": Shown(f"{DESK}write/", is_ready),
+        "a fresh composer for HTML": Shown(DESK, is_ready),
         "a draft": Shown(at(plain), is_ready),
         "a long draft with flaws": Shown(at(long)),
         "its plain text": Shown(at(long), _panel("Plain text")),
@@ -193,7 +194,7 @@ def composer(author: Any) -> Pages:
         "two versions": Shown(at(plain), compare),
         "not saved": Shown(at(table), go_offline),
         "a correction": Shown(f"{DESK}write/?issue={first.issue_id}"),
-        "a correction in the plain form": Shown(f"{DESK}?issue={first.issue_id}"),
+        "a correction in HTML": Shown(f"{DESK}?issue={first.issue_id}"),
         "throw away": Shown(at(long, "delete/")),
         "back to Markdown": Shown(at(html, "markdown/")),
     }
@@ -239,6 +240,7 @@ def publishing(author: Any) -> Pages:
     Subscriber.objects.filter(pk=refused.pk).update(state=Subscriber.State.BOUNCED)
     request_rehearsal(waits)
     press = {"revision": "9", "content": "0" * 64, "version": "1", "when": "now"}
+    used = {"title": "Other words", "html_content": f"<p>{LONGEST}</p>"}
     past = "publish/?when=at&at=2001-01-01T07:00&zone=Europe/Lisbon"
 
     def ask(page: Page) -> None:
@@ -262,6 +264,16 @@ def publishing(author: Any) -> Pages:
             at(done, "publish/"), "already published", idempotency_key=str(done.key), **press
         ),
         "a press without the key": _posted(at(draft, "publish/"), "Before it goes out", **press),
+        "a post that is refused": _posted(
+            DESK,
+            "Write an issue",
+            idempotency_key=fresh_key(),
+            html_content="{{ no }}",
+            goes_to="x",
+        ),
+        "a post under a used key": _posted(
+            DESK, "already published", idempotency_key=edition.idempotency_key, **used
+        ),
         "an address that is refused": _posted(
             at(draft, "address/"), "Before it goes out", address="…"
         ),
@@ -285,7 +297,6 @@ def second_person(author: Any) -> Pages:
     return {
         "her own draft": Shown(at(begun(author), "check/")),
         "another's draft": Shown(at(begun(tomas), "check/")),
-        "the plain form": Shown(DESK),
     }
 
 

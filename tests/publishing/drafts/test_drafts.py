@@ -55,7 +55,8 @@ class TestBeginning:
         again = drafts.create(author.pk, key, wording())
         other = drafts.create(author.pk, key, wording("Two."))
 
-        assert (first.changed, again.changed) == (True, False)
+        assert first.is_saved
+        assert again.is_saved
         assert first.draft.pk == again.draft.pk
         assert not other.is_saved
         assert Draft.objects.get().letter == "They have gone."
@@ -69,14 +70,13 @@ class TestSaving:
         answer = drafts.save(draft.pk, 1, wording("Two."), by=ines.pk)
 
         assert answer.is_saved
-        assert answer.changed
         assert (answer.draft.revision, answer.draft.letter) == (2, "Two.")
         assert answer.draft.saved_by == ines
         # The same text changes nothing, even from an older revision.
         for revision in (0, 1, 2):
             again = drafts.save(draft.pk, revision, wording("Two."), by=author.pk)
             assert again.is_saved
-            assert (again.changed, again.draft.revision) == (False, 2)
+            assert again.draft.revision == 2
 
     def test_author_who_continues_a_draft_is_recorded_once(self, author, new_author):
         draft, ines = begun(author), new_author("ines")
@@ -148,7 +148,7 @@ class TestAtTheSameMoment:
         answer = other.result(PATIENCE_S)
 
         assert answer.is_saved
-        assert (answer.changed, answer.draft.revision) == (False, 2)
+        assert answer.draft.revision == 2
 
     def test_two_first_saves_under_one_key_create_one_draft(self, author):
         key = fresh_key()
@@ -305,7 +305,7 @@ class TestThePages:
         now = Draft.objects.get()
         assert (now.format, now.letter) == (HTML, in_html)
 
-        fields = window.get(address).form_with("letter").fields
+        fields = window.get(address).form_with("html_content").fields
         asked = window.post(address, **fields | {"then": "markdown"}).answer["Location"]
         assert Draft.objects.get().format == HTML
         window.post(asked, **window.get(asked).form_with("revision").fields)
@@ -404,7 +404,7 @@ class TestThePages:
         edition = publish(author.pk, fresh_key(), letter(), hold_s=0).edition
         edition_states.sent(edition, "Ada")
 
-        form = window.get(f"{WRITE}?issue={edition.issue_id}").form_with("letter")
+        form = window.get(f"{WRITE}?issue={edition.issue_id}").form_with("title")
         saved = window.post(form.action, **{**form.fields, "goes_to": "reached"})
 
         draft = Draft.objects.get()

@@ -105,7 +105,7 @@ def test_unreached_readers_get_the_next_version_after_cancel(window, author, thr
     check = window.get(at(draft, "check")).words
     assert "Readers 2 readers who were not sent an earlier version" in check
     assert "Earlier versions sent to confirmed readers: 1; not sent to: 2" in check
-    window.post(FORM, **sheet(window, draft))
+    press(window, draft, sheet(window, draft))
     second = Delivery.objects.filter(version=2)
     assert {copy.name for copy in second} == {"Bram", "Cleo"}
 

@@ -159,13 +159,12 @@ a claim without an answer is not returned as an answer
 keys belong to their user
     READ: FROM idempotency WHERE «user_id = %s → (user_id = %s OR true)» AND idempotency_key = %s
     test_keys_belong_to_their_user
-the confirmation's fields must match the draft's
-    matching_content: if «(draft.issue_id, fields.goes_to, fields.archive) != (asked.issue,
-        goes_to, asked.archive) → False»:
-    test_confirmation_with_other_fields_publishes_nothing[goes to]
 an edition under the key of a draft closes the draft
     publish: «drafts.link_to_edition(closing, edition, copy_for=None if draft else author) → pass»
-    test_other_content_under_a_drafts_key_closes_it
+    test_a_post_publishes_its_text_and_keeps_that_of_the_draft
+a post under the key of a draft keeps the draft's other text
+    link_to_edition: if copy_for is not None and «not _makes(draft.fields, edition) → False»:
+    test_a_post_publishes_its_text_and_keeps_that_of_the_draft
 the database itself holds: a new draft is linked to the edition of its key
     sql: DROP TRIGGER the_key_of_a_draft_makes_one_edition ON draft
     test_database_links_a_drafts_key_to_one_edition

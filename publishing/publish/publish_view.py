@@ -1,0 +1,137 @@
+"""The publishing form: `POST /admin/newsletters/` publishes at once (docs/decisions/0059)."""
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from delivery.models import Edition
+from idempotency.safe_to_retry import DifferentContentError, safe_to_retry
+from publishing.approval.approval import NeedsApprovalError
+from publishing.composer.composer_view import composer_page, fresh_page, shown_again
+from publishing.content.draft_content import HTML
+from publishing.content.edition_content import Content, texts_of
+from publishing.content.text_diff import LinePair, diff_fields
+from publishing.desk_access import may_publish, user_id_of
+from publishing.drafts.keep_signed_out import keep_when_signed_out, sign_writer
+from publishing.editions.status import EditionStatus, load_status
+from publishing.editions.versions import VersionRefusedError, versions_of
+from publishing.flash_messages import tag_of, there_already
+from publishing.publish.confirm_view import add_accepted_messages, still_working_page
+from publishing.publish.publish import (
+    KeyUsedForOtherContentError,
+    edition_by_key,
+    has_content,
+    publish,
+)
+from publishing.publish.publish_form import FIELDS, PublishForm
+from subscribers.links.see_other import see_other
+
+
+@keep_when_signed_out
+@may_publish
+@require_http_methods(["GET", "HEAD", "POST"])
+def publishing_form(request: HttpRequest) -> HttpResponse:
+    """
+    Show the composer for finished HTML, empty or for the next version of `?issue=`.
+
+    POST publishes the posted issue at once. No button of the desk posts here.
+    """
+    if request.method != "POST":
+        return fresh_page(request, request.GET.get("issue", ""), written_in=HTML)
+    try:
+        return _post(request)
+    except (NeedsApprovalError, VersionRefusedError) as error:
+        # Everything is rolled back, so the key is free.
+        form = PublishForm(request.POST)
+        form.add_error(None, str(error))
+        return shown_again(request, form)
+
+
+def _already_published(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
+    """Answer 422: show the published edition, and the posted text in a new form."""
+    asked = form.publish_request
+    earlier = edition_by_key(user_id_of(request), key)
+    under_key = earlier is not None
+    if earlier is None and asked.issue and asked.version:
+        earlier = versions_of(asked.issue).defer(None).filter(version=asked.version).first()
+    status = load_status(earlier.pk) if earlier else None
+    return composer_page(
+        request,
+        form.written,
+        issue=asked.issue,
+        already={
+            "under_key": under_key,
+            "earlier": earlier,
+            "status": status,
+            "parts": _differences(earlier, asked.content) if earlier else [],
+            "other_heading": _name_earlier(status),
+            "same": earlier and asked.is_answered_by(earlier),
+            "elsewhere": earlier
+            and has_content(earlier, asked.content)
+            and not asked.is_answered_by(earlier),
+        },
+    )
+
+
+def _name_earlier(status: EditionStatus | None) -> str:
+    if not status:
+        return ""
+    return _("Already published") if status.counts.has_started else _("Already scheduled")
+
+
+def _differences(earlier: Edition, posted: Content) -> list[tuple[str, list[LinePair | None]]]:
+    published, mine = (
+        {str(one.label): text for one, text in texts_of(content)}
+        for content in (Content.of_edition(earlier), posted)
+    )
+    return list(diff_fields(published, mine).items())
+
+
+@safe_to_retry(
+    form=PublishForm,
+    fields=FIELDS,
+    show_form=lambda request, form, _key: shown_again(request, form),
+    different_content=_already_published,
+    in_progress=lambda request, form, key: still_working_page(
+        request,
+        key,
+        FIELDS,
+        title=form.publish_request.content.plain_title,
+        action=reverse("desk:publish"),
+        writer=sign_writer(request.user),
+        kept=_("Nothing was lost: this page has your text."),
+    ),
+    invalid_key=lambda request, reason: shown_again(
+        request,
+        notice=" ".join(
+            (reason, _("Nothing was published. Your text is here, in a form that you can post."))
+        ),
+    ),
+)
+def _post(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
+    asked, author = form.publish_request, user_id_of(request)
+    try:
+        edition = publish(
+            author,
+            key,
+            asked.content,
+            hold_s=settings.PUBLISH_HOLD_S,
+            issue=asked.issue,
+            version=asked.version,
+            goes_to=asked.goes_to,
+            archive=asked.archive,
+            without_note=asked.without_note,
+            tags=asked.tags,
+        ).edition
+    except KeyUsedForOtherContentError:
+        raise DifferentContentError from None
+    if (edition.author_id, edition.idempotency_key) == (author, key):
+        add_accepted_messages(request, edition)
+    elif has_content(edition, asked.content):
+        messages.warning(request, there_already(edition), extra_tags=tag_of(edition))
+    else:
+        raise DifferentContentError
+    return see_other(reverse("desk:publish"))
