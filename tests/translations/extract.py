@@ -18,6 +18,7 @@ PRODUCT = ("delivery", "idempotency", "newsletter_site", "publishing", "subscrib
 # Programs read these texts, operators search for them, or they are shown before Django runs.
 ENGLISH_ONLY = (
     *("delivery/check_settings.py", "delivery/feedback/webhook_view.py", "delivery/postmark/"),
+    "idempotency/example/",
     *("newsletter_site/api/", "newsletter_site/check_site_settings.py", "newsletter_site/demo/"),
     *("newsletter_site/embedded_postgres/", "newsletter_site/environment", "newsletter_site/logs/"),
     *("newsletter_site/management/commands/serve.py", "newsletter_site/operations/metrics/"),
