@@ -16,6 +16,7 @@ from delivery.models import Edition
 from delivery.tasks.leased_task import LeasedTask
 from idempotency.key import LONGEST_KEY, fresh_key
 from publishing.content.draft_content import DraftFields
+from subscribers.files.file_pieces import FilePiece
 
 LARGEST_IMAGE = 2 * 1024 * 1024
 LONGEST_MOVED_KEY = 120
@@ -354,13 +355,11 @@ class Export(LeasedTask):
         return f"export {self.pk}"
 
 
-class ExportPiece(models.Model):
-    """A piece of the archive, at most a megabyte."""
+class ExportPiece(FilePiece):
+    """A piece of the archive."""
 
     pk = models.CompositePrimaryKey("export_id", "number")
     export = models.ForeignKey(Export, on_delete=models.CASCADE, db_index=False, related_name="+")
-    number = models.PositiveIntegerField()
-    content = models.BinaryField()
 
     class Meta:
         db_table = "export_piece"
@@ -434,13 +433,11 @@ class IssueMove(LeasedTask):
         IssueMovePiece.objects.filter(move=self).delete()
 
 
-class IssueMovePiece(models.Model):
-    """A piece of the uploaded export, at most a megabyte, until the move ends."""
+class IssueMovePiece(FilePiece):
+    """A piece of the uploaded export, until the move ends."""
 
     pk = models.CompositePrimaryKey("move_id", "number")
     move = models.ForeignKey(IssueMove, on_delete=models.CASCADE, db_index=False, related_name="+")
-    number = models.PositiveIntegerField()
-    content = models.BinaryField()
 
     class Meta:
         db_table = "issue_move_piece"

@@ -18,13 +18,13 @@ from delivery.tasks.run_leased_task import ClaimedTask, run_next
 from publishing.exporting.export_files import export_files
 from publishing.exporting.write_zip import write_zip
 from publishing.models import Export, ExportPiece
+from subscribers.files.file_pieces import LONGEST_PIECE
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 logger = logging.getLogger(__name__)
 
-LONGEST_PIECE = 1024 * 1024  # bytes
 KEPT = timedelta(days=7)
 
 

@@ -3,7 +3,6 @@
 A killed worker's move continues after the last issue that was settled."""
 
 import logging
-import tempfile
 import uuid
 from collections import Counter
 from collections.abc import Callable
@@ -37,11 +36,11 @@ from publishing.past_issues.past_issue import (
 )
 from publishing.past_issues.read_export import Export
 from publishing.past_issues.store_issue import check_content, content_of, is_known, store_issue
+from subscribers.files.file_pieces import spooled, store_pieces
 
 logger = logging.getLogger(__name__)
 
 LONGEST_SITE = 300
-LONGEST_PIECE = 1024 * 1024  # bytes
 MOST_NOTES = 1_000
 MOVED, KNOWN = "moved", "known"
 PICTURE_KEPT, PLAYER_LEFT_OUT, OTHER_ADDRESS = "picture_kept", "player_left_out", "other_address"
@@ -66,7 +65,6 @@ def request_move(file: IO[bytes], filename: str, site: str, by: uuid.UUID | None
     site = site_address(site)
     if file.seek(0, 2) > settings.IMPORT_MAX_MB * 1024 * 1024:
         raise MoveRefusedError("too_large")
-    file.seek(0)
     try:
         with transaction.atomic():
             move = IssueMove.objects.create(
@@ -74,9 +72,12 @@ def request_move(file: IO[bytes], filename: str, site: str, by: uuid.UUID | None
             )
     except IntegrityError:
         raise MoveRefusedError("already_running") from None
-    for number, piece in enumerate(iter(lambda: file.read(LONGEST_PIECE), b"")):
-        IssueMovePiece.objects.create(move=move, number=number, content=piece)
-        reset_queries()  # Django keeps them in debug mode, and with them the whole file.
+    store_pieces(
+        file,
+        lambda number, piece: IssueMovePiece.objects.create(
+            move=move, number=number, content=piece
+        ),
+    )
     return move
 
 
@@ -111,8 +112,8 @@ def _work(
     running: ClaimedTask[IssueMove],
     make_opener: OpenerMaker = lambda: LinkOpener(NameServers()),
 ) -> None:
-    with tempfile.TemporaryFile(prefix="homing-move-") as file:
-        _unpack(running.task, file)
+    pieces = IssueMovePiece.objects.filter(move=running.task)
+    with spooled(pieces, "homing-move-") as file:
         _run(running, file, make_opener())
 
 
@@ -181,12 +182,3 @@ def _move_one(
             if past.slug and issue.slug != past.slug:
                 note(OTHER_ADDRESS, issue.slug)
         running.checkpoint(counts=dict(counts), notes=notes, done=move.done + 1)
-
-
-def _unpack(move: IssueMove, file: IO[bytes]) -> None:
-    pieces = IssueMovePiece.objects.filter(move=move).values_list("content", flat=True)
-    number = 0
-    while piece := pieces.filter(number=number).first():
-        file.write(bytes(piece))
-        number += 1
-    file.seek(0)

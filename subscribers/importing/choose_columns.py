@@ -129,7 +129,7 @@ def check_again(
         if mapping is None:
             return None
         with (
-            stored_file.spooled(record.pk) as file,
+            stored_file.spooled_import(record.pk) as file,
             ReaderFile(
                 file, record.filename, mapping, load_fields(), lambda *_: reading_of(record)
             ) as readers,

@@ -83,7 +83,7 @@ def _run(running: Running, on_progress: Callable[[SubscriberImport], None]) -> N
     mapping = tuple((column, field) for column, field in record.mapping)
     fields = load_fields_by_key(own_fields_in(mapping))
     with (
-        stored_file.spooled(record.pk) as spool,
+        stored_file.spooled_import(record.pk) as spool,
         ReaderFile(spool, record.filename, mapping, fields, lambda *_: reading_of(record)) as file,
     ):
         if file.import_hash != bytes(record.content_hash):

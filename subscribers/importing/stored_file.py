@@ -1,44 +1,30 @@
 """The content of a file that waits for its import, in pieces in the database."""
 
-import hashlib
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import BinaryIO
 
 from django.conf import settings
-from django.db import reset_queries
 
+from subscribers.files.file_pieces import spooled, store_pieces
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.models import ImportPiece
-from subscribers.models.subscriber_import import LONGEST_PIECE
 
 MEGABYTE = 1024 * 1024
 
 
 def store(import_id: int, file: BinaryIO, content_hash: bytes) -> None:
     """Store the content. Raises `UnreadableFileError` if its hash differs."""
-    digest = hashlib.sha256()
-    file.seek(0)
-    for number, piece in enumerate(iter(lambda: file.read(LONGEST_PIECE), b"")):
-        digest.update(piece)
+
+    def store_piece(number: int, piece: bytes) -> None:
         ImportPiece.objects.create(subscriber_import_id=import_id, number=number, content=piece)
-        reset_queries()  # Django keeps them in debug mode, and with them the whole file
-    if digest.digest() != content_hash:
+
+    if store_pieces(file, store_piece) != content_hash:
         raise UnreadableFileError("file_changed")
 
 
-@contextmanager
-def spooled(import_id: int) -> Iterator[BinaryIO]:
-    """Copy the content to a temporary file, piece by piece in constant memory."""
-    with tempfile.TemporaryFile(prefix="homing-import-") as file:
-        pieces = ImportPiece.objects.filter(subscriber_import_id=import_id)
-        number = 0
-        while piece := pieces.filter(number=number).values_list("content", flat=True).first():
-            file.write(bytes(piece))
-            number += 1
-        file.seek(0)
-        yield file
+def spooled_import(import_id: int) -> AbstractContextManager[BinaryIO]:
+    """Copy the content to a temporary file."""
+    return spooled(ImportPiece.objects.filter(subscriber_import_id=import_id), "homing-import-")
 
 
 def delete(import_id: int) -> None:

@@ -10,11 +10,11 @@ from django.db import models
 from django.db.models import F, Q
 
 from delivery.tasks.leased_task import LeasedTask
+from subscribers.files.file_pieces import FilePiece
 from subscribers.models.constraints import checks, unconstrained_key
 from subscribers.models.suppression import LONGEST_ADDRESS
 
 LONGEST_STATEMENT = 300
-LONGEST_PIECE = 1024 * 1024  # bytes
 RESULTS = ("added", "known", "duplicates", "skipped", "rejected")  # of a row
 # The columns of a check or an import before its first row.
 NO_COUNTS: Mapping[str, Any] = {
@@ -227,15 +227,13 @@ class SubscriberImport(LeasedTask):
         return self.added - self.pending
 
 
-class ImportPiece(models.Model):
-    """A piece of the file, at most a megabyte, stored until the import ends."""
+class ImportPiece(FilePiece):
+    """A piece of the file, stored until the import ends."""
 
     pk = models.CompositePrimaryKey("subscriber_import_id", "number")
     subscriber_import = unconstrained_key(
         "subscribers.SubscriberImport", db_index=False, related_name="pieces"
     )
-    number = models.PositiveIntegerField()
-    content = models.BinaryField()
 
     class Meta:
         db_table = "import_piece"

@@ -1,0 +1,44 @@
+"""A file that a task keeps in the database, in pieces of at most a megabyte."""
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any, BinaryIO
+
+from django.db import models, reset_queries
+
+LONGEST_PIECE = 1024 * 1024  # bytes
+
+
+class FilePiece(models.Model):
+    """A piece of a file; a subclass adds the key of the task."""
+
+    number = models.PositiveIntegerField()
+    content = models.BinaryField()
+
+    class Meta:
+        abstract = True
+
+
+def store_pieces(file: IO[bytes], store: Callable[[int, bytes], object]) -> bytes:
+    """Call `store(number, content)` for each piece; return the SHA-256 of the file."""
+    digest = hashlib.sha256()
+    file.seek(0)
+    for number, piece in enumerate(iter(lambda: file.read(LONGEST_PIECE), b"")):
+        digest.update(piece)
+        store(number, piece)
+        reset_queries()  # Django keeps them in debug mode, and with them the whole file.
+    return digest.digest()
+
+
+@contextmanager
+def spooled(pieces: models.QuerySet[Any], prefix: str) -> Iterator[BinaryIO]:
+    """Copy a file to a temporary one, piece by piece in constant memory."""
+    with tempfile.TemporaryFile(prefix=prefix) as file:
+        number = 0
+        while piece := pieces.filter(number=number).values_list("content", flat=True).first():
+            file.write(bytes(piece))
+            number += 1
+        file.seek(0)
+        yield file
