@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 import requests
@@ -95,6 +96,22 @@ def test_restart_refuses_no_visitor(database_url: str) -> None:
             site.terminate()
             site.wait(PATIENCE_S)
     assert wrong == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_killed_process_is_replaced(database_url: str) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+        site = begin(listener, database_url)
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/archive/"
+        try:
+            assert requests.get(url, headers=FROM_THE_PROXY, timeout=PATIENCE_S).ok
+            children = Path(f"/proc/{site.pid}/task/{site.pid}/children").read_text()
+            os.kill(int(children), signal.SIGKILL)
+            # It waits in the socket until the new process accepts it.
+            assert requests.get(url, headers=FROM_THE_PROXY, timeout=PATIENCE_S).ok
+        finally:
+            site.terminate()
+            assert site.wait(PATIENCE_S) == 0
 
 
 @pytest.mark.django_db(transaction=True)
