@@ -1,5 +1,4 @@
-"""
-Audit the production packages with pip-audit, and judge its result.
+"""Audit the production packages with pip-audit, and judge its result.
 
 A known vulnerability fails the run. If pip-audit cannot reach the advisories, the run shows a
 banner and continues, because this is not a fault of the commit. The exit code is 1 in both cases,

@@ -130,7 +130,8 @@ def check_unsubscribe_handling(postmark: Postmark) -> Reason | None:
     """Compare the stream's handling of unsubscribes with ours.
 
     Returns None if both fit or Postmark gives no answer. Source: Postmark's API documentation,
-    “Message streams”."""
+    “Message streams”.
+    """
     fitting, problem = {
         "own": ({"custom", "none"}, ReasonCode.TWO_UNSUBSCRIBE_LINKS),
         "postmark": ({"postmark"}, ReasonCode.NO_UNSUBSCRIBE_LINK),

@@ -32,7 +32,8 @@ def strip_invisible(text: str) -> str:
 def clean_name(text: str) -> str:
     """Return a name on one line, with single spaces and without marks of direction.
 
-    It is empty if nobody could see it."""
+    It is empty if nobody could see it.
+    """
     if not text.isascii():
         text = text.translate(_DIRECTION) if INVISIBLE.sub("", text).strip() else ""
     return " ".join(text.split())

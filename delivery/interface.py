@@ -1,7 +1,8 @@
 """The parts of the queue, the provider and reconciliation that other apps may use.
 
 An import rule in pyproject.toml enforces it. Values, models, mail and reports are imported from
-their folders."""
+their folders.
+"""
 
 from delivery.feedback import event_inbox
 from delivery.feedback.count_results import count_unsubscribed, merge_results

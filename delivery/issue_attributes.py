@@ -41,7 +41,8 @@ class IssueAttribute:
     `option` that of the command `publish`, and `file` its own file in an export. `longest` counts
     the characters that can be published. `fix` is the link from a finding to the form. Two drafts
     are compared by the attributes with a `label`. Commands and the API show their texts in
-    English."""
+    English.
+    """
 
     name: str
     kind: Kind

@@ -1,6 +1,7 @@
 """Ids that are bound to the log lines of a scope (docs/logs.md).
 
-Names, addresses and texts are never bound."""
+Names, addresses and texts are never bound.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +22,8 @@ _WITHOUT_HYPHENS = ("request", "worker", "attempt")
 def bind(**ids: UUID | int | str | None) -> None:
     """Bind ids to the lines of this scope; None removes one.
 
-    Raises `ValueError` for unknown ids."""
+    Raises `ValueError` for unknown ids.
+    """
     unknown = set(ids) - set(IDS)
     if unknown:
         raise ValueError(f"{', '.join(sorted(unknown))}: no id of the log; expected {IDS}")

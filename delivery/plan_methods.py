@@ -15,7 +15,8 @@ def plan_without(cursor: CursorWrapper, *methods: str) -> Iterator[None]:
     Requires the caller's transaction. If no other method is possible, the planner uses a forbidden
     one. PostgreSQL before 18 then adds 10,000,000,000 to the statement's cost, and compiles each
     statement above `jit_above_cost` (100,000), which takes longer than running it. So JIT
-    compilation is off in the block too."""
+    compilation is off in the block too.
+    """
     # Constants of this program, which cannot be parameters of SET.
     names = ("jit", *methods)
     cursor.execute("; ".join(f"SET LOCAL {name} = off" for name in names))

@@ -18,7 +18,8 @@ class ReaderField:
 
     `name` is its column or key, merge field and API key. `example` is for previews, `fallback` for
     readers without a value. Commas separate the `headers` of an import. `is_own`: an author has
-    defined it, and may have chosen any word as its name."""
+    defined it, and may have chosen any word as its name.
+    """
 
     name: str
     label: StrPromise | str

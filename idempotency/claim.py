@@ -59,7 +59,8 @@ def claim(
 def allow_silence(longest: str) -> None:
     """Let this transaction be silent for longer, while it reads a large file.
 
-    `longest` has a unit of PostgreSQL, such as “120s”."""
+    `longest` has a unit of PostgreSQL, such as “120s”.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT set_config('idle_in_transaction_session_timeout', %s, true)", [longest]

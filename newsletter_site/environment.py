@@ -69,7 +69,8 @@ class Environment:
     def require(self, expected: Mapping[str, str], *, besides: str) -> None:
         """Exit with one sentence that names all unset variables.
 
-        `besides` is named too if it is unset and any other is."""
+        `besides` is named too if it is unset and any other is.
+        """
         missing = [name for name in expected if name not in self]
         if missing and besides not in self:
             missing.append(besides)

@@ -52,7 +52,8 @@ _WAITS = r"""
 class LockWait(NamedTuple):
     """A wait of a migration for a lock on `table`, or for older transactions if it is empty.
 
-    `sessions` has process id, age of the transaction in seconds and state of those that block."""
+    `sessions` has process id, age of the transaction in seconds and state of those that block.
+    """
 
     table: str
     sessions: list[tuple[int, int | None, str | None]]
@@ -106,7 +107,8 @@ def watch_locks(
     """Tell `on_wait` which sessions block migrations, from a connection of its own.
 
     A wait for a lock has a shorter time-out. Any statement that waits longer than `most_s` seconds
-    is cancelled."""
+    is cancelled.
+    """
     onlooker = connection.copy()
     onlooker.inc_thread_sharing()
     has_ended = threading.Event()

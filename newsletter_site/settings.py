@@ -227,6 +227,9 @@ SESSION_COOKIE_AGE = 7 * 24 * 3600
 SECURE_HSTS_SECONDS = 0 if DEBUG else 31_536_000
 # Hosts below this name may not support TLS, and a preload list is hard to leave.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+# Django 6 wants django.contrib.postgres for arrays. They need nothing of it, and it asks each new
+# process for the types of two extensions that Homing does not use.
+SILENCED_SYSTEM_CHECKS += ["postgres.E005"]
 # One-click unsubscribing must never be redirected (RFC 8058); probes come without TLS.
 SECURE_REDIRECT_EXEMPT = [r"(?i)^unsubscribe/", r"^health/"]
 # A form from before the current session is refused. This page gives the author the text back.

@@ -89,8 +89,7 @@ def _visibility(*, unlisted: bool, has_page: bool) -> Visibility:
 
 
 class Draft(models.Model):
-    """
-    The text of an author, published once under `key`.
+    """The text of an author, published once under `key`.
 
     Every save increments `revision`.
     """
@@ -330,7 +329,8 @@ class ExternalCheck(models.Model):
 class Export(LeasedTask):
     """A complete export that a worker writes; `done` is its size in bytes so far.
 
-    Its pieces are deleted when it expires or a newer one is finished."""
+    Its pieces are deleted when it expires or a newer one is finished.
+    """
 
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
@@ -369,7 +369,8 @@ class ExportPiece(FilePiece):
 class Rehearsal(LeasedTask):
     """A check of all messages of a draft without sending; `done` of `total` are checked.
 
-    `report` has ids of readers and codes, no addresses, so an erasure leaves nothing in it."""
+    `report` has ids of readers and codes, no addresses, so an erasure leaves nothing in it.
+    """
 
     draft = models.ForeignKey(Draft, on_delete=models.CASCADE, related_name="rehearsals")
     fingerprint = models.BinaryField()  # of the content and the audience
@@ -400,7 +401,8 @@ class Rehearsal(LeasedTask):
 class IssueMove(LeasedTask):
     """An export of another product whose issues a worker moves in.
 
-    `done` is the checkpoint: each issue is settled with it in one transaction."""
+    `done` is the checkpoint: each issue is settled with it in one transaction.
+    """
 
     # A move renews its lease after each image, which it fetches and resizes.
     SHORTEST_LEASE_S = 120.0

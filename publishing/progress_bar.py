@@ -24,8 +24,7 @@ _LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """
-    One outcome of a bar.
+    """One outcome of a bar.
 
     `x` and `width` are attributes of a `rect`, such as 75.94%.
     """
@@ -36,8 +35,7 @@ class Part:
 
 
 def parts_of(counts: Mapping[str, int], *, whole: int | None = None) -> list[Part]:
-    """
-    Return the parts in the order of the counts.
+    """Return the parts in the order of the counts.
 
     Only zero is narrower than `NARROWEST`.
     """

@@ -1,5 +1,4 @@
-"""
-Validation and masking of addresses.
+"""Validation and masking of addresses.
 
 Plain ASCII addresses match one stricter regular expression, which makes imports fast.
 """

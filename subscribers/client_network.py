@@ -12,8 +12,7 @@ IPV6_BITS = 48
 
 
 def network_of(request: HttpRequest) -> str:
-    """
-    Return the visitor's network, such as `203.0.113.0/24`; empty if it is unknown.
+    """Return the visitor's network, such as `203.0.113.0/24`; empty if it is unknown.
 
     Behind a proxy, only the last address of `X-Forwarded-For` counts.
     """

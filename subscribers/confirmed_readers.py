@@ -42,7 +42,8 @@ def confirmed(
     """Select confirmed, unsuppressed readers as unordered (id, email, *reader fields).
 
     Another column has the values of the author's `fields`, if any are named. With `with_tags`
-    only readers with any of these tags are selected, and none with any of `without_tags`."""
+    only readers with any of these tags are selected, and none with any of `without_tags`.
+    """
     suppressed = Suppression.objects.filter(address_key=OuterRef("email_key"), lifted_at=None)
     readers = Audience(Subscriber).filter(~Exists(suppressed), state=Subscriber.State.CONFIRMED)
     if with_tags:
@@ -74,7 +75,8 @@ def count_unfit_values(
 ) -> dict[tuple[str, str], tuple[int, int]]:
     """Count the readers whose value does not match, and those without one.
 
-    It is one query. `patterns` are fields, each with a regular expression."""
+    It is one query. `patterns` are fields, each with a regular expression.
+    """
     wanted = [*patterns]
     if not wanted:
         return {}

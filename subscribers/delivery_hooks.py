@@ -54,8 +54,7 @@ class RegisteredReaders:
         return {address for address in addresses if address.lower() in listed}
 
     def mark_refused(self, recipients: Sequence[int], kind: str) -> None:
-        """
-        Mark readers as `bounced` whose addresses the provider refuses.
+        """Mark readers as `bounced` whose addresses the provider refuses.
 
         Runs in the caller's transaction. If transactional mail was refused, only unconfirmed
         readers change, because the newsletter uses another stream.
@@ -70,8 +69,7 @@ class RegisteredReaders:
             )
 
     def mark_inactive(self, recipients: Sequence[int], kind: str, version: int) -> None:
-        """
-        Have suppressions lifted for readers who requested this mail themselves.
+        """Have suppressions lifted for readers who requested this mail themselves.
 
         A mail that an author, a program or an import caused lifts none.
         """

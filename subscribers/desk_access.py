@@ -28,8 +28,7 @@ R = TypeVar("R", bound=HttpResponseBase)
 
 
 class Guard:
-    """
-    Decorator that lets users with any of these permissions open a view.
+    """Decorator that lets users with any of these permissions open a view.
 
     Without permissions it lets every signed-in user in. `refusal` explains the refusal.
     """
@@ -78,8 +77,7 @@ def user_id_of(request: HttpRequest) -> uuid.UUID:
 def desk_page(
     request: HttpRequest, template: str, context: Mapping[str, Any], *, status: int = 200
 ) -> HttpResponse:
-    """
-    Render a page of the desk in the newsletter's time zone.
+    """Render a page of the desk in the newsletter's time zone.
 
     The newsletter is read again unless the context has it.
     It is not `no-store`, because the back button must show a form with its text and key.

@@ -72,7 +72,8 @@ def record_import_activity(
 ) -> None:
     """Record an `upload`, `import`, `undo` or `discard` of a file.
 
-    `added` is the number of readers that an import would add."""
+    `added` is the number of readers that an import would add.
+    """
     is_stated = code == "import" and record.confirmed
     params: dict[str, Any] = {"statement": record.statement} if is_stated else {}
     if code == "import" and not is_stated:

@@ -1,5 +1,4 @@
-"""
-Limits of requests for mail: per reader and day, and per network and hour.
+"""Limits of requests for mail: per reader and day, and per network and hour.
 
 A form that returns too fast is not refused, because browsers can fill in forms. It gets fewer
 attempts.
@@ -30,8 +29,7 @@ COUNTERS = {Edition.Kind.CONFIRMATION: "requests", Edition.Kind.RECORD: "record_
 
 
 def seconds_until_turn(network: str, suspicious: bool = False) -> int:
-    """
-    Return the seconds until this network may request mail again; 0 if it may now.
+    """Return the seconds until this network may request mail again; 0 if it may now.
 
     Locks the network until the transaction ends. An unknown network never waits.
     """
@@ -85,8 +83,7 @@ class PastRequest(NamedTuple):
 
 
 def seconds_to_wait(asked: Sequence[PastRequest], suspicious: bool, per_hour: int) -> int:
-    """
-    Return the seconds until a network may request mail, at most an hour.
+    """Return the seconds until a network may request mail, at most an hour.
 
     `asked` holds its requests of the last hour, latest first.
     """

@@ -1,5 +1,4 @@
-"""
-Reservation of ids after a restored backup.
+"""Reservation of ids after a restored backup.
 
 Mails may contain ids that the backup does not know. New ids jump by a random distance, because a
 backup may be restored twice.

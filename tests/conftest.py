@@ -131,8 +131,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True)
 def no_signal_stays_blocked() -> Iterator[None]:
-    """
-    Fail a test that leaves signals blocked, and unblock them.
+    """Fail a test that leaves signals blocked, and unblock them.
 
     A worker blocks signals for good, and every process that is started later inherits that.
     """

@@ -1,5 +1,4 @@
-"""
-Choose the tests of a tier: quick, all or changed (docs/testing.md).
+"""Choose the tests of a tier: quick, all or changed (docs/testing.md).
 
 A file whose tests start a process other than PostgreSQL has `pytestmark = pytest.mark.process`.
 """

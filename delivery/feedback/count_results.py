@@ -29,7 +29,8 @@ _MERGE = """
 def count_first_delivered(key: DeliveryKey, at: datetime) -> bool:
     """Record the first time that a copy was reported as delivered, and count it.
 
-    Returns False if it was counted before, or if there is no such copy."""
+    Returns False if it was counted before, or if there is no such copy.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -50,7 +51,8 @@ def count_first_delivered(key: DeliveryKey, at: datetime) -> bool:
 def count_unsubscribed(reader: int, at: datetime | None = None) -> None:
     """Count an unsubscribed reader for the last issue sent to them, if recent.
 
-    Call it in the transaction that records the act, once for each act. `at` is now by default."""
+    Call it in the transaction that records the act, once for each act. `at` is now by default.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -71,7 +71,8 @@ def find_delivery_by_message(issue: UUID, recipient: int, message_id: str) -> De
     """Find the delivery with this provider id, for events without our metadata.
 
     The event may arrive before the reply that contains the id. Then the delivery is the only one
-    without an id. Returns None unless exactly one delivery matches."""
+    without an id. Returns None unless exactly one delivery matches.
+    """
     deliveries = Delivery.objects.filter(issue_id=issue, recipient_id=recipient)
     found = dict(deliveries.values_list("version", "provider_message_id"))
     versions = [version for version, known_id in found.items() if known_id == message_id]

@@ -1,7 +1,8 @@
 """Store the provider's events as received, then apply them.
 
 An event is applied in two transactions: first its delivery, then its reader. A sign-up locks its
-reader's row while it waits for a batch's row, so one transaction could deadlock."""
+reader's row while it waits for a batch's row, so one transaction could deadlock.
+"""
 
 import hashlib
 import logging
@@ -86,7 +87,8 @@ def store_all(bodies: Sequence[bytes], traces: Sequence[str | None] | None = Non
 def failed_events() -> QuerySet[ProviderEvent]:
     """Select the events that wait for an operator.
 
-    Workers try them again once their failures are reset to 0."""
+    Workers try them again once their failures are reset to 0.
+    """
     return ProviderEvent.objects.filter(applied_at=None, failures__gte=MAX_FAILURES)
 
 
@@ -106,7 +108,8 @@ def apply_pending(
     """Apply pending events of at least `min_age_s`, complaints first; return how many.
 
     If one lock is not free in time, the other locks are tried only briefly. Raises
-    `django.db.Error` if the database is unavailable or accepts no writes."""
+    `django.db.Error` if the database is unavailable or accepts no writes.
+    """
     applied, wait_s = 0, MAX_LOCK_WAIT_S
     after = {True: 0, False: 0}
     while pending := _load_pending(after[True], after[False], min_age_s):
@@ -149,7 +152,8 @@ def apply(event_id: int, *, wait_s: float = MAX_LOCK_WAIT_S) -> bool:
     """Apply one event; False if it was applied before, is being applied, or failed.
 
     Raises `django.db.Error` if the database is unavailable or accepts no writes, or a lock is not
-    free within `wait_s`."""
+    free within `wait_s`.
+    """
     try:
         return _apply(event_id, wait_s)
     except OperationalError:
@@ -235,7 +239,8 @@ def _delete_if_of_nobody(event_id: int, address_key: str) -> None:
 def _delete_if_erased(event_id: int, copy: Copy, address_key: str) -> None:
     """Delete the event if its reader was erased meanwhile.
 
-    If the edition's copies are dropped, the event stays only if a reader has that address."""
+    If the edition's copies are dropped, the event stays only if a reader has that address.
+    """
     if copy.address is None:
         is_erased = reader_hooks.registered().reader_at(address_key) is None
     else:

@@ -1,7 +1,8 @@
 """Find the copy that an event is about, and whether the event may have an effect.
 
 The provider keeps bounces and suppressions for each stream
-(docs/decisions/0048-events-of-the-wrong-stream-or-reader.md)."""
+(docs/decisions/0048-events-of-the-wrong-stream-or-reader.md).
+"""
 
 from enum import Enum, auto
 from typing import NamedTuple
@@ -20,7 +21,8 @@ class Copy(NamedTuple):
     """A copy of ours. Its address is None if its edition's copies were dropped.
 
     The address is empty if its reader was erased or never confirmed. `accepted_as` is the
-    provider's id of a copy that counts as sent."""
+    provider's id of a copy that counts as sent.
+    """
 
     key: DeliveryKey
     edition: int
@@ -62,7 +64,8 @@ def scope_of(event: WebhookEvent, copy: Copy | None) -> Scope:
     """Judge an event by the copy that it names, otherwise by its stream.
 
     An event without a stream counts as the newsletter's, because ignoring it could mean that a
-    reader who unsubscribed gets mail."""
+    reader who unsubscribed gets mail.
+    """
     if copy is not None:
         if _is_other_address(copy, event.address_key):
             return Scope.OTHER_ADDRESS

@@ -1,7 +1,8 @@
 """Lift a suppression at the provider for a mail on request, then send the mail.
 
 The provider is asked only after it refused such a mail. So other requests cost no call, and the
-answer to a request cannot depend on the address."""
+answer to a request cannot depend on the address.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -68,7 +69,8 @@ def request_lifting(kind: str, version: int, recipients: Sequence[int]) -> None:
     """Request to lift the suppressions of refused mails, within the limits.
 
     `recipients` are those of the `version`-th mail of this kind. Runs in the caller's
-    transaction."""
+    transaction.
+    """
     issue = ISSUE_BY_KIND[kind]
     with connection.cursor() as cursor:
         cursor.execute(
@@ -87,7 +89,8 @@ def request_lifting(kind: str, version: int, recipients: Sequence[int]) -> None:
 def resend_lifted(is_stopping: Callable[[], bool] = lambda: False) -> None:
     """Queue the mails again whose suppressions the provider has lifted.
 
-    Every worker runs this. A mail stays suppressed if the provider refused to lift."""
+    Every worker runs this. A mail stays suppressed if the provider refused to lift.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_SENT)
         answered = cursor.fetchall()

@@ -1,6 +1,7 @@
 """Pause a newsletter with too many bounces or complaints since its last resume.
 
-Confirmations never pause, because invented addresses in the sign-up form must not stop them."""
+Confirmations never pause, because invented addresses in the sign-up form must not stop them.
+"""
 
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
@@ -16,7 +17,8 @@ from delivery.rules.reason import ReasonCode
 def pause_if_over_threshold(cursor: CursorWrapper, edition: int) -> bool:
     """Pause the locked edition with an alarm if its rates are too high.
 
-    Returns whether it did."""
+    Returns whether it did.
+    """
     # Deliveries in flight or unknown count as sent, because a bounce may come before the reply.
     cursor.execute(
         f"""

@@ -1,7 +1,8 @@
 """The URL of the provider's webhooks.
 
 Postmark gives up an event after a 4xx other than 408 and 429. So only a wrong password or a body
-larger than any event gets such a status."""
+larger than any event gets such a status.
+"""
 
 import base64
 import binascii

@@ -1,7 +1,8 @@
 """The questions about readers that delivery asks through registered hooks.
 
 `newsletter_site/wiring.py` registers the answers. The database function
-`readers_who_get_no_copy` is another such question (`subscribers/suppression/sql/`)."""
+`readers_who_get_no_copy` is another such question (`subscribers/suppression/sql/`).
+"""
 
 from collections.abc import Collection, Sequence
 from typing import Protocol
@@ -18,13 +19,15 @@ class Readers(Protocol):
     def mark_refused(self, recipients: Sequence[int], kind: str) -> None:
         """Mark these addresses as permanently refused on this kind's stream.
 
-        Runs in the settling transaction."""
+        Runs in the settling transaction.
+        """
 
     def mark_inactive(self, recipients: Sequence[int], kind: str, version: int) -> None:
         """Have the provider's suppressions lifted for readers who requested this mail.
 
         `recipients` are those whose mail it just refused as inactive. Runs in the settling
-        transaction."""
+        transaction.
+        """
 
     def mail_link(self, kind: str, recipient: int, version: int) -> str:
         """Return the absolute link in this reader's `version`-th mail of this kind."""
@@ -32,7 +35,8 @@ class Readers(Protocol):
     def apply_events(self, events: Sequence[AddressEvent]) -> None:
         """Apply the provider's events about addresses, in the caller's transaction.
 
-        Events may repeat and arrive in any order. The `delivery` of each is one of ours or None."""
+        Events may repeat and arrive in any order. The `delivery` of each is one of ours or None.
+        """
 
     def reader_at(self, address: str) -> int | None:
         """Return the reader with this address, if any."""
@@ -52,7 +56,8 @@ class Readers(Protocol):
     def reserve_ids(self) -> None:
         """Skip ids that a database may have used after its backup.
 
-        The key of a copy sent in between contains such an id, so another reader must not get it."""
+        The key of a copy sent in between contains such an id, so another reader must not get it.
+        """
 
 
 _registered: list[Readers] = []

@@ -1,6 +1,7 @@
 """A hook for a scheduled edition that was sent before a restore.
 
-The function publishes and pauses the edition. `newsletter_site/wiring.py` registers it."""
+The function publishes and pauses the edition. `newsletter_site/wiring.py` registers it.
+"""
 
 from collections.abc import Callable
 
@@ -15,5 +16,6 @@ def register(starter: Callable[[int], bool]) -> None:
 def start_sent_before_restore(edition: int) -> bool:
     """Publish and pause a scheduled edition that the provider already has copies of.
 
-    Returns False if it is no longer scheduled."""
+    Returns False if it is no longer scheduled.
+    """
     return _registered[0](edition)

@@ -16,7 +16,8 @@ class FieldPlaceholders:
     """Placeholders that protect merge fields from parsers. `restore` undoes them.
 
     All braces between them are text once a parser has decoded it. `is_protected` tells which
-    matches of the pattern get one."""
+    matches of the pattern get one.
+    """
 
     def __init__(
         self,

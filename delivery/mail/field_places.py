@@ -1,6 +1,7 @@
 """How a value is written at its place in a letter, so that it stays data.
 
-Pure, in linear time. The reasons: docs/decisions/0052-fields-in-addresses-and-braces-as-text.md."""
+Pure, in linear time. The reasons: docs/decisions/0052-fields-in-addresses-and-braces-as-text.md.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -97,7 +98,8 @@ class Places:
 def find_places(text: str, mark: str, are_urls: Sequence[bool], *, html: bool) -> Places:
     """Find the place of each `mark`, a character that only replaces fields.
 
-    `are_urls`: fields whose values are complete addresses, so that one begins there."""
+    `are_urls`: fields whose values are complete addresses, so that one begins there.
+    """
     return _Finder(text, mark, are_urls).run(html=html)
 
 

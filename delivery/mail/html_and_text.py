@@ -59,7 +59,8 @@ def compose(
 
     A whole document is kept, and a fragment gets frame and styles. A part without `{{
     unsubscribe_url }}` gets a footer; `has_topics`: with the link to choose topics. Rooted URLs
-    get `site_url`."""
+    get `site_url`.
+    """
     html, look = "", look_of(newsletter)
     if _WHOLE_DOCUMENT.search(html_content):
         html = _with_footer(
@@ -93,7 +94,8 @@ def compose_transactional(kind: str, newsletter: Newsletter) -> tuple[str, MailP
     """Compose a transactional mail in the current look and language: title and parts.
 
     The frame is a letter's, with a special footer. The newsletter's name and address stay merge
-    fields."""
+    fields.
+    """
     with in_language_of(newsletter):
         words = transactional_text(kind)
         home = f"{settings.SITE_URL}/"

@@ -1,7 +1,8 @@
 """Read the markup of any HTML as a browser does (HTML, 13.2.5).
 
 Pure, in linear time. A complete document is sent as written, so its markup may be malformed. The
-normaliser reads fragments with more tolerance, but writes markup that both read alike."""
+normaliser reads fragments with more tolerance, but writes markup that both read alike.
+"""
 
 import re
 from collections.abc import Iterator
@@ -60,7 +61,8 @@ def iter_markup(html: str) -> Iterator[Markup]:
 
     Tags in lower case without attributes, such as `<p>`, are left out.
 
-    Comments with a condition are read as Outlook does: their tags count."""
+    Comments with a condition are read as Outlook does: their tags count.
+    """
     position, stop = 0, len(html)
     after_condition = 0
     while True:

@@ -1,7 +1,8 @@
 """Inline a letter's style sheet, because mail programs ignore parts of it.
 
 Gmail drops it when a mail is forwarded, and Outlook reads only half of it. Only dark colours and
-rules for phones stay in the head (templates/mail/parts/head_styles.html)."""
+rules for phones stay in the head (templates/mail/parts/head_styles.html).
+"""
 
 import re
 from contextlib import suppress
@@ -41,7 +42,8 @@ _TAG = re.compile(r"""<!--.*?-->|<[a-zA-Z](?>(?:[^>"]|"[^"]*+")*)>""", re.DOTALL
 def inline_styles(fragment: str, look: Look) -> str:
     """Normalise the fragment and inline `templates/mail/letter.css` for this look.
 
-    An author's style wins."""
+    An author's style wins.
+    """
     placeholders = FieldPlaceholders(fragment)
     html = _BUTTON.sub(_BUTTON_CELL, normalise(placeholders.text))
     sheet = render_to_string("mail/letter.css", {"look": look})
@@ -71,7 +73,8 @@ def _estimate_work(html: str) -> int:
     """Estimate the maximum number of characters that inlining writes.
 
     Each rule may match each tag. Each declaration is compared with all others of its tag. A `~`
-    compares each tag with all before it."""
+    compares each tag with all before it.
+    """
     tags, longest, declarations, siblings = html.count("<"), dict[str, int](), 0, 0
     for sheet in _STYLE.findall(html):
         siblings += sheet.count("~")

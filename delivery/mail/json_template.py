@@ -24,7 +24,8 @@ Key = Enum | str
 class Slot(NamedTuple):
     """The place of a value in a message. `key` names the value's column.
 
-    `fallback` replaces an empty value and is not escaped for HTML."""
+    `fallback` replaces an empty value and is not escaped for HTML.
+    """
 
     key: Key
     in_html: bool = False
@@ -52,7 +53,8 @@ class ValueMarkers:
     """Markers in place of a reader's values.
 
     JSON, HTML and headers leave their letters and digits unchanged, and none of the edition's
-    `texts` contains them."""
+    `texts` contains them.
+    """
 
     def __init__(self, *texts: str) -> None:
         # 64 bits of a hash of all texts, because nobody can write a text that contains its hash.
@@ -93,7 +95,8 @@ class JsonTemplate:
         """Write one message for each row of `columns`, as a JSON array.
 
         `same` holds values that are the same in all rows. The array is joined once, from parts that
-        all messages share, because it may be 20 MB."""
+        all messages share, because it may be 20 MB.
+        """
         count = len(next(iter(columns.values())))
         if not count:
             return b"[]"

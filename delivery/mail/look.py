@@ -1,7 +1,8 @@
 """The newsletter's look: colours with enough contrast, and typefaces. Pure.
 
 The accent is accepted as it is picked, and its lightness is changed until text in it can be read.
-Contrast and relative luminance: https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio."""
+Contrast and relative luminance: https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +100,8 @@ class Look:
 def look_of(newsletter: Newsletter) -> Look:
     """Return the look of letters and pages for the newsletter's settings.
 
-    Without a logo the name is shown, whatever the choice."""
+    Without a logo the name is shown, whatever the choice.
+    """
     heading, text = _PAIRINGS[newsletter.typeface]
     has_logo = bool(newsletter.logo and newsletter.logo_width and newsletter.logo_height)
     shows_logo = has_logo and newsletter.header != "name"

@@ -1,7 +1,8 @@
 """Merge fields such as `{{ name|there }}`. Pure.
 
 Triple braces are Postmark's own placeholders. A backslash before the braces makes them text, which
-HTML then has as entities (docs/decisions/0052-fields-in-addresses-and-braces-as-text.md)."""
+HTML then has as entities (docs/decisions/0052-fields-in-addresses-and-braces-as-text.md).
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -49,7 +50,8 @@ MAX_UNKNOWN_FIELDS = 20
 class Field(NamedTuple):
     """One field in a text, and its fallback for an empty value.
 
-    The fallback of a field of a `FieldTemplate` is written for its place already."""
+    The fallback of a field of a `FieldTemplate` is written for its place already.
+    """
 
     name: str
     fallback: str
@@ -121,7 +123,6 @@ def uses_field(text: str, name: str) -> bool:
 
 def with_fallbacks(text: str, fallbacks: Mapping[str, str]) -> str:
     """Write the fallback of each field that has none in `text`, by the field's name."""
-
     parts, end = list[str](), 0
     for match in find_fields(text) if fallbacks else ():
         name, own, _ = _field(match)
@@ -150,7 +151,8 @@ def escape_html_braces(html: str) -> str:
     """Write the braces of an author's HTML that are text as entities.
 
     Those are the ones in code and those after a backslash. Nothing that reads fields needs to know
-    about either. Writing it twice changes nothing."""
+    about either. Writing it twice changes nothing.
+    """
     if "{{" not in html:
         return html
     parts, end = list[str](), 0
@@ -194,7 +196,8 @@ class FieldTemplate:
     """A text split at its fields once. `html=True` escapes values, not fallbacks.
 
     A value is written for its place, so that it adds no tag, attribute, address or style. HTML has
-    no escaped braces: a backslash in an old edition is text."""
+    no escaped braces: a backslash in an old edition is text.
+    """
 
     def __init__(self, text: str, *, html: bool) -> None:
         self._html = html
@@ -262,7 +265,8 @@ class FieldTemplate:
     def fill_rows(self, values: Mapping[str, Sequence[str]], count: int) -> list[str]:
         """Write a plain text for each of `count` readers.
 
-        A value is a column, or one string for all readers."""
+        A value is a column, or one string for all readers.
+        """
         parts: list[Iterable[str]] = [repeat(self._texts[0], count)]
         for field, text in zip(self._fields, self._texts[1:], strict=True):
             value = values.get(field.name, "")

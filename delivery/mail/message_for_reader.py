@@ -48,7 +48,8 @@ class Links:
     """The targets of a reader's links.
 
     `unsubscribe_urls` and `preferences_urls` take recipients; `transactional_url` a kind of mail, a
-    recipient and the version. `handles_unsubscribes` is false where Postmark handles them."""
+    recipient and the version. `handles_unsubscribes` is false where Postmark handles them.
+    """
 
     unsubscribe_urls: Callable[[Sequence[int]], Sequence[str]]
     preferences_urls: Callable[[Sequence[int]], Sequence[str]]
@@ -59,7 +60,8 @@ class Links:
 def merge_values(recipient: Recipient, merge_fields: Sequence[str]) -> dict[str, str]:
     """Return the values of the merge fields that contain a reader's own words.
 
-    A field of the author's own never replaces a built-in one."""
+    A field of the author's own never replaces a built-in one.
+    """
     return _by_field(recipient[1], recipient[2:], merge_fields)
 
 
@@ -74,7 +76,8 @@ class Renderer:
     """A renderer for the messages of one edition, with current settings.
 
     It is the same for sending and for previews. Transactional mail belongs to no list (RFC 2369,
-    RFC 2919); a welcome letter has the headers of a newsletter."""
+    RFC 2919); a welcome letter has the headers of a newsletter.
+    """
 
     def __init__(
         self, edition: Edition, newsletter: Newsletter, links: Links, *, sender: str
@@ -122,7 +125,8 @@ class Renderer:
     def body(self, recipients: Sequence[Recipient], attempt: UUID) -> bytes:
         """Render the messages of `recipients` under `attempt`: a JSON array, in order.
 
-        It works by column, which is faster than message by message."""
+        It works by column, which is faster than message by message.
+        """
         if not recipients:
             return b"[]"
         ids, addresses, *values = zip(*recipients, strict=True)

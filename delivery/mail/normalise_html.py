@@ -1,6 +1,7 @@
 """Normalise HTML in linear time, so that every parser reads it in the same way.
 
-An unfinished tag becomes text. Tags nested beyond a bound are left out. Pure."""
+An unfinished tag becomes text. Tags nested beyond a bound are left out. Pure.
+"""
 
 import re
 from collections import Counter
@@ -92,7 +93,8 @@ def normalise(html: str) -> str:
 def split_tags(html: str) -> Iterator[tuple[str, str, str]]:
     """Split normalised HTML into texts, each with its tag.
 
-    A tag has a name (`/name` at an end) and attributes."""
+    A tag has a name (`/name` at an end) and attributes.
+    """
     position = 0
     for found in _MARKUP.finditer(html):
         words = html[position : found.start()]
@@ -113,7 +115,8 @@ def iter_tags(html: str) -> Iterator[tuple[str, int, int]]:
     """Yield each tag of any HTML: its name, and the start and end of its attributes.
 
     End tags have the name `/name`. Tags in conditions for Outlook count, those in other comments,
-    styles and scripts do not."""
+    styles and scripts do not.
+    """
     position, missing = 0, set[str]()
     while begin := _BEGINNING.search(html, position):
         start = position = begin.start()

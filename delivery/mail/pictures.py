@@ -35,7 +35,8 @@ class Picture:
 def take_first_picture(letter: str) -> tuple[Picture | None, str]:
     """Split the picture from a normalised letter that begins with it.
 
-    A title may come before it. A picture with a caption stays with its caption."""
+    A title may come before it. A picture with a caption stays with its caption.
+    """
     title = _TITLE.match(letter)
     start = title.end() if title else 0
     found = _PICTURE.match(letter, start)

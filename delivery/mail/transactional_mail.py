@@ -36,7 +36,8 @@ class TransactionalText:
 def transactional_text(kind: str) -> TransactionalText:
     """Write the text of a transactional mail in the active language.
 
-    It contains merge fields that are not filled in yet."""
+    It contains merge fields that are not filled in yet.
+    """
     if kind == Edition.Kind.CONFIRMATION:
         return TransactionalText(
             title=_("Confirm your subscription to {{ newsletter }}"),

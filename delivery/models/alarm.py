@@ -11,7 +11,8 @@ from delivery.models.shared_columns import UNCONSTRAINED, ReasonField
 class Alarm(models.Model):
     """An alarm: raised once, kept forever, and shown on the edition's page.
 
-    `about` makes it unique within its kind: a message id, or a delivery's key."""
+    `about` makes it unique within its kind: a message id, or a delivery's key.
+    """
 
     class Kind(models.TextChoices):
         ACCEPTED_TWICE = "accepted_twice", "the provider accepted a second copy"

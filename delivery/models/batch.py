@@ -36,7 +36,8 @@ class Batch(models.Model):
     """The unit that a worker claims.
 
     Every write to it repeats its state and its epoch (docs/states.md). The counts change in the
-    transaction that changes the deliveries. An edition's counts are their sum."""
+    transaction that changes the deliveries. An edition's counts are their sum.
+    """
 
     class State(models.TextChoices):
         READY = "ready", "may be claimed once it is due"
@@ -151,7 +152,8 @@ class BatchTotal(models.Model):
     """Counts of the rolled-up batches of an edition: all rows of the edition, summed.
 
     Rows are only added or merged, so that changes of two batches never wait for each other. A
-    trigger adds a row with negative counts when a rolled-up batch changes or is deleted."""
+    trigger adds a row with negative counts when a rolled-up batch changes or is deleted.
+    """
 
     edition = models.ForeignKey(
         "delivery.Edition", on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"

@@ -28,7 +28,8 @@ class DeliveryManager(models.Manager["Delivery"]):
         """Select the copies of these few recipients, where they have one.
 
         With `recipient_id IN …`, PostgreSQL before 17 may read all copies of an issue that was
-        published since the last ANALYZE. Here each copy is read by the whole key."""
+        published since the last ANALYZE. Here each copy is read by the whole key.
+        """
         copies = [
             self.filter(issue_id=issue, version=version, recipient_id=recipient)
             for recipient in recipients
@@ -42,7 +43,8 @@ class Delivery(ReaderColumns):
     Only the key and the batch are indexed, so that its one update stays within the page
     (docs/decisions/0005). Address and fields are those at the time of publishing, so that every try
     sends the same mail. A sent time without a provider id is allowed: that copy has to be looked
-    up."""
+    up.
+    """
 
     pk = models.CompositePrimaryKey("issue", "recipient", "version")
     issue = models.ForeignKey("publishing.Issue", related_name="+", **UNCONSTRAINED)

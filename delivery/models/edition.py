@@ -13,7 +13,8 @@ class Edition(models.Model):
     """One version of one issue, from which every copy is made.
 
     `control` is what holds it back. A trigger of the first migration refuses changes of the
-    content. Its state is derived from its batches (`delivery/rules/edition_state.py`)."""
+    content. Its state is derived from its batches (`delivery/rules/edition_state.py`).
+    """
 
     class Kind(models.TextChoices):
         NEWSLETTER = "newsletter"

@@ -8,7 +8,8 @@ class EditionResult(models.Model):
 
     The numbers are the sums of all its rows. Each event adds a row, and a worker merges them,
     so that two events never wait for each other. Bounces and complaints are counted in the
-    batches, because they can pause an edition."""
+    batches, because they can pause an edition.
+    """
 
     edition = models.ForeignKey(
         "delivery.Edition", on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"

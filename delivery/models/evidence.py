@@ -8,7 +8,8 @@ class Evidence(models.Model):
     """A fact from the provider that a delivery was accepted. Rows are only added.
 
     The first acceptance is in the delivery's row, because a row here for each delivery would double
-    the writes."""
+    the writes.
+    """
 
     class Source(models.TextChoices):
         REPLY = "reply"

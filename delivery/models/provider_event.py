@@ -8,7 +8,8 @@ class ProviderEvent(models.Model):
     """One event. The same body, or another body with the same trace, is a retry of it.
 
     `applied_at` stays null until its effects are committed. Setting `failures` to 0 queues it
-    again."""
+    again.
+    """
 
     id = models.BigAutoField(primary_key=True)
     body_hash = models.BinaryField()  # SHA-256.

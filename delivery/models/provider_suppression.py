@@ -8,7 +8,8 @@ from django.db.models.functions import Now
 class ProviderSuppression(models.Model):
     """The provider's latest statement about one address and stream, by its clock.
 
-    It decides nothing. It shows operators why the provider refuses an address."""
+    It decides nothing. It shows operators why the provider refuses an address.
+    """
 
     id = models.BigAutoField(primary_key=True)
     address_key = models.CharField(max_length=254, db_collation="C")
@@ -34,7 +35,8 @@ class SuppressionChange(models.Model):
     """A change that we request from the provider.
 
     It is written in the transaction that caused it and sent afterwards. It is kept forever, because
-    the provider later reports it like any other change. Only an address's latest one is sent."""
+    the provider later reports it like any other change. Only an address's latest one is sent.
+    """
 
     class Change(models.TextChoices):
         SUPPRESS = "suppress", "mail this address no more"

@@ -28,7 +28,8 @@ class WorkerHeartbeat(models.Model):
 class PeriodicTask(models.Model):
     """A task that one worker at a time leases.
 
-    `last_success_at` is the start of the last successful run."""
+    `last_success_at` is the start of the last successful run.
+    """
 
     name = models.CharField(primary_key=True, max_length=120)
     due_at = models.DateTimeField(db_default=Now())
@@ -57,7 +58,8 @@ class SendRate(models.Model):
     """The send rate: one row, used if `DELIVERY_RATE_PER_S` is set or after a 429.
 
     `slowed_to_per_s` is the rate that the last 429 led to, at `slowed_at`. `too_fast_per_s` is the
-    fastest refused rate. All are null while the rate is not reduced."""
+    fastest refused rate. All are null while the rate is not reduced.
+    """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     next_claim_at = models.DateTimeField(db_default=Now())
@@ -91,7 +93,8 @@ class SendRate(models.Model):
 class DatabaseIdentity(models.Model):
     """One row, written when workers first saw this database.
 
-    A restored backup brings the row into another cluster, timeline or database."""
+    A restored backup brings the row into another cluster, timeline or database.
+    """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     system_identifier = models.CharField(max_length=20)
@@ -111,7 +114,8 @@ class MetricValue(models.Model):
     """A counter: one row for each name and its labels. Values are only ever increased.
 
     A killed process loses the counts of its last seconds. If the answer to a commit is lost, they
-    may be counted twice."""
+    may be counted twice.
+    """
 
     pk = models.CompositePrimaryKey("name", "labels")
     name = models.CharField(max_length=80)

@@ -20,7 +20,8 @@ def raise_alarm(
 ) -> bool:
     """Raise an alarm, once for each `about`; return whether it is new.
 
-    `about` has at most 120 characters. `reason` must not contain an address."""
+    `about` has at most 120 characters. `reason` must not contain an address.
+    """
     cursor.execute(
         """
         INSERT INTO alarm (edition_id, kind, about, reason) VALUES (%s, %s, %s, %s)
@@ -47,7 +48,8 @@ def load_unseen_by_edition(*, limit: int) -> list[Alarm]:
     """Load the latest unseen alarm of at most `limit` editions, the latest first.
 
     Each has two facts about its edition's unseen alarms: the number of `others`, and the highest id
-    (`up_to`)."""
+    (`up_to`).
+    """
     alarms = _unseen().annotate(
         rank=Window(RowNumber(), partition_by="edition", order_by=["-raised_at", "-pk"]),
         others=Window(Count("pk"), partition_by="edition") - 1,
@@ -64,6 +66,7 @@ def load_unseen() -> list[Alarm]:
 def mark_seen(edition: int, up_to: int, user: uuid.UUID | None) -> int:
     """Mark an edition's alarms up to the id `up_to` as seen.
 
-    Without `user`, an operator has seen them."""
+    Without `user`, an operator has seen them.
+    """
     unseen = Alarm.objects.filter(edition=edition, pk__lte=up_to, seen_at=None)
     return unseen.update(seen_at=Now(), seen_by=user)

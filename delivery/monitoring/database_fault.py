@@ -1,6 +1,7 @@
 """The fault of the database, for all threads of a process, and its log lines.
 
-Dozens of errors a minute from every thread would hide that they have one cause."""
+Dozens of errors a minute from every thread would hide that they have one cause.
+"""
 
 import logging
 import threading
@@ -61,14 +62,16 @@ def stops_all_writes(error: BaseException) -> bool:
     """Whether other writes fail too, whatever their data.
 
     They do on a full disk, in a read-only database and without a permission. A lock or an encoding
-    may concern one row."""
+    may concern one row.
+    """
     return isinstance(error, Error) and fault_of(error) in _STOPS_ALL_WRITES
 
 
 def is_repeated(code: ReasonCode, failures: int, for_s: float) -> bool:
     """Whether failures in a row, which began `for_s` seconds ago, are a fault.
 
-    The codes that need an operator need fewer failures than a cut connection or a deadlock."""
+    The codes that need an operator need fewer failures than a cut connection or a deadlock.
+    """
     least = 3 if code is ReasonCode.WRITES_FAIL else 2
     return failures >= least and for_s >= REPEATED_AFTER_S
 
@@ -80,7 +83,8 @@ def is_transient(error: Error) -> bool:
     permanent, because the same batch would cause it again. Class 25 is temporary too, although the
     driver calls it an internal error. It includes a session idle in a transaction for too
     long (25P03) and a read-only database (25006). See PostgreSQL, appendix A. An internal error
-    without a code is psycopg's own and means a cut connection."""
+    without a code is psycopg's own and means a cut connection.
+    """
     if isinstance(error, OperationalError | InterfaceError):
         return True
     sqlstate = sqlstate_of(error)
@@ -92,7 +96,8 @@ def is_transient(error: Error) -> bool:
 def cause_of(error: BaseException) -> str:
     """Name an error and its cause in one line, for operators.
 
-    Only the first part of PostgreSQL's message: the others quote rows and statements."""
+    Only the first part of PostgreSQL's message: the others quote rows and statements.
+    """
     diagnostics = getattr(error.__cause__, "diag", None)
     words = getattr(diagnostics, "message_primary", None) or str(error)
     return f"{type(error).__name__}: {' '.join(words.split()) or 'no message'}"
@@ -126,7 +131,8 @@ class DatabaseFault:
 
     Callers report failed and successful work by its kind, such as “call” or “heartbeat”. A fault
     ends when each kind of work that failed has succeeded, because small updates often succeed on
-    a full disk. Times that callers give are readings of `clock`."""
+    a full disk. Times that callers give are readings of `clock`.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -149,7 +155,8 @@ class DatabaseFault:
 
         A fault that continues or just began explains it. So does an outage that ended after
         `began_s`, or an earlier failure with the same code of an operator's fault. Call it within
-        the `except`, without an open transaction. It may take as long as connecting."""
+        the `except`, without an open transaction. It may take as long as connecting.
+        """
         if not isinstance(error, Error) or (code := fault_of(error)) is None:
             return False
         with self._lock:

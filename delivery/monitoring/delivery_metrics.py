@@ -28,7 +28,8 @@ def count_deliveries(by_outcome: Mapping[str, int]) -> None:
 class Phase(StrEnum):
     """The parts of a step in order. `wait` is for a free call slot.
 
-    Claims that find no batch and phases that fail are not counted."""
+    Claims that find no batch and phases that fail are not counted.
+    """
 
     CLAIM = "claim"
     RENDER = "render"

@@ -1,6 +1,7 @@
 """Metrics in the memory of a process, and the table that stores them. Thread-safe.
 
-Each combination of labels is a row."""
+Each combination of labels is a row.
+"""
 
 import json
 import threading

@@ -15,7 +15,8 @@ def load_refusals(cursor: CursorWrapper) -> list[Reason]:
     """Return why the database would refuse writes of this session.
 
     Only tables of our own packages count: another role may apply migrations, and an operator may
-    keep Homing from deleting entries of Django's log."""
+    keep Homing from deleting entries of Django's log.
+    """
     ours = [model for model in apps.get_models() if not model.__module__.startswith(_OTHERS)]
     cursor.execute(
         f"""

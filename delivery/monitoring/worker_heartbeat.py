@@ -25,7 +25,8 @@ IS_ACTIVE_WORKER = f"heard_at > clock_timestamp() - interval '{ACTIVE_WITHIN}'"
 class WorkerActivity:
     """The number of `active` workers and the last heartbeat, with its age in seconds.
 
-    `problems` has an entry for each active worker that reports any."""
+    `problems` has an entry for each active worker that reports any.
+    """
 
     active: int
     last_heard_at: datetime | None
@@ -53,7 +54,8 @@ def age_s(problem: Reason) -> float:
 def beat(worker: uuid.UUID, *, host: str, pid: int, problems: Iterable[Reason] = ()) -> None:
     """Record a heartbeat with all current problems of a worker.
 
-    Deletes workers that were silent for a day. A deleted row is added again."""
+    Deletes workers that were silent for a day. A deleted row is added again.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -31,7 +31,8 @@ def send_check_mail(
     """Send a check mail on the edition's stream; return its attempt.
 
     Returns None if it is not accepted. `now` is the database's time, read before the call. The
-    attempt is recorded only after its acceptance: nobody gets a second copy if that is lost."""
+    attempt is recorded only after its acceptance: nobody gets a second copy if that is lost.
+    """
     edition = Edition.objects.only("stream", "sender").get(pk=edition_id)
     attempt = uuid.uuid4()
     message = {

@@ -1,7 +1,8 @@
 """The Postmark client: one call gives one result of `call_results.py`, no retries.
 
 A call has a deadline for all of it. The deadline is checked again just before the first byte,
-because the process may have been frozen. Proxies and `.netrc` are ignored."""
+because the process may have been frozen. Proxies and `.netrc` are ignored.
+"""
 
 import http.client
 from collections.abc import Callable, Mapping, Sequence
@@ -87,7 +88,8 @@ class Postmark:
 
         Nothing is written after `deadline_at_s`, a reading of `now_s()`. `about_to_complete` is
         called once, just before the last piece is written. Until then the provider cannot have
-        received the whole request. Its errors end the call."""
+        received the whole request. Its errors end the call.
+        """
         answer = self._call(
             "POST", _BATCH, body, deadline_at_s, about_to_complete=about_to_complete
         )
@@ -102,7 +104,8 @@ class Postmark:
     ) -> LookupResult:
         """Find everything on `stream` whose metadata `field_name` is `value`.
 
-        Reads all pages. Without a stream Postmark searches only the transactional one."""
+        Reads all pages. Without a stream Postmark searches only the transactional one.
+        """
         found: list[FoundMessage] = []
         listed = total = 0
         parse = partial(responses.parse_search, field_name=field_name, value=value)
@@ -150,7 +153,8 @@ class Postmark:
     ) -> SearchFailed | None:
         """Pass a stream's suppression list to `write` in chunks, because it has no pages.
 
-        The list is complete only if this returns None. Errors of `write` end the call."""
+        The list is complete only if this returns None. Errors of `write` end the call.
+        """
         path = f"{_suppressions(stream)}/dump?{urlencode(filters)}".rstrip("?")
         raw = self._query("GET", path, deadline_at_s, write=write)
         if isinstance(raw, SearchFailed):
@@ -167,7 +171,8 @@ class Postmark:
     ) -> Mapping[str, str] | SearchFailed:
         """Change at most 50 addresses; return each with the reason for its refusal.
 
-        The reason is empty if the address was changed. Addresses are case-folded."""
+        The reason is empty if the address was changed. Addresses are case-folded.
+        """
         path = _suppressions(stream) if change == "suppress" else f"{_suppressions(stream)}/delete"
         body = orjson.dumps({"Suppressions": [{"EmailAddress": each} for each in addresses]})
         raw = self._query("POST", path, deadline_at_s, body=body)

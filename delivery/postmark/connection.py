@@ -1,7 +1,8 @@
 """A keep-alive HTTP connection. Every wait ends at the call's deadline.
 
 urllib3 connects, verifies certificates and decodes answers. A usual answer is recognised by one
-pattern instead, because http.client and urllib3 need five times the CPU time to read it."""
+pattern instead, because http.client and urllib3 need five times the CPU time to read it.
+"""
 
 import http.client
 import io
@@ -101,7 +102,8 @@ class Connection:
     ) -> RawResponse:
         """Make one call. A good response goes to `write`, if given, and is not kept.
 
-        After an error `wrote` tells whether a byte may have been written."""
+        After an error `wrote` tells whether a byte may have been written.
+        """
         self._deadline_at_s = deadline_at_s
         self.wrote = False
         is_kept = False

@@ -1,7 +1,8 @@
 """Postmark's rules for a message, to find a refusal without a call. Pure.
 
 Only the fields that Homing sends are judged. The order of the rules and their sentences are those
-of Postmark's API documentation, “Email API” and “API error codes”."""
+of Postmark's API documentation, “Email API” and “API error codes”.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -31,7 +32,8 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 def find_refusals(call: bytes) -> Iterator[tuple[dict[str, Any], Reason | None]]:
     """Yield each message of a call with the reason why Postmark would refuse it.
 
-    `call` is a JSON array of messages."""
+    `call` is a JSON array of messages.
+    """
     for message in orjson.loads(call):
         # A call that is smaller than the limit of one part has no message above it.
         sentence = _refusal(message, weigh=len(call) > BODY_BYTES)

@@ -1,7 +1,8 @@
 """The provider's events as values, from webhooks and from its lists.
 
 No input raises an error. Pure. Source: Postmark's API documentation, “Bounces”, “Suppressions” and
-“Webhooks”."""
+“Webhooks”.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -64,7 +65,8 @@ def bounce_types(meaning: BounceMeaning) -> list[str]:
 class AddressEvent:
     """An event about an address. `at` is by the provider's clock, if it gave a time.
 
-    `is_on_request`: it is about mail on request, such as a confirmation, not the newsletter."""
+    `is_on_request`: it is about mail on request, such as a confirmation, not the newsletter.
+    """
 
     address: str
     at: datetime | None
@@ -88,7 +90,8 @@ class Delivered(AddressEvent):
 class Bounced(AddressEvent):
     """Mail bounced, or caused a complaint. `bounce` is its number at the provider.
 
-    `inactive`: Postmark no longer sends mail to the address."""
+    `inactive`: Postmark no longer sends mail to the address.
+    """
 
     bounce: str | None
     kind: str
@@ -107,7 +110,8 @@ class Bounced(AddressEvent):
 class AddressSuppressed(AddressEvent):
     """The provider no longer sends mail to the address on this stream.
 
-    `is_our_own`: we requested it."""
+    `is_our_own`: we requested it.
+    """
 
     reason: str
     origin: str
@@ -126,7 +130,8 @@ class AddressSuppressed(AddressEvent):
 class AddressReactivated(AddressEvent):
     """The provider would mail the address again. No reader is resubscribed by it.
 
-    `is_our_own`: we requested it for a mail on request, so it says nothing about letters."""
+    `is_our_own`: we requested it for a mail on request, so it says nothing about letters.
+    """
 
     is_our_own: bool = False
 
@@ -134,7 +139,8 @@ class AddressReactivated(AddressEvent):
 def received_by(event: AddressEvent, received_at: datetime) -> AddressEvent:
     """Return the event. Its time becomes `received_at` if it is missing or later.
 
-    The provider's clock may be ahead."""
+    The provider's clock may be ahead.
+    """
     at = received_at if event.at is None else min(event.at, received_at)
     return replace(event, at=at)
 

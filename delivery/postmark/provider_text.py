@@ -12,7 +12,8 @@ def read_text(value: object, longest: int, *, cut_mark: str = "…") -> str:
     """Redact a text's addresses, and cut it to one line of `longest` characters.
 
     The result is empty for other values, because writing out deeply nested lists would exhaust the
-    stack."""
+    stack.
+    """
     if not isinstance(value, str):
         return ""
     redacted = redact_addresses(value[:MAX_READ], REDACTED)

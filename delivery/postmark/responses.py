@@ -1,7 +1,8 @@
 """The meaning of Postmark's answers, by its error code first, then by HTTP status.
 
 Pure. Source: Postmark's API documentation, “API error codes”, “Email API”, “Bounces”,
-“Suppressions”."""
+“Suppressions”.
+"""
 
 import re
 from collections import Counter
@@ -166,7 +167,8 @@ def classify_message(item: object, address: str) -> MessageResult:
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Parse the seconds of a `Retry-After`, at most 3600; None without one.
 
-    Only the form with seconds is read, not the form with a date."""
+    Only the form with seconds is read, not the form with a date.
+    """
     value = next((value for name, value in headers.items() if name.lower() == "retry-after"), "")
     return min(float(value), 3600.0) if re.fullmatch(r"[0-9]{1,9}", value.strip()) else None
 
@@ -185,7 +187,8 @@ def parse_query(
 ) -> Parsed | SearchFailed:
     """Parse the JSON object of an answer to a query.
 
-    `parse` returns None if it is unreadable."""
+    `parse` returns None if it is unreadable.
+    """
     refused = error_for_status(answer.status, answer.headers, subject)
     if refused is not None:
         return refused
@@ -201,7 +204,8 @@ def classify_call(
 ) -> CallResult:
     """Classify the answer of `POST /email/batch`.
 
-    If it is unreadable the result is `Unanswered`, because the mail may have been sent."""
+    If it is unreadable the result is `Unanswered`, because the mail may have been sent.
+    """
     parsed = _parsed(body)
     if status == 200:
         return _classify_success(parsed, addresses)
@@ -268,7 +272,8 @@ def _all_accepted(items: list[Any], addresses: Sequence[str]) -> AllAccepted | N
     """Return the result if all were accepted in the usual form; otherwise None.
 
     Almost every batch is like that, so no Python code runs for each message. `classify_message`
-    decides the same for each message, and also knows rare forms."""
+    decides the same for each message, and also knows rare forms.
+    """
     try:
         codes, ids, named, times = (list(map(field, items)) for field in _FIELDS)
         # Not converted to UTC, because that takes longer than all else.
@@ -313,7 +318,8 @@ def parse_search(answer: dict[str, Any], *, field_name: str, value: str) -> Sear
     """Parse one page of `GET /messages/outbound`.
 
     Returns the messages whose metadata `field_name` is `value`, or None if the page is unreadable.
-    How exactly Postmark compares is not documented, so each is compared again."""
+    How exactly Postmark compares is not documented, so each is compared again.
+    """
     messages, total = answer.get("Messages"), _as_code(answer.get("TotalCount"))
     if not isinstance(messages, list):
         return None
@@ -338,7 +344,8 @@ def parse_page(answer: dict[str, Any]) -> MessagePage | None:
     """Parse all messages on a page of `GET /messages/outbound`; None if unreadable.
 
     A message that cannot be read must not count as absent. One without our metadata is listed,
-    because others may use the same server."""
+    because others may use the same server.
+    """
     messages, total = answer.get("Messages"), _as_code(answer.get("TotalCount"))
     if not isinstance(messages, list) or total is None:
         return None
@@ -367,7 +374,8 @@ class BouncePage(NamedTuple):
 def parse_bounces(answer: dict[str, Any]) -> BouncePage | None:
     """Parse one page of `GET /bounces`; None if unreadable.
 
-    Each bounce becomes the event of a webhook."""
+    Each bounce becomes the event of a webhook.
+    """
     bounces, total = answer.get("Bounces"), answer.get("TotalCount")
     if not isinstance(bounces, list) or not isinstance(total, int):
         return None
@@ -395,7 +403,8 @@ BOUNCE_LIST = Listing("/bounces", BOUNCES, parse_bounces)
 def parse_suppression_results(answer: dict[str, Any]) -> Mapping[str, str] | None:
     """Return Postmark's reason for refusing each address; empty if it was changed.
 
-    Addresses are case-folded."""
+    Addresses are case-folded.
+    """
     items = answer.get("Suppressions")
     if not isinstance(items, list):
         return None

@@ -2,7 +2,8 @@
 
 Postmark reads `fromdate` and `todate` as US Eastern time, both inclusive, to the second (API
 documentation, “Messages API”). One hour in autumn happens twice, so adjacent windows share a
-border."""
+border.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -43,7 +44,8 @@ def split_window(window: Window, span: Span) -> tuple[Window, Window] | None:
     """Split a window into an earlier and a later half; None if it is too short.
 
     `span` bounds an open window. If the middle is in the hour that happens twice, both halves
-    contain that whole hour."""
+    contain that whole hour.
+    """
     since, until = window.since or span[0], window.until or span[1]
     if until - since <= MIN_WINDOW:
         return None

@@ -1,6 +1,7 @@
 """Read a stream's suppression list entry by entry, because it may have 500 MB.
 
-Postmark does not page it. Source: Postmark's API documentation, “Suppressions”."""
+Postmark does not page it. Source: Postmark's API documentation, “Suppressions”.
+"""
 
 from collections.abc import Iterator
 from typing import IO, Any
@@ -22,7 +23,8 @@ class UnreadableDumpError(Exception):
 def iter_suppressions(dump: IO[bytes], stream: str) -> Iterator[tuple[AddressSuppressed, bytes]]:
     """Yield each entry that names an address, as an event and as its JSON.
 
-    Raises `UnreadableDumpError`."""
+    Raises `UnreadableDumpError`.
+    """
     try:
         for entry in ijson.items(_events(dump), "Suppressions.item"):
             parsed = _parse_entry(entry, stream)

@@ -21,7 +21,8 @@ class Claim:
     """A batch that one worker holds. `epoch` proves it: later claims have higher ones.
 
     `copies` are its waiting copies, in the order of their recipients. A look-up has none.
-    `settings` changes with the newsletter's settings."""
+    `settings` changes with the newsletter's settings.
+    """
 
     batch: int
     epoch: int
@@ -43,7 +44,8 @@ def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> C
     The lease of `lease_s` seconds covers the time until the call starts. `rate_per_s` limits all
     workers' deliveries per second. With this limit, or after a 429, a claim needs a permit, and
     returns None if the permit is not due. After a restore no batch is claimed until a worker
-    notices the restore."""
+    notices the restore.
+    """
     if rate_per_s is None:
         claimed = _claim_next(worker, lease_s, unless_slowed=True)
         if claimed is not None or not shared_send_rate.is_slowed():

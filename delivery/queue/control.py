@@ -1,7 +1,8 @@
 """Pause, resume, end and resend editions, under the edition's lock.
 
 The batch's state guards the start of a call, so no call starts after a pause or an end. Calls in
-flight finish."""
+flight finish.
+"""
 
 from django.db import transaction
 from django.db.backends.utils import CursorWrapper
@@ -29,7 +30,8 @@ _HAS_NOT_ENDED = "control IN ('running', 'paused', 'stopped')"
 def stop(cursor: CursorWrapper, edition: int, reason: Reason) -> None:
     """Stop an edition after a fault that would affect every other delivery.
 
-    The caller has locked the edition. A cancelled or closed edition keeps its state."""
+    The caller has locked the edition. A cancelled or closed edition keeps its state.
+    """
     _hold_back(cursor, edition, "stopped", _HAS_NOT_ENDED, reason)
 
 
@@ -76,7 +78,8 @@ def resume(edition: int) -> bool:
     """Resume a stopped or paused edition.
 
     Returns False if it was not running or paused, or is not reconciled yet. After a fault one batch
-    goes first, as a probe. The rest follows once the provider has judged it."""
+    goes first, as a probe. The rest follows once the provider has judged it.
+    """
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
         found = Edition.objects.only("probing", "unreconciled_since").get(pk=edition)
@@ -155,7 +158,8 @@ def call_back(edition: int) -> int | None:
     """Cancel an edition before anything is sent; return how many were withdrawn.
 
     Returns None and changes nothing if its hold has ended, a call has started, or it is not
-    reconciled."""
+    reconciled.
+    """
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
         # A restored database does not know which copies were sent after its backup.
@@ -188,7 +192,8 @@ def cancel(edition: int) -> int | None:
     """End an edition; return how many deliveries were withdrawn at once.
 
     Returns None if it had ended. Calls in flight finish and look-ups continue. `settle.py`
-    withdraws the copies that were not accepted."""
+    withdraws the copies that were not accepted.
+    """
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
         return _cancel(cursor, edition, control_reason="", reason=ReasonCode.EDITION_CANCELLED)
@@ -219,7 +224,8 @@ def close(edition: int) -> bool:
     """Accept the failures, and the unknown deliveries that wait for a decision.
 
     False if the edition has ended, is not reconciled, or has a delivery that waits or is looked up.
-    Late evidence still settles unknown deliveries."""
+    Late evidence still settles unknown deliveries.
+    """
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
         cursor.execute(
@@ -248,7 +254,8 @@ def send_to_missed(edition: int, *, batch_size: int) -> int | None:
     """Retry the deliveries that failed after all tries or were parked.
 
     Returns how many, or None if the edition has ended or is not reconciled. They wait in new
-    batches of `batch_size`, with all their tries."""
+    batches of `batch_size`, with all their tries.
+    """
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
         if not _may_send_again(cursor, edition):
@@ -301,7 +308,8 @@ def ask_again(edition: int, *, silences: int) -> int | None:
     """Look up again the deliveries that wait for a decision; return how many.
 
     Returns None if the edition is closed. The number of look-ups becomes `silences`, one less than
-    the maximum, so one more is made."""
+    the maximum, so one more is made.
+    """
     with short_transaction() as cursor:
         if lock_edition(cursor, edition) == "closed":
             return None
@@ -326,7 +334,8 @@ def resend_unknown(edition: int) -> int | None:
 
     Returns None if the edition has ended or is not reconciled. A reader whose first copy did arrive
     gets a second one; the operator accepts that risk. A batch stays unknown if one of its unknown
-    deliveries has a mark of having been sent."""
+    deliveries has a mark of having been sent.
+    """
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
         if not _may_send_again(cursor, edition):

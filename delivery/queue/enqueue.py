@@ -29,7 +29,8 @@ def without_nested_loops(cursor: CursorWrapper) -> Iterator[None]:
 
     Requires the caller's transaction. PostgreSQL expects few rows in a table that was never
     analysed, as after a restored dump. A nested loop over readers and suppressions then takes
-    minutes."""
+    minutes.
+    """
     with plan_without(cursor, "enable_nestloop"):
         yield
 
@@ -40,7 +41,8 @@ def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, batch_size: int) 
     `audience` is a query of exactly (recipient id, address, *reader fields). If the edition has
     `merge_fields`, an array of their values follows. `batch_size` is the largest batch. Runs in
     the caller's transaction, for a new edition. Raises `LookupError` if the audience needs more
-    batches than fit."""
+    batches than fit.
+    """
     size = batch_size_for(edition, batch_size)
     rows, parameters = audience.order_by().query.sql_with_params()
     first = first_batch_id(edition.pk)

@@ -42,7 +42,8 @@ def enqueue_test(
     """Send the one copy of a test letter to `address`, before every newsletter.
 
     `fields` are the values of the edition's `merge_fields`. Must be called inside the transaction
-    that creates the edition."""
+    that creates the edition.
+    """
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError(
             "A test letter must be enqueued in the transaction that creates it; there is none."

@@ -63,7 +63,8 @@ def request_mail(
     newsletter. Must be called inside a transaction. The first request for a version creates the
     edition, and concurrent requests wait until that transaction ends. Raises `IntegrityError` if a
     recipient has this kind and version already, and `LookupError` if the edition has no room for
-    another batch."""
+    another batch.
+    """
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError(
             "No transaction is open. Request the mail in the same transaction as its cause: wrap "
@@ -130,7 +131,8 @@ def _edition(kind: Edition.Kind, version: int) -> Edition:
 def _new_batch(cursor: CursorWrapper, edition: int, place: int, copies: int) -> int:
     """Insert a batch under the next free number; return its id.
 
-    It is ready even if the edition is paused. Then `start.py` pauses it instead of sending it."""
+    It is ready even if the edition is paused. Then `start.py` pauses it instead of sending it.
+    """
     rows = "SELECT %s + nextval('batch_on_request'), %s::bigint, %s, 'ready', clock_timestamp(), %s"
     for _ in range(DRAWN_NUMBERS):
         cursor.execute(
@@ -147,7 +149,8 @@ def requeue_inactive(cursor: CursorWrapper, key: DeliveryKey) -> bool:
     """Queue a mail again that the provider refused as inactive, with all its tries.
 
     It has the same key and link, and was provably not accepted. False if it is no such mail any
-    more. Runs in the caller's transaction, which locks nothing before."""
+    more. Runs in the caller's transaction, which locks nothing before.
+    """
     copies = Delivery.objects.filter(
         issue_id=key.issue, version=key.version, recipient_id=key.recipient
     )
@@ -178,7 +181,8 @@ def enqueue_welcome(
 
     A reader is the recipient id, address, name and own fields. If the database was restored after
     `asked_at`, the provider is first asked whether it has the letter already. Must be called
-    inside the transaction of the opt-in. Raises `IntegrityError` if an opt-in has the letter."""
+    inside the transaction of the opt-in. Raises `IntegrityError` if an opt-in has the letter.
+    """
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError(
             "A welcome letter must be enqueued in the transaction of the opt-in; there is none."

@@ -2,7 +2,8 @@
 
 A batch is recovered when its lease has expired, or earlier if its worker's process has ended.
 Every statement repeats the state, the epoch and the lease or the worker that it saw, so a worker
-that settles in between wins."""
+that settles in between wins.
+"""
 
 import logging
 from collections.abc import Collection, Sequence
@@ -57,14 +58,16 @@ def recover_expired_leases() -> int:
     """Recover up to `MAX_BATCHES` batches with expired leases; return how many.
 
     Claimed batches wait again. Batches in a call become unknown and are looked up. The batches of a
-    locked edition are left to the next run."""
+    locked edition are left to the next run.
+    """
     return _recover_all(None, ())
 
 
 def recover_dead_worker(worker: UUID, unsent: Collection[UUID]) -> bool:
     """Recover the batches of a worker whose process has ended; False if some are left.
 
-    The attempts `unsent` were certainly not sent, so their batches wait again without a look-up."""
+    The attempts `unsent` were certainly not sent, so their batches wait again without a look-up.
+    """
     _recover_all(worker, unsent)
     return not _load_held(worker, 1, (), ())
 
@@ -122,7 +125,8 @@ def _load_held(
 def _try_to_recover(held: _HeldBatch, *, is_unsent: bool) -> bool:
     """Return whether the batch was recovered. A failure must not block other batches.
 
-    A fault of the whole database, such as a full disk, is raised: its reporter logs it once."""
+    A fault of the whole database, such as a full disk, is raised: its reporter logs it once.
+    """
     try:
         recovered = _recover(held, is_unsent)
     except DatabaseError as error:
@@ -221,7 +225,8 @@ def _requeue(cursor: CursorWrapper, held: _HeldBatch, control: str) -> bool:
 def _make_unknown(cursor: CursorWrapper, held: _HeldBatch) -> bool:
     """Make a batch unknown, with a look-up at once.
 
-    The schedule counts from the call's deadline."""
+    The schedule counts from the call's deadline.
+    """
     cursor.execute(
         f"""
         UPDATE batch SET state = 'unknown', owner = NULL, lease_until = NULL,

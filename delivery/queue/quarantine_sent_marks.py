@@ -1,7 +1,8 @@
 """Quarantine waiting deliveries that may have been sent, so they are looked up.
 
 The order is always send, then mark. Two cases break it: a mark without a settled delivery, and an
-acceptance after the claim was lost (docs/decisions/0006). Only the first raises an alarm."""
+acceptance after the claim was lost (docs/decisions/0006). Only the first raises an alarm.
+"""
 
 import logging
 from collections.abc import Sequence
@@ -36,7 +37,8 @@ def quarantine(cursor: CursorWrapper, batch: int, edition: int, marked: Sequence
     """Put each of these waiting deliveries into a separate unknown batch.
 
     Raises one alarm for each without a recorded acceptance. The caller holds the edition and the
-    batch."""
+    batch.
+    """
     logger.critical(
         "%d deliveries of batch %d are marked as sent but not settled; they are looked up first",
         len(marked),
@@ -80,7 +82,8 @@ def quarantine_marked(cursor: CursorWrapper, edition: int, *, batch: int | None 
     """Quarantine marked deliveries in an edition's paused batches, or in one batch.
 
     Returns how many. Call it before waiting deliveries are withdrawn. The caller has locked the
-    edition."""
+    edition.
+    """
     cursor.execute(
         f"""
         SELECT batch_id, array_agg(recipient_id ORDER BY recipient_id)

@@ -5,7 +5,8 @@ reply, a reply after the claim was lost, a second copy. The order of evidence do
 
 A settling worker locks its batch and not the edition, so the batch is locked here too. Deliveries
 are found by their whole key in sub-queries, because a join may scan an index if statistics are
-missing."""
+missing.
+"""
 
 import logging
 from collections.abc import Sequence
@@ -64,7 +65,8 @@ def record_acceptances(
     """Record acceptances, pairs of recipient and acceptance; return how many are new.
 
     A second acceptance of a delivery raises an alarm and stops the edition, once. An acceptance
-    without a delivery in the edition is logged. The caller has locked the edition and no batch."""
+    without a delivery in the edition is logged. The caller has locked the edition and no batch.
+    """
     if not acceptances:
         return 0
     recipients = [recipient for recipient, _ in acceptances]
@@ -152,7 +154,8 @@ def raise_duplicate_alarms(cursor: CursorWrapper, edition: int, recipients: Sequ
 
     Stop the edition if an alarm is new, and return the number of new alarms. A delivery with n
     accepted copies has n - 1 alarms, so a repeated acceptance raises no alarm. The caller has
-    locked the edition."""
+    locked the edition.
+    """
     cursor.execute(
         f"""
         SELECT recipient_id, max(provider_message_id), array_agg(message_id ORDER BY seen.id)
@@ -193,7 +196,8 @@ def unapplied_evidence(cursor: CursorWrapper, batch: int) -> list[int]:
     """Find the recipients in a batch with evidence that is not applied yet.
 
     Call this in the transaction that gives up a lease. Evidence that came during the lease was left
-    to its holder."""
+    to its holder.
+    """
     cursor.execute("SELECT unapplied_evidence_1(%s)", [batch])
     return sorted(row[0] for row in cursor.fetchall())
 
@@ -208,7 +212,8 @@ def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence
     """Settle as sent each of these deliveries that has evidence; return how many.
 
     The edition is locked. A leased batch is left to its holder, which reads
-    `unapplied_evidence`."""
+    `unapplied_evidence`.
+    """
     cursor.execute(
         f"""
         SELECT id FROM batch

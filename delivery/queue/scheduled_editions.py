@@ -1,7 +1,8 @@
 """Start, move and cancel scheduled editions.
 
 One guarded statement starts an edition, in the transaction that enqueues its audience. So the
-edition starts once, and after a crash it is still scheduled."""
+edition starts once, and after a crash it is still scheduled.
+"""
 
 from datetime import datetime
 
@@ -29,7 +30,8 @@ def begin(cursor: CursorWrapper, edition: int, *, immediately: bool = False) -> 
     """Run a scheduled edition that is due, or `immediately`.
 
     Its audience is enqueued in this transaction. Returns False if it is not due or no longer
-    scheduled, or if the database was restored and does not know whether it was sent."""
+    scheduled, or if the database was restored and does not know whether it was sent.
+    """
     return _leave_schedule(
         cursor,
         edition,
@@ -44,7 +46,8 @@ def begin_sent_before_restore(cursor: CursorWrapper, edition: int) -> bool:
     """Pause a scheduled edition that the provider already has copies of.
 
     The database was restored from a backup taken before the scheduled time. The edition stays
-    unreconciled. The caller enqueues its audience. Returns False if it is no longer scheduled."""
+    unreconciled. The caller enqueues its audience. Returns False if it is no longer scheduled.
+    """
     return _leave_schedule(cursor, edition, "paused", "unreconciled_since IS NOT NULL")
 
 
@@ -77,7 +80,8 @@ def _leave_schedule(
 def move(edition: int, at: ScheduledTime, *, before: datetime) -> bool:
     """Reschedule an edition; return False if it was not scheduled for `before`.
 
-    Both times must be in the future, because a worker may be starting a due edition."""
+    Both times must be in the future, because a worker may be starting a due edition.
+    """
     with short_transaction() as cursor:
         cursor.execute(
             f"""
@@ -103,7 +107,8 @@ def cancel(edition: int, *, called_back: bool) -> bool:
     """Cancel a scheduled edition; return False if it is no longer scheduled.
 
     Also return False if the database was restored and does not know whether the edition was
-    sent."""
+    sent.
+    """
     reason = Reason.of(ReasonCode.CALLED_BACK_BEFORE_ITS_TIME) if called_back else None
     guard = f"unreconciled_since IS NULL AND {IS_THE_KNOWN_DATABASE}"
     with short_transaction() as cursor:

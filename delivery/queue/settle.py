@@ -1,6 +1,7 @@
 """Settle a batch: write the outcomes in one transaction, guarded by the epoch.
 
-A worker that lost its claim changes no outcome here. Its results are kept as evidence."""
+A worker that lost its claim changes no outcome here. Its results are kept as evidence.
+"""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -79,7 +80,8 @@ def settle_call_and_claim(
     """Write how a call ended, and claim the next batch in the same transaction.
 
     Both need one round trip and one commit. Returns None if no batch is due, and also after a call
-    that must be settled in more than one statement."""
+    that must be settled in more than one statement.
+    """
     values = _values(claim, settlement, looked_up=False) | {"attempt": attempt, "result": result}
     next_batch = arguments_of_claim(worker, lease_s, unless_slowed=True)
     row = _settle_alone(claim, settlement, values, then={"claim_batch_1": next_batch})
@@ -110,7 +112,6 @@ def _keep_as_evidence(
 
 def settle_lookup(claim: Claim, settlement: Settlement) -> bool:
     """Write the result of a look-up. False if the claim was lost meanwhile."""
-
     return _settle(claim, settlement)
 
 
@@ -125,7 +126,8 @@ def _settle(
 
     Returns False and changes nothing if the guard fails.
     Evidence and probing are read after the batch's row is locked, so that late changes are seen. If
-    evidence is found or the edition is probing, everything is repeated under the edition's lock."""
+    evidence is found or the edition is probing, everything is repeated under the edition's lock.
+    """
     looked_up = attempt is None
     values = _values(claim, settlement, looked_up) | {"attempt": attempt, "result": result}
     if not looked_up:
@@ -174,7 +176,8 @@ def _settle_alone(
 ) -> tuple[Any, ...] | None:
     """Settle a call in one statement. None if it needs more than one.
 
-    The row's first value is None if the claim was lost. The results of `then` follow in the row."""
+    The row's first value is None if the claim was lost. The results of `then` follow in the row.
+    """
     if not isinstance(settlement.outcomes, AllSent) or _needs_edition_lock(claim, settlement):
         return None
     try:
@@ -244,7 +247,8 @@ def _values(claim: Claim, settlement: Settlement, looked_up: bool) -> dict[str, 
 def array_literal(values: Sequence[object]) -> str:
     """Write a PostgreSQL array: the driver would adapt every value separately.
 
-    JSON writes numbers, times and printable strings as PostgreSQL reads them, and null too."""
+    JSON writes numbers, times and printable strings as PostgreSQL reads them, and null too.
+    """
     return f"{{{orjson.dumps(values).decode()[1:-1]}}}"
 
 
@@ -299,7 +303,8 @@ def _change_edition(
 def _was_judged(settlement: Settlement) -> bool:
     """Whether the provider judged deliveries of this call.
 
-    A look-up may find older acceptances."""
+    A look-up may find older acceptances.
+    """
     return any(
         isinstance(outcome, Sent | Suppressed | Failed) for outcome in settlement.outcomes.values()
     )

@@ -1,6 +1,7 @@
 """The rate that all workers share: permits to claim, and the slowdown after a 429.
 
-One row holds it. A worker that finds the row locked does not wait."""
+One row holds it. A worker that finds the row locked does not wait.
+"""
 
 import logging
 import math
@@ -50,7 +51,8 @@ def ensure_row() -> None:
     """Insert the one row if a restored or emptied table lacks it.
 
     Call it outside any transaction: an open transaction that inserts it would block every other
-    insert."""
+    insert.
+    """
     SendRate.objects.bulk_create([SendRate(pk=1)], ignore_conflicts=True)
 
 
@@ -58,7 +60,8 @@ def acquire_permit(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> flo
     """Take the permit to claim a batch; None if it is not due or taken.
 
     The row stays locked until the caller's transaction ends. A slowdown that has ended is deleted.
-    Returns copies per second, infinite without a limit."""
+    Returns copies per second, infinite without a limit.
+    """
     cursor.execute(
         f"SELECT {SLOWDOWN_COLUMNS} FROM send_rate WHERE next_claim_at <= clock_timestamp() "  # noqa: S608 -- a constant
         "FOR UPDATE SKIP LOCKED"
@@ -76,7 +79,8 @@ def acquire_permit(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> flo
 def consume_permit(cursor: CursorWrapper, rate_per_s: float, copies: int) -> None:
     """Delay the next permit by the time that `copies` take at this rate.
 
-    If permits were not used for a while, at most one second of that time is made up."""
+    If permits were not used for a while, at most one second of that time is made up.
+    """
     cursor.execute(
         """
         UPDATE send_rate SET next_claim_at = greatest(next_claim_at, clock_timestamp()
@@ -92,7 +96,8 @@ def slow_down(
     """Halve the rate because the call of `attempt` was refused as too fast.
 
     Returns True if it was halved. Calls in flight together halve it once. In both cases workers
-    claim only after `retry_after_s`."""
+    claim only after `retry_after_s`.
+    """
     ensure_row()
     with short_transaction() as cursor:
         quiet = timedelta(seconds=quiet_s(retry_after_s))

@@ -24,7 +24,8 @@ _is_joined: ContextVar[bool] = ContextVar("_is_joined", default=False)
 def short_transaction() -> Iterator[CursorWrapper]:
     """Open a cursor in a new transaction, or in one already joined.
 
-    `together` and `join_transaction` provide the joined one."""
+    `together` and `join_transaction` provide the joined one.
+    """
     with transaction.atomic(durable=not _is_joined.get()), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{LONGEST_SILENCE_S}s'")
         yield cursor
@@ -52,7 +53,8 @@ def join_transaction() -> Iterator[None]:
 def call_function(cursor: CursorWrapper, name: str, **values: Any) -> tuple[Any, ...]:
     """Call a function of the database; return its row.
 
-    The functions are in `delivery/queue/sql/`."""
+    The functions are in `delivery/queue/sql/`.
+    """
     return _call(cursor, {name: values})
 
 
@@ -60,7 +62,8 @@ def call_alone(name: str, *, then: Calls | None = None, **values: Any) -> tuple[
     """Call a function as a separate transaction, in one round trip.
 
     The functions in `then` are called in the same transaction, and their results follow in the row.
-    Raises `RuntimeError` inside another transaction, unless the queue has joined it."""
+    Raises `RuntimeError` inside another transaction, unless the queue has joined it.
+    """
     if connection.in_atomic_block and not _is_joined.get():
         raise RuntimeError("A transaction of the queue must be the outermost one.")
     with connection.cursor() as cursor:
@@ -84,7 +87,8 @@ Result = TypeVar("Result")
 def lock_edition(cursor: CursorWrapper, edition: int) -> str:
     """Lock the edition's row and return its control.
 
-    `NO KEY`, so that an attempt that refers to the edition by its key need not wait."""
+    `NO KEY`, so that an attempt that refers to the edition by its key need not wait.
+    """
     cursor.execute("SELECT control FROM edition WHERE id = %s FOR NO KEY UPDATE", [edition])
     (control,) = cursor.fetchone()
     return str(control)
@@ -100,7 +104,8 @@ def with_edition_lock_if_needed(
     """Do `work` in a short transaction, and again under the edition's lock if needed.
 
     `work` gets the edition's control, or None without the lock. Without the lock, `work` may raise
-    `EditionLockNeededError`."""
+    `EditionLockNeededError`.
+    """
     for lock in (lock_first, True):
         try:
             with short_transaction() as cursor:

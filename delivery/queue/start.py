@@ -1,7 +1,8 @@
 """Start the call for a claimed batch: commit the attempt before a byte is sent.
 
 It makes the last check of every delivery: whether it may be mailed, and whether it was sent
-already."""
+already.
+"""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -35,7 +36,8 @@ def start(
     """Record the attempt; hold the batch for the call's deadline plus the lease.
 
     Returns the recipients of the call: none if the claim is lost or no delivery may be sent.
-    Guarded by the claim's epoch and lease, and by the edition's control."""
+    Guarded by the claim's epoch and lease, and by the edition's control.
+    """
     values: dict[str, Any] = {
         "batch": claim.batch,
         "epoch": claim.epoch,
@@ -131,7 +133,8 @@ def _leave_out(cursor: CursorWrapper, claim: Claim, verdicts: Mapping[int, str])
 def _unmailable_tests(cursor: CursorWrapper, claim: Claim) -> Mapping[int, str]:
     """Return the verdict on a test letter that may not be sent, by recipient id.
 
-    Only its address counts: it may be suppressed or erased."""
+    Only its address counts: it may be suppressed or erased.
+    """
     addresses = dict(waiting_deliveries(claim.batch).values_list("recipient_id", "address"))
     suppressed = reader_hooks.registered().suppressed_among(list(addresses.values()))
     return {

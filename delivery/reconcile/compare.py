@@ -1,6 +1,7 @@
 """Comparison of the provider's record with ours.
 
-See docs/decisions/0012-a-restored-backup.md."""
+See docs/decisions/0012-a-restored-backup.md.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,8 @@ class Comparison(NamedTuple):
     """One page of the provider's record compared with ours.
 
     `same`: recipients recorded with this message. `news`: messages that our record lacks.
-    `without_delivery`: messages to recipients who have no delivery here."""
+    `without_delivery`: messages to recipients who have no delivery here.
+    """
 
     same: Sequence[int]
     news: Sequence[tuple[int, FoundMessage]]
@@ -54,7 +56,8 @@ class SearchCoverage:
     Mail accepted before `since` is no longer kept, and mail accepted after `until` may not be
     indexed yet. If the search does not show the mail accepted last, `shows_later_mail` is false.
     Then it covers only mail older than the newest that it shows. Times are by the database's
-    clock."""
+    clock.
+    """
 
     walked_at: datetime
     last_lookup_after_s: float
@@ -92,7 +95,8 @@ def reconcilable_at(
 ) -> datetime:
     """Compute the earliest time at which an edition can be reconciled.
 
-    By then its calls have ended and the index shows them."""
+    By then its calls have ended and the index shows them.
+    """
     return unreconciled_since + timedelta(seconds=deadline_s + last_lookup_after_s)
 
 
@@ -149,7 +153,8 @@ def find_obstacle(
 ) -> Obstacle | None:
     """Find why a walk of this coverage does not reconcile an edition; None if it does.
 
-    Mail that the restored record lacks was accepted after `backup_not_before`."""
+    Mail that the restored record lacks was accepted after `backup_not_before`.
+    """
     if backup_not_before < coverage.since:
         return Obstacle.FORGOTTEN_BY_PROVIDER
     if coverage.walked_at < reconcilable_at:

@@ -1,6 +1,7 @@
 """Detect a restored database: its stored identity differs from the server's.
 
-No batch can be claimed until it is reconciled (docs/decisions/0012-a-restored-backup.md)."""
+No batch can be claimed until it is reconciled (docs/decisions/0012-a-restored-backup.md).
+"""
 
 import logging
 from dataclasses import dataclass, replace
@@ -41,7 +42,8 @@ class IdentityCheck:
     """The result of a check. `is_another`: another database's identity was stored.
 
     `stopped` are the editions to reconcile. `unavailable_fields` names what this server does not
-    report."""
+    report.
+    """
 
     is_another: bool
     has_more_to_store: bool
@@ -54,7 +56,8 @@ def check_identity() -> IdentityCheck:
     """Compare the database's identity with the stored one, and store it.
 
     If it differs, every open edition stops in the same transaction. It takes one statement while
-    nothing has changed."""
+    nothing has changed.
+    """
     with short_transaction() as cursor:
         stored = _compare_identity(cursor, lock=False)
         if stored is not None and not stored.is_another and not stored.has_more_to_store:
@@ -78,7 +81,8 @@ def declare_restored() -> tuple[int, ...]:
     """Treat the database as restored at an operator's request.
 
     Returns the editions to reconcile. Use it after restoring files of the same server, or tables in
-    the same database, which `check_identity` cannot notice."""
+    the same database, which `check_identity` cannot notice.
+    """
     with short_transaction() as cursor:
         _lock_identity(cursor)
         stopped = _prepare_restored_database(cursor)
@@ -103,7 +107,8 @@ def short_name(cursor: CursorWrapper) -> str:
 def _lock_identity(cursor: CursorWrapper) -> IdentityCheck:
     """Lock the identity's row and compare.
 
-    Call it before any edition is locked: a check and a declared restore must not deadlock."""
+    Call it before any edition is locked: a check and a declared restore must not deadlock.
+    """
     # Insert a row to lock, because two workers may start at once.
     cursor.execute(
         """

@@ -36,7 +36,8 @@ class ReconcileResult:
     """The findings of a run, and the obstacles to reconciling editions.
 
     `unknown`: an edition of the issue, the unknown version, and its number of messages.
-    `again_at`: when a later run can judge more."""
+    `again_at`: when a later run can judge more.
+    """
 
     editions: int
     reports: Sequence[RoundReport]
@@ -51,7 +52,8 @@ def reconcile(
     """Reconcile an issue's editions, or every edition that may differ.
 
     With `waits`, walk again where that may help. Raises `SearchUnavailableError`; findings up to
-    then stay recorded."""
+    then stay recorded.
+    """
     retention_days = settings.POSTMARK_RETENTION_DAYS
     editions = record_findings.load_editions(issue, retention_days=retention_days)
     to_walk = editions

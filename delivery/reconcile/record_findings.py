@@ -1,7 +1,8 @@
 """Load editions to reconcile, and record the acceptances that the provider shows.
 
 It never sends copies, and never marks a delivery as not sent. A leased batch is left to its worker,
-which finds the evidence."""
+which finds the evidence.
+"""
 
 import uuid
 from collections import defaultdict
@@ -36,7 +37,8 @@ class EditionRecord:
 
     `backup_not_before` is the time of the last known call before `unreconciled_since`, or of
     publishing if no call is known. If it `is_scheduled`, `published_at` is the time of
-    scheduling."""
+    scheduling.
+    """
 
     edition: int
     issue: uuid.UUID
@@ -110,7 +112,8 @@ def find_last_accepted(stream: str) -> tuple[uuid.UUID, datetime] | None:
 def find_accepted_after(stream: str, after: datetime) -> tuple[uuid.UUID, bool] | None:
     """Find the first call accepted later on a stream, and whether it is check mail.
 
-    One with a future time was accepted before the database's clock was set back."""
+    One with a future time was accepted before the database's clock was set back.
+    """
     accepted = Attempt.objects.filter(stream=stream, accepted__gt=0, started_at__lte=Now())
     row = (
         accepted.filter(started_at__gt=after)
@@ -144,7 +147,8 @@ def load_recorded(record: EditionRecord, recipients: Sequence[int]) -> dict[int,
 def settle_found(record: EditionRecord, news: Sequence[tuple[int, FoundMessage]]) -> int:
     """Record acceptances; return how many deliveries they settle.
 
-    A second acceptance of a delivery stops the edition."""
+    A second acceptance of a delivery stops the edition.
+    """
     by_attempt: dict[uuid.UUID | None, list[tuple[int, Sent]]] = defaultdict(list)
     for recipient, listed in sorted(news, key=_earliest_first):
         by_attempt[_attempt(listed)].append((recipient, Sent(listed.message_id, listed.at)))
@@ -186,7 +190,8 @@ def load_alarmed(record: EditionRecord, keys: Sequence[str]) -> set[str]:
 def raise_not_at_provider_alarm(record: EditionRecord, key: str, recipient: int) -> bool:
     """Raise an alarm: the provider does not show an acceptance that has evidence.
 
-    Returns False if the alarm existed."""
+    Returns False if the alarm existed.
+    """
     with short_transaction() as cursor:
         lock_edition(cursor, record.edition)
         return raise_alarm(
@@ -201,7 +206,8 @@ def raise_not_at_provider_alarm(record: EditionRecord, key: str, recipient: int)
 def quarantine_bare_marks(record: EditionRecord) -> int:
     """Quarantine waiting deliveries with a sent time or provider id; return how many.
 
-    They are looked up. A leased batch is left to its worker, which does the same before a call."""
+    They are looked up. A leased batch is left to its worker, which does the same before a call.
+    """
     with short_transaction() as cursor:
         lock_edition(cursor, record.edition)
         waiting = Delivery.objects.filter(batch=OuterRef("pk"), outcome="waiting")
@@ -225,7 +231,8 @@ def end_reconciliation(record: EditionRecord) -> bool:
     """Mark the edition as reconciled; resume it unless a copy was accepted twice.
 
     Returns False if the database was restored again, or if the audience of a scheduled edition
-    depends on an unreconciled version."""
+    depends on an unreconciled version.
+    """
     with short_transaction() as cursor:
         lock_edition(cursor, record.edition)
         cursor.execute(

@@ -1,7 +1,8 @@
 """One round of reconciling one issue on one stream with the provider's record.
 
 Copies that the provider has are recorded. Copies that only our record has raise an alarm. Nothing
-is resent; only a check mail, which reaches nobody, may be sent."""
+is resent; only a check mail, which reaches nobody, may be sent.
+"""
 
 import logging
 from collections import Counter, defaultdict
@@ -65,7 +66,8 @@ class RoundReport:
     """The findings of a round about the issue of the edition `first`.
 
     `obstacles` are by edition. `unknown` counts messages of versions that are not in this database,
-    `too_fresh` those that only a walk from `again_at` can judge."""
+    `too_fresh` those that only a walk from `again_at` can judge.
+    """
 
     first: EditionRecord
     found: int = 0
@@ -134,7 +136,8 @@ class ReconcileRound:
 
         The last accepted mail on record may be older than the backup, and proves nothing about
         mail that was accepted after it. So the mail must be later than all calls before the
-        restore. Without such mail, a check mail is sent."""
+        restore. Without such mail, a check mail is sent.
+        """
         open_since = [
             walked.unreconciled_since
             for walked in self._editions.values()
@@ -165,7 +168,8 @@ class ReconcileRound:
     def _do_for(self, walked: EditionRecord, do: Callable[..., None], *what: object) -> bool:
         """Call `do` for an edition; False if the database refuses it.
 
-        The edition is then left out, because its counts do not balance."""
+        The edition is then left out, because its counts do not balance.
+        """
         if walked.edition in self.report.obstacles:
             return False
         log_context.bind(version=walked.version)

@@ -76,7 +76,8 @@ def iter_pages(
     """Yield every page of messages with the tag, each with the first search's total.
 
     If there are too many messages, the search is split into windows of time, the earliest first. A
-    message can occur twice."""
+    message can occur twice.
+    """
     whole = search.page({"tag": tag}, 0)
     to_do: list[tuple[Window, MessagePage | None]] = [(Window(), whole)]
     while to_do:

@@ -210,7 +210,8 @@ SENTENCES: Mapping[AuditRule, Promise] = {
 def find_violations(editions: list[int]) -> list[tuple[AuditRule, str]]:
     """Find every violation among these editions: the broken rule and a sentence.
 
-    An empty list means that their counts balance."""
+    An empty list means that their counts balance.
+    """
     with connection.cursor() as cursor:
         found = []
         for rule in AuditRule:

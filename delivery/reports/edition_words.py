@@ -60,7 +60,8 @@ def audience_words(
 ) -> str:
     """Name an audience and its tags within a sentence, such as “to …”.
 
-    The audience of an edition that `is_scheduled` is known at its time only."""
+    The audience of an edition that `is_scheduled` is known at its time only.
+    """
     audience = str((_LATER_AUDIENCE_WORDS if is_scheduled else AUDIENCE_WORDS)[goes_to])
     if goes_to == "nobody" or not (with_tags or without_tags):
         return audience

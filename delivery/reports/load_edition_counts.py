@@ -42,7 +42,8 @@ def load_held_transactional() -> list[int]:
     """Load the ids of transactional editions that may need a decision.
 
     Editions that are being sent normally are left out: there is nearly always one, with many
-    batches."""
+    batches.
+    """
     return _ids(
         "kind <> 'newsletter' AND (control <> 'running' OR unreconciled_since IS NOT NULL OR EXISTS"
         " (SELECT FROM batch WHERE batch.edition_id = edition.id"
@@ -149,7 +150,8 @@ def load_counts(edition: int) -> EditionCounts:
 def load_counts_of_versions(issue: uuid.UUID, version: int | None = None) -> list[EditionCounts]:
     """Load the counts of all versions of an issue, the newest first.
 
-    Transactional mail has many versions, so only `version` of it is read."""
+    Transactional mail has many versions, so only `version` of it is read.
+    """
     return _read(
         """
         WHERE issue_id = %(issue)s
@@ -165,7 +167,8 @@ def load_all_counts(
 ) -> list[EditionCounts]:
     """Load the counts of these editions, or of all, oldest first.
 
-    `open_only` leaves out those that have ended, and scheduled ones that are not due."""
+    `open_only` leaves out those that have ended, and scheduled ones that are not due.
+    """
     return _read(
         f"""
         WHERE (%(all)s OR edition.id = ANY(%(editions)s))

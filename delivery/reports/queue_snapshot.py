@@ -92,7 +92,8 @@ class QueueSnapshot:
 
     `editions` are the counts of at most `MAX_EDITIONS` open editions, from their open batches,
     which is enough for their state. `newest` are the whole counts of the newest `MAX_NAMED`
-    newsletters among them. `tasks` are failures by periodic task."""
+    newsletters among them. `tasks` are failures by periodic task.
+    """
 
     batches: Mapping[str, int]
     waiting: int

@@ -94,7 +94,8 @@ class Health:
 
     The last call and failure are those of the last day. `response_s` is the median of the last
     calls. `poll_failures` counts the failures since `polled_at`. `write_fault` is a fault of the
-    database that stops all workers."""
+    database that stops all workers.
+    """
 
     now: datetime
     workers: int

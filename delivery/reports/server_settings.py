@@ -38,7 +38,8 @@ class ServerSettings:
     """The settings that apply to this program's connections.
 
     `compiles` is true if statements are compiled to machine code (`jit`). `connections` is how many
-    this role may open."""
+    this role may open.
+    """
 
     compiles: bool
     fsync: bool

@@ -1,7 +1,8 @@
 """Removal of a reader's address and name from everything that delivery keeps.
 
 Deliveries stay, because they are counted. One that still waits is withdrawn when its call
-starts."""
+starts.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -36,7 +37,8 @@ _BLANK = f"""
 def anonymise_recipient(recipient: int, address_key: str) -> None:
     """Blank this reader's deliveries, in the caller's transaction.
 
-    `address_key` is case-folded."""
+    `address_key` is case-folded.
+    """
     issues = Edition.objects.order_by().values_list("issue_id", flat=True).distinct()
     gone = {recipient: address_key, TEST_RECIPIENT: address_key}
     _blank(gone, [*issues, TEST_ISSUE], ERASED)
@@ -48,7 +50,8 @@ def anonymise_unconfirmed(
     """Blank the mail of readers who have copies of these issues only.
 
     Also deletes their provider events. Runs in the caller's transaction. `gone` maps ids to
-    case-folded addresses."""
+    case-folded addresses.
+    """
     _blank(gone, issues, NEVER_CONFIRMED)
     _delete_events_about(gone.values())
 
@@ -61,7 +64,8 @@ def _blank(gone: Mapping[int, str], issues: Iterable[UUID], why: str) -> None:
 def delete_provider_data(address: str) -> None:
     """Delete provider data and pending changes about this address.
 
-    Runs in the caller's transaction."""
+    Runs in the caller's transaction.
+    """
     _delete_events_about([address])
     for model in (ProviderSuppression, SuppressionChange):
         model.objects.filter(address_key=address.lower()).delete()

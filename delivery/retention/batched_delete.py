@@ -22,7 +22,8 @@ MAX_LOCK_WAIT_S = 1
 def short_delete() -> Iterator[CursorWrapper]:
     """Open a short transaction.
 
-    Raises `OperationalError` if a lock is not free in time."""
+    Raises `OperationalError` if a lock is not free in time.
+    """
     with short_transaction() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
         cursor.execute("SET LOCAL synchronous_commit = off")
@@ -36,7 +37,8 @@ class OldRows:
     """Rows older than `days` by `age` that `may_go`.
 
     `along` are the columns of a unique index. If they grow with `age`, reading stops
-    where rows are too young. Otherwise `in_order` is false, and the whole table is read."""
+    where rows are too young. Otherwise `in_order` is false, and the whole table is read.
+    """
 
     table: str
     along: Sequence[str]
@@ -74,7 +76,8 @@ class OldRows:
     def _end_of_range(self, cursor: CursorWrapper, after: Row, batch_size: int) -> tuple[Row, bool]:
         """Find the last row of the next range, and whether old rows follow.
 
-        The row is None at the table's end."""
+        The row is None at the table's end.
+        """
         where, values = self._between(after, None)
         cursor.execute(
             f"""

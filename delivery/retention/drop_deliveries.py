@@ -1,7 +1,8 @@
 """Dropping of the deliveries of an edition that has ended and is old.
 
 The edition is marked first, and its rows are no longer shown or counted. Then they are deleted, a
-few batches at a time."""
+few batches at a time.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -85,7 +86,8 @@ _STATUS = f"""
 def load_drop_status(edition: int, *, days: float) -> DropStatus:
     """Load the status of an edition whose deliveries are kept for `days`.
 
-    Raises `LookupError`."""
+    Raises `LookupError`.
+    """
     for status in _load("edition.id = %(edition)s", days, edition=edition):
         return status
     raise LookupError(f"There is no edition {edition}.")
@@ -112,7 +114,8 @@ def load_due(*, days: float) -> list[int]:
 def mark_dropped(edition: int, *, days: float) -> DropStatus:
     """Mark deliveries as dropped if they may be; return the status before.
 
-    Publishing waits meanwhile."""
+    Publishing waits meanwhile.
+    """
     with short_delete() as cursor:
         wait_for_enqueues()
         lock_edition(cursor, edition)
@@ -125,7 +128,8 @@ def mark_dropped(edition: int, *, days: float) -> DropStatus:
 def load_dropped_versions(issue: UUID, before: int) -> list[tuple[int, datetime]]:
     """Load the earlier versions that were sent and dropped, with their times.
 
-    Inside a transaction that enqueues deliveries the result stays true until its end."""
+    Inside a transaction that enqueues deliveries the result stays true until its end.
+    """
     if connection.in_atomic_block:
         with connection.cursor() as cursor:
             cursor.execute(LOCK_ENQUEUE)

@@ -48,7 +48,8 @@ class Mailed(NamedTuple):
     """The mailed recipients of a range of ids.
 
     `issues` have copies for some of the range. `dropped_until`: copies of earlier editions were
-    dropped, so readers who were confirmed by then may have been mailed."""
+    dropped, so readers who were confirmed by then may have been mailed.
+    """
 
     recipients: frozenset[int]
     issues: list[UUID]
@@ -59,7 +60,8 @@ def load_mailed(first: int, last: int) -> Mailed:
     """Load who was mailed among the recipients `first` to `last`.
 
     True until the end of the caller's transaction, which called `wait_for_enqueues`: no edition is
-    enqueued, and no call for a waiting copy starts (docs/decisions/0040-undo-of-an-import.md)."""
+    enqueued, and no call for a waiting copy starts (docs/decisions/0040-undo-of-an-import.md).
+    """
     # Without statistics, PostgreSQL would scan the deliveries of all issues.
     with connection.cursor() as cursor, plan_without(cursor, *SCANS):
         cursor.execute(_ISSUES, [first, last])

@@ -40,7 +40,8 @@ class Answered:
 class AllAccepted:
     """Every message was accepted.
 
-    The provider's ids and times are in the order the messages were sent."""
+    The provider's ids and times are in the order the messages were sent.
+    """
 
     message_ids: Sequence[str]
     times: Sequence[datetime | None]
@@ -54,7 +55,8 @@ class AllAccepted:
 class NotSent(WithReason):
     """The call provably never reached the provider.
 
-    There was no connection, or no time left to start."""
+    There was no connection, or no time left to start.
+    """
 
 
 class RefusedByProxy(WithReason):
@@ -87,7 +89,8 @@ def was_too_fast(result: CallResult) -> bool:
 class FoundMessage:
     """A message that the provider has: evidence that it was accepted.
 
-    `delivery` and `attempt` come from its metadata, or are empty."""
+    `delivery` and `attempt` come from its metadata, or are empty.
+    """
 
     delivery: str
     message_id: str
@@ -117,7 +120,8 @@ class LaterMail(Enum):
     """What a search shows of mail that was accepted on the stream after the call.
 
     A search that shows it also shows earlier mail. Otherwise an empty result about the call proves
-    nothing."""
+    nothing.
+    """
 
     NONE = auto()  # Nothing was accepted later.
     HIDDEN = auto()

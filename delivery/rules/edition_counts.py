@@ -25,7 +25,8 @@ class EditionCounts:
     `slowed_to_per_s` is the rate of all workers after a 429. The `audience` of transactional mail
     is everyone who has requested it so far. `scheduled` stays after publication. `goes_to` is a
     value of `Edition.GoesTo`, and the tags are the names of those that limit the audience. After
-    `deliveries_dropped_at` only these counts are kept."""
+    `deliveries_dropped_at` only these counts are kept.
+    """
 
     edition: int
     issue: UUID
@@ -76,7 +77,8 @@ class EditionCounts:
     def still_since(self) -> datetime | None:
         """Since when no copy moved although some are due; None if copies moved lately.
 
-        A copy moves when its call starts or ends. The time before it was due does not count."""
+        A copy moves when its call starts or ends. The time before it was due does not count.
+        """
         began = [self.published_at, self.held_until, self.control_at, self.last_call_at]
         if self.queued_batches and not self.leased_batches:
             began.append(min(filter(None, (self.next_try_at, self.next_lookup_at)), default=None))
@@ -103,7 +105,8 @@ class EditionCounts:
     def is_called_back(self) -> bool:
         """Whether it was cancelled before any copy was sent.
 
-        If a copy proves to have been sent, the edition counts as cancelled, not as called back."""
+        If a copy proves to have been sent, the edition counts as cancelled, not as called back.
+        """
         nobody_reached = not (self.sent or self.unknown or self.waiting)
         return (
             self.control == "cancelled"

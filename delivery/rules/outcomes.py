@@ -66,7 +66,8 @@ class AllSent(Mapping[int, Sent]):
     """The outcome `Sent` for each of these recipients, in columns.
 
     A call has hundreds of copies and almost always sends all of them, so nothing is made for each
-    copy unless it is read."""
+    copy unless it is read.
+    """
 
     recipients: Sequence[int]
     message_ids: Sequence[str]
@@ -112,7 +113,8 @@ class Settlement:
     `delay_s`. A scheduled look-up also waits until `lookup_after_s` after the attempt became
     unknown. `counts_as_try`: the waiting deliveries have used up one try. `confirmed_absent`: a
     look-up answered “not there”. `new_deferrals` counts deferrals in a row, `new_blocked` refusals
-    by a proxy. `duplicates` holds further acceptances."""
+    by a proxy. `duplicates` holds further acceptances.
+    """
 
     next: Next
     outcomes: Mapping[int, Outcome] = field(default_factory=dict)

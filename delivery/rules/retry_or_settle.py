@@ -1,6 +1,7 @@
 """Decide what happens to a batch after a call, a look-up or a crash. Pure.
 
-The caller passes the random number (`jitter`, from 0 to 1) and the times of the database."""
+The caller passes the random number (`jitter`, from 0 to 1) and the times of the database.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -83,7 +84,8 @@ def delay_after(deferrals: int, jitter: float, policy: Policy) -> float:
     """Compute the seconds until the next try, with full jitter over a doubling span.
 
     `deferrals` is 0 for the first. Source: Brooker, *Exponential Backoff And Jitter*, AWS
-    Architecture Blog, 2015."""
+    Architecture Blog, 2015.
+    """
     span = min(policy.retry_cap_s, policy.retry_base_s * 2.0 ** min(deferrals, 30))
     return max(SHORTEST_PAUSE_S, jitter * span)
 
@@ -206,7 +208,8 @@ def needs_check_mail(
 ) -> bool:
     """Whether an empty result will soon count, if nothing was accepted after the call.
 
-    The last look-up but one is early enough: the last one can then show the check mail."""
+    The last look-up but one is early enough: the last one can then show the check mail.
+    """
     if not policy.resend_when_absent or not isinstance(result, SearchAnswered):
         return False
     outcomes, _ = _found(result.found, unknown)
@@ -239,7 +242,8 @@ def after_lookup(
     record of the call. `elapsed_s` counts from the end of the call, or from its deadline if no end
     was recorded; it is negative before that. An empty result proves nothing while the search hides
     `later_mail`, if `forgotten`, or before the first time of the schedule. The last empty result
-    counts only if the search shows later mail."""
+    counts only if the search shows later mail.
+    """
     retry = _put_off(Next.LOOK_UP, history, jitter, policy)
     # An early look-up may come before the deadline, from which the schedule counts.
     retry = replace(retry, lookup_after_s=min(0.0, elapsed_s))

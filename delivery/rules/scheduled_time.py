@@ -13,7 +13,8 @@ LOCAL = "%Y-%m-%dT%H:%M"
 class ScheduledTime:
     """The time `utc`, entered by its author as `local` (2026-10-25T07:30) in `zone`.
 
-    A later change of the zone's rules does not change `utc`."""
+    A later change of the zone's rules does not change `utc`.
+    """
 
     utc: datetime
     local: str

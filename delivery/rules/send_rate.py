@@ -31,7 +31,8 @@ class Slowdown:
 
     `too_fast_per_s` is the fastest refused rate since the last slowdown ended. `to_per_s` is the
     rate after the last refusal. `for_s` is the seconds since then, negative after a clock
-    change."""
+    change.
+    """
 
     too_fast_per_s: float
     to_per_s: float
@@ -69,7 +70,8 @@ def after_too_fast(
     """Compute the slowdown after a 429: half the current rate, above the floor.
 
     `measured_per_s`, the recently accepted rate, counts if there is neither a ceiling nor a
-    slowdown."""
+    slowdown.
+    """
     slowed = slowed_to(slowdown, ceiling_per_s)
     rate = slowed or ceiling_per_s or max(measured_per_s, 2 * SLOWEST_PER_S)
     too_fast = max(rate, slowdown.too_fast_per_s) if slowdown and slowed else rate

@@ -21,7 +21,8 @@ class BackgroundTask:
 
     `work(is_stopping)` does the next due work, returns whether there was any, and ends soon after
     `is_stopping()`. It is due while `waiting()` selects rows. Other work has no such rows: it is
-    tried `every_s` seconds, and a drain waits for it while `is_busy()`."""
+    tried `every_s` seconds, and a drain waits for it while `is_busy()`.
+    """
 
     name: str
     work: Callable[[Callable[[], bool]], bool]
@@ -52,7 +53,8 @@ def register_task(
 ) -> None:
     """Have every worker run `task` in each round, or in each `every`-th.
 
-    A round takes a few seconds. A drain continues while `is_due()`."""
+    A round takes a few seconds. A drain continues while `is_due()`.
+    """
     _short_tasks[name] = _Short(task, is_due, every)
 
 
@@ -100,7 +102,8 @@ def run_all(
 ) -> None:
     """Run the short tasks of a round once; all of them in round 0.
 
-    A task that fails is logged, and the others still run, unless the worker stops."""
+    A task that fails is logged, and the others still run, unless the worker stops.
+    """
     for name, short in _short_tasks.items():
         if is_stopping():
             return

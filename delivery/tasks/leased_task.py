@@ -22,7 +22,8 @@ class TaskState(models.TextChoices):
 class LeasedTask(models.Model):
     """A task in the background, its progress and the lease of its worker.
 
-    Each kind of task is a subclass. `run_leased_task.py` writes the columns of the lease."""
+    Each kind of task is a subclass. `run_leased_task.py` writes the columns of the lease.
+    """
 
     # The states in which a worker has the task or will claim it. A claim makes the first of
     # `waiting` and `running` the second; the other states stay.
@@ -81,4 +82,5 @@ class LeasedTask(models.Model):
     def clear(self, end: str) -> None:
         """Delete what only the work needed, in the transaction that ends the task.
 
-        `end` is the new state; `state` is still the one before."""
+        `end` is the new state; `state` is still the one before.
+        """

@@ -26,7 +26,8 @@ IS_ACTIVE = """(
 class TaskPostponedError(Exception):
     """The run could not do its work.
 
-    `retry_after_s` is set if the provider named a time."""
+    `retry_after_s` is set if the provider named a time.
+    """
 
     def __init__(self, reason: Reason, retry_after_s: float | None = None) -> None:
         super().__init__(str(reason))
@@ -54,7 +55,8 @@ def acquire(
 ) -> Lease | None:
     """Lease a task; None unless it is due and free.
 
-    With `after_publications` it is also due once after each publication."""
+    With `after_publications` it is also due once after each publication.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -116,7 +118,8 @@ def running(
 ) -> Iterator[None]:
     """Record how a run ends.
 
-    The task is due again in `again_in_s`, or after a failure with backoff (seconds)."""
+    The task is due again in `again_in_s`, or after a failure with backoff (seconds).
+    """
     policy = retry_or_settle.Policy(retry_base_s, retry_cap_s, 1, (0.0,), True)
     backoff_s = max(retry_base_s / 2, retry_or_settle.delay_after(lease.failures + 1, 1.0, policy))
     try:

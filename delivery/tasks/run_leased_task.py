@@ -1,7 +1,8 @@
 """Run a task under a lease: claim, heartbeat, checkpoint, stop, error and end.
 
 Every transition is one guarded statement by the database's clock. A worker whose task has been
-claimed by another, or was cancelled, changes nothing."""
+claimed by another, or was cancelled, changes nothing.
+"""
 
 import logging
 from collections.abc import Callable
@@ -54,7 +55,8 @@ class ClaimedTask(Generic[Task]):
     def heartbeat(self, **columns: Any) -> None:
         """Renew the lease, set these columns, and stop the work if the worker stops.
 
-        Raises `TaskInterruptedError`, also if the task was cancelled or has another owner."""
+        Raises `TaskInterruptedError`, also if the task was cancelled or has another owner.
+        """
         if self._is_stopping():
             raise TaskInterruptedError
         self._renew(columns)
@@ -63,7 +65,8 @@ class ClaimedTask(Generic[Task]):
         """Renew the lease and lock the row until the caller's transaction ends.
 
         So nobody cancels or claims the task within a step. The server ends the transaction of a
-        frozen process after the length of a lease. Raises `TaskInterruptedError`."""
+        frozen process after the length of a lease. Raises `TaskInterruptedError`.
+        """
         self._renew({})
         with connection.cursor() as cursor:
             cursor.execute(_LIMIT_TRANSACTION, [f"{int(1000 * lease_s(type(self.task)))}ms"])
@@ -159,7 +162,8 @@ def run_next(
 ) -> bool:
     """Claim and run the oldest due task, or the one with this `pk`; False if none is due.
 
-    Work that returns without ending the task gives it back, and a later claim continues."""
+    Work that returns without ending the task gives it back, and a later claim continues.
+    """
     task = claim(kind, owner, pk)
     if task is None:
         return False
@@ -196,7 +200,8 @@ def separate_task(
 ) -> SeparateTask:
     """Make a task whose work runs in a separate process with limits.
 
-    `costly(task)` is the refusal of a task that exceeded them; without one it is tried again."""
+    `costly(task)` is the refusal of a task that exceeded them; without one it is tried again.
+    """
 
     def refuse(owner: UUID) -> None:
         task = open_tasks(kind).filter(owner=owner).defer(*kind.LARGE).first()
@@ -213,7 +218,8 @@ def separate_task(
 def cancel(task: LeasedTask) -> bool:
     """Stop an open task before its next step; False if it has ended.
 
-    It waits for a step that holds the task, so its numbers are exact afterwards."""
+    It waits for a step that holds the task, so its numbers are exact afterwards.
+    """
     ended = {"state": TaskState.CANCELLED, "finished_at": Now(), **NO_LEASE}
     with transaction.atomic():
         if not open_tasks(type(task)).filter(pk=task.pk).update(**ended):

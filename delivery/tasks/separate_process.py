@@ -1,7 +1,8 @@
 """Run tasks that read files of strangers in a separate process.
 
 A file that takes too much memory or time ends only this process, which sends nothing. The
-kernel enforces its limits. The worker's thread waits for it and records how it ended."""
+kernel enforces its limits. The worker's thread waits for it and records how it ended.
+"""
 
 import logging
 import math
@@ -33,7 +34,8 @@ class SeparateTask:
 
     `work(owner, is_stopping)` does the next due work, returns whether there was any, and calls
     `is_stopping` after each step. `is_claimable()` says whether there is unclaimed work.
-    `refuse(owner)` ends the task that this owner has claimed, because it exceeded the limits."""
+    `refuse(owner)` ends the task that this owner has claimed, because it exceeded the limits.
+    """
 
     name: str
     work: Callable[[UUID, Callable[[], bool]], bool]
@@ -56,7 +58,8 @@ def register_separate_task(task: SeparateTask) -> None:
 def run_separately(name: str, is_stopping: Callable[[], bool]) -> bool:
     """Run due work in a process and wait for its end; False if nothing is due.
 
-    If its limits end the process, the task is refused. Raises `SeparateProcessError`."""
+    If its limits end the process, the task is refused. Raises `SeparateProcessError`.
+    """
     task = _tasks[name]
     if is_stopping() or not task.is_claimable():
         return False

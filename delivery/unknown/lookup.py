@@ -55,7 +55,8 @@ class LookupContext:
     nothing. `may_check`: it is late enough to send a check mail. `kept` is evidence that came after
     the claim was lost. With `has_provider_id` the deliveries must never be resent automatically.
     `is_forgotten`: the provider may no longer have a record of the call. `elapsed_s` counts from
-    the call's end or its deadline."""
+    the call's end or its deadline.
+    """
 
     stream: str
     unknown: Mapping[str, int]
@@ -143,7 +144,8 @@ def _load_later(
     """Load mail that was accepted later, preferably copies after the call's deadline.
 
     Mail with a future time was accepted before the database's clock was set back, so it may be
-    earlier."""
+    earlier.
+    """
     cursor.execute(
         """
         SELECT id, batch_id = %(no_batch)s,
@@ -240,7 +242,8 @@ def _search_all(
     """Search for later mail, then for the unknown deliveries.
 
     Later mail comes first: if the search shows it now, the searches that follow also show all
-    earlier mail. Afterwards it could show later mail that was indexed in between."""
+    earlier mail. Afterwards it could show later mail that was indexed in between.
+    """
     later_mail = LaterMail.NONE
     if later is not None:
         field_name = CHECK_FIELD if later.is_check_mail else "attempt"
@@ -257,7 +260,8 @@ def _search_all(
 def _search(attempt: UUID | None, context: LookupContext, search: Search) -> LookupResult:
     """Search once by the attempt, which finds the whole batch.
 
-    Without an attempt, search once per delivery."""
+    Without an attempt, search once per delivery.
+    """
     by_id = {each.message_id: each for each in context.kept}
     for field_name, value in (
         [("attempt", attempt.hex)] if attempt else [("delivery", key) for key in context.unknown]

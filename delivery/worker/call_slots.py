@@ -2,7 +2,8 @@
 
 There are more threads than calls. While every call waits for its answer, other threads prepare and
 settle batches. This helps only while calls are quick. While calls are slow, a claim needs a free
-slot. Otherwise the claimed batch would wait here, and other workers could not send it."""
+slot. Otherwise the claimed batch would wait here, and other workers could not send it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def threads_for(calls: int) -> int:
     """Compute the threads for this many calls: 1.5 times as many, but 1 for 1 call.
 
     The additional threads raised the rate of a worker with 8 calls of 200 ms from 72 to 88 % of
-    what these calls allow (bench row through_200_ms)."""
+    what these calls allow (bench row through_200_ms).
+    """
     return calls + calls // 2
 
 
@@ -50,7 +52,8 @@ class CallSlots:
         """Let a thread claim a batch; None if it may not. Release the slot afterwards.
 
         While calls are quick, every thread may. Otherwise it waits up to `QUICK_S` for a slot, and
-        holds it."""
+        holds it.
+        """
         slot = Slot(self)
         with self.may_claim:
             # Rendered batches come first.
@@ -91,7 +94,8 @@ class Slot:
         """Hold the slot for a call that may start now.
 
         Wait for a free slot for at most `QUICK_S`, and not beyond `until_s` (a reading of
-        `now_s()`). Return False if none became free or the worker is stopping."""
+        `now_s()`). Return False if none became free or the worker is stopping.
+        """
         slots = self._slots
         with slots.slot_is_free:
             if self.is_held:

@@ -31,7 +31,8 @@ class Drain:
     """The editions that are open now, followed until the queue is drained.
 
     An edition of transactional mail is open for years, so only its batches that are open now
-    count."""
+    count.
+    """
 
     def __init__(self, output: OutputWrapper, *, is_terminal: bool) -> None:
         self._output = output
@@ -51,7 +52,8 @@ class Drain:
     def totals(self) -> tuple[dict[str, int], bool]:
         """Return the counts of outcomes, and whether an edition waits for a decision.
 
-        Write the waiting work, also of editions that were published meanwhile."""
+        Write the waiting work, also of editions that were published meanwhile.
+        """
         waiting = [counts for counts in load_all_counts(open_only=True) if awaits_decision(counts)]
         totals = self._totals()
         names = ("audience", *OUTCOMES)

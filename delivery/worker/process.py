@@ -1,6 +1,7 @@
 """A worker: threads that repeat one step, and one that runs periodic duties.
 
-Any number of workers share one database, without a leader."""
+Any number of workers share one database, without a leader.
+"""
 
 import itertools
 import logging
@@ -61,7 +62,8 @@ class Worker:
 
     `id` owns its batches. It polls more often if it `is_awaited`. One process `runs_tasks`:
     it also sends the heartbeat, reaps leases and runs background tasks. `problems_at_start` were
-    found before it runs. Health checks and pages show them while it runs."""
+    found before it runs. Health checks and pages show them while it runs.
+    """
 
     def __init__(
         self,
@@ -107,7 +109,8 @@ class Worker:
 
         A thread awaits the signals, because a handler could wait for a lock that the main thread
         holds. Call this before any other thread starts, because threads inherit which signals are
-        blocked."""
+        blocked.
+        """
         signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING_SIGNALS)
         threading.Thread(target=self._await_signals, name="signals", daemon=True).start()
 
@@ -121,7 +124,8 @@ class Worker:
     def run(self, *, until: Callable[[], bool] = lambda: False) -> bool:
         """Work until stopped or `until()`, and until every call in flight is settled.
 
-        Return whether `until()` ended it."""
+        Return whether `until()` ended it.
+        """
         log_context.bind(worker=self.id)
         try:
             # If the database was restored, this stops its editions. No batch can be claimed before
@@ -166,7 +170,8 @@ class Worker:
     def _release_all(self) -> None:
         """Release the claims and look-ups that a broken connection left behind.
 
-        Otherwise they would wait for their leases, and count as crashes."""
+        Otherwise they would wait for their leases, and count as crashes.
+        """
         retry_write(
             lambda: release_all(self.id),
             what="the release of claimed batches",
@@ -180,7 +185,8 @@ class Worker:
     def _run_duties(self, until: Callable[[], bool]) -> bool:
         """Run the duties one after another until stopped or `until()`.
 
-        Return whether `until()` ended it. A failed duty does not block the others."""
+        Return whether `until()` ended it. A failed duty does not block the others.
+        """
         duties: list[Callable[[], object]] = [self._check_identity]
         if self.runs_tasks:
             duties += [
@@ -322,7 +328,8 @@ class Worker:
     def _log_failure(self, work: str, began_s: float, message: str, error: Exception) -> None:
         """Log a failure of work that began at `began_s`.
 
-        The level is DEBUG if a fault of the database explains it, else ERROR."""
+        The level is DEBUG if a fault of the database explains it, else ERROR.
+        """
         explained = self._fault.explains(error, work, began_s)
         level = logging.DEBUG if explained else logging.ERROR
         logger.log(level, message, exc_info=error)

@@ -2,7 +2,8 @@
 
 The parent forks them after all imports, so they share its memory. It has no thread and no database
 connection. Children read a pipe that only the parent can write: it ends when the parent stops them
-and also when the parent is killed."""
+and also when the parent is killed.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +58,8 @@ class ProcessGroup(Generic[Runner]):
     """`size` child processes. In each, `make` makes a worker and `work` runs it.
 
     `make` gets the child's number, from 0. `work` returns whether the queue is drained. If it is,
-    the group stops. `name` is what log lines call a child, such as “worker”."""
+    the group stops. `name` is what log lines call a child, such as “worker”.
+    """
 
     def __init__(
         self,
@@ -78,7 +80,8 @@ class ProcessGroup(Generic[Runner]):
         """Run until stopped or drained. Return whether every child then ended gracefully.
 
         The first SIGTERM or Ctrl-C stops the children gracefully. The second kills them and ends
-        this process."""
+        this process.
+        """
         signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
         connections.close_all()  # Two processes must not share a connection.
         gc.collect()

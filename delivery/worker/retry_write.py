@@ -1,7 +1,8 @@
 """Retry a write of results that only this worker knows, while its claim lasts.
 
 Every write repeats the claim's epoch, so a retry does no harm. Without a retry the batch would need
-a look-up."""
+a look-up.
+"""
 
 import logging
 import time
@@ -29,7 +30,8 @@ def pause_after(failures: int, jitter: float, left_s: float) -> float | None:
     """Compute the seconds to wait after failures in a row, or None to give up.
 
     The second try always comes at once, because a cut connection needs no wait. The others come
-    with full jitter over a doubling span, within the `left_s` seconds that are left."""
+    with full jitter over a doubling span, within the `left_s` seconds that are left.
+    """
     if failures == 1:
         return 0.0
     if left_s <= 0:
@@ -51,7 +53,8 @@ def retry_write(
     """Do `write`, and repeat it while the database has a temporary fault.
 
     Returns its result. Raises the last error at `until_s`, a reading of `now_s()`, or sooner if the
-    worker is stopping. `what` names the write in the log, and `work` its kind in `fault`."""
+    worker is stopping. `what` names the write in the log, and `work` its kind in `fault`.
+    """
     failures = 0
     while True:
         began_s = now_s()

@@ -15,7 +15,8 @@ class SharedPoll:
 
     `look()` queries the database and returns the names of the work that is due. It runs in the
     thread that polls, with its connection. `pause()` waits for the next poll, or until the worker
-    stops."""
+    stops.
+    """
 
     def __init__(
         self,
@@ -35,7 +36,8 @@ class SharedPoll:
     def wait(self, name: str) -> None:
         """Return when work of this name may be due, or when the worker stops.
 
-        Raises the error of `look`. Another thread polls then."""
+        Raises the error of `look`. Another thread polls then.
+        """
         if self._is_known_due(name):
             self._pause()
             return

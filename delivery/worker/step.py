@@ -1,6 +1,7 @@
 """One step of a worker: claim a batch, render it, start its attempt, call, settle.
 
-The guarantees of delivery depend on this order. No transaction is open during the call."""
+The guarantees of delivery depend on this order. No transaction is open during the call.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +81,8 @@ class Dispatcher:
         """All threads share `lookup_lock`, `slots` and `fault`.
 
         With `claims_ahead`, a step may end with the claim of the batch for the next step, and
-        `close` must follow the last step. `jitter` gives numbers from 0 to 1."""
+        `close` must follow the last step. `jitter` gives numbers from 0 to 1.
+        """
         self._worker = worker
         self._postmark = postmark
         self._policy = policy
@@ -107,7 +109,8 @@ class Dispatcher:
         """Do one look-up or one call. Return False if nothing was due.
 
         Look-ups and calls alternate, and one thread of a worker looks up at a time. So a search
-        that hangs does not delay mail, and a long edition does not delay look-ups."""
+        that hangs does not delay mail, and a long edition does not delay look-ups.
+        """
         if self._next_claim is not None:
             return self._send_next(is_stopping)
         self._looks_up_first = not self._looks_up_first
@@ -326,7 +329,8 @@ class Dispatcher:
     def _put_back(self, claimed: Claim, attempt: uuid.UUID) -> None:
         """Put back a batch without sent copies, with or without an attempt.
 
-        It must not look as if it had crashed its worker."""
+        It must not look as if it had crashed its worker.
+        """
         if release(claimed):
             return
         unsent = NotSent(Reason.of(ReasonCode.DATABASE_AWAY))
@@ -340,7 +344,8 @@ def renderer_of(edition: Edition) -> Renderer:
     """Make the renderer of an edition that is sent.
 
     A transactional edition is open for years, so its mail has the newsletter's current look and
-    language."""
+    language.
+    """
     newsletter = Newsletter.objects.get_current()
     if edition.issue_id in KIND_BY_ISSUE:
         edition.title, mail = compose_transactional(edition.kind, newsletter)

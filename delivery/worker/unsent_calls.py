@@ -6,7 +6,8 @@ written. The provider cannot accept an incomplete request, so these calls were n
 
 A file is trusted only until the machine restarts, because a crash of the machine may leave older
 content. If this process cannot write a file or read the boot id, leases alone recover batches, and
-the worker reports it as a problem."""
+the worker reports it as a problem.
+"""
 
 import contextlib
 import errno
@@ -67,7 +68,8 @@ class UnsentCall:
     def remove(self) -> None:
         """Remove the attempt, before the last piece of its request is written.
 
-        After an error that piece must not be written."""
+        After an error that piece must not be written.
+        """
         if self._is_listed and self._file is not None:
             os.pwrite(self._file, _NOT_LISTED, self._offset + _ATTEMPT_BYTES)
             self._is_listed = False
@@ -77,7 +79,8 @@ class UnsentCalls:
     """The list of this process, or no list if its file cannot be written.
 
     `problem` says why calls are not listed. Open the list after the last fork, because a child
-    process would share its lock."""
+    process would share its lock.
+    """
 
     def __init__(self, worker: UUID) -> None:
         self._worker = worker

@@ -1,5 +1,4 @@
-"""
-Take the screenshots of the docs from the running program: `make pictures`.
+"""Take the screenshots of the docs from the running program: `make pictures`.
 
 It starts the same programs as the demo (a database in a temporary folder, the sandbox, the site and
 two workers) and imports readers and past issues. Then it does an author's work in a real browser

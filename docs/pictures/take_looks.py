@@ -1,5 +1,4 @@
-"""
-Take pictures of mail and pages in three looks, two schemes and three languages.
+"""Take pictures of mail and pages in three looks, two schemes and three languages.
 
 `make looks INTO=FOLDER` runs the program as `take.py` does. Each picture
 shows one look: a mail as the provider got it, its page, the sign-up page and the preferences.

@@ -34,7 +34,8 @@ class Connection(HTTPChannel):
 
     A thread gets a request that has arrived. One that has not may be refused by its header: the
     site runs until it reads the body, which raises BodyAwaited. Then the event loop receives the
-    rest, and the site runs again from the beginning."""
+    rest, and the site runs again from the beginning.
+    """
 
     parser_class = RequestParser
     task_class = _Task

@@ -14,7 +14,8 @@ def listen(address: str, port: int | None) -> socket.socket:
     """Return a listening socket, made before any process is forked.
 
     `address` is HOST:PORT or fd://NUMBER. Without it, systemd's socket is used, then every
-    address of `port`, then 127.0.0.1:8000. Raise OSError or ValueError if it cannot be used."""
+    address of `port`, then 127.0.0.1:8000. Raise OSError or ValueError if it cannot be used.
+    """
     if not address and os.environ.get("LISTEN_PID") == str(os.getpid()):
         address = f"fd://{FIRST_FROM_SYSTEMD}"
     if address.startswith("fd://"):

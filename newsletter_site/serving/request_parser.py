@@ -63,7 +63,8 @@ def largest_body() -> int:
 class BodyAwaited(BaseException):
     """The site wants a body that has not arrived.
 
-    No `except Exception` sees it: transactions roll back, and no error is logged or counted."""
+    No `except Exception` sees it: transactions roll back, and no error is logged or counted.
+    """
 
 
 class _Awaited(RawIOBase):
@@ -112,7 +113,8 @@ class RequestParser(HTTPRequestParser):
     def may_be_asked(self) -> bool:
         """Return whether the site can refuse it before its body has arrived.
 
-        Without the body's length the site would take it for an empty one."""
+        Without the body's length the site would take it for an empty one.
+        """
         return self.headers_finished and not (self.is_asked or self.completed or self.chunked)
 
     def get_body_stream(self) -> Any:

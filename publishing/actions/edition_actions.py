@@ -236,8 +236,7 @@ def reschedule(
     before: datetime | None = None,
     record: Callable[[ScheduledTime], None],
 ) -> None:
-    """
-    Give a scheduled edition another time.
+    """Give a scheduled edition another time.
 
     `before` is the time that the author's form showed, None for a program. `record` gets the old
     time and writes the activity log in the same transaction. A request for the current time

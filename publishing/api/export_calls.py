@@ -39,8 +39,7 @@ class ExportStatus(ResponseBody):
     openapi_extra=KEY_PARAMETER,
 )
 def request_export(request: HttpRequest) -> HttpResponse:
-    """
-    Have a worker write everything about the newsletter into one ZIP file.
+    """Have a worker write everything about the newsletter into one ZIP file.
 
     While an export is being written, the call returns that one.
     """

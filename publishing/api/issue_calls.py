@@ -115,8 +115,7 @@ def list_copies(
     limit: DecimalInt = LIMIT,
     after: str = AFTER,
 ) -> CopyPage:
-    """
-    List copies reader by reader, with one outcome or all.
+    """List copies reader by reader, with one outcome or all.
 
     `missed` can be sent again.
     """

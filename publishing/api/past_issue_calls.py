@@ -71,8 +71,7 @@ class MoveReceived(Move):
 def upload_past_issues(
     request: HttpRequest, filename: str = FILENAME, site: str = SITE
 ) -> HttpResponse:
-    """
-    Upload an export as the body, or as `file` of a form.
+    """Upload an export as the body, or as `file` of a form.
 
     It can be of Substack, Ghost, Buttondown or another Homing. A worker puts its public
     issues into the archive, each once, and mails none of them.

@@ -63,8 +63,7 @@ _ANSWERS = {201: Published, 200: Published, **problem_responses(*CHANGE_STATUSES
     openapi_extra=KEY_PARAMETER,
 )
 def publish_issue(request: HttpRequest, content: Body[NewIssue]) -> HttpResponse:
-    """
-    Publish an issue as its version 1, now or at a scheduled time.
+    """Publish an issue as its version 1, now or at a scheduled time.
 
     It goes to all confirmed readers, or appears only in the archive. A key belongs to one edition,
     so the same call with the same key never publishes again.
@@ -83,8 +82,7 @@ def publish_issue(request: HttpRequest, content: Body[NewIssue]) -> HttpResponse
 def publish_version(
     request: HttpRequest, issue: uuid.UUID, content: Body[NewVersion]
 ) -> HttpResponse:
-    """
-    Publish the next version. It is a correction if a reader got an earlier one.
+    """Publish the next version. It is a correction if a reader got an earlier one.
 
     If the version already exists, it is returned and nothing is sent.
     """

@@ -24,8 +24,7 @@ def address_of(edition: Edition) -> str:
 
 
 def edition_named(issue: uuid.UUID, version: int | None) -> Edition:
-    """
-    Return the named version of an issue, or the newest if `version` is None.
+    """Return the named version of an issue, or the newest if `version` is None.
 
     Raises `ProblemError`.
     """

@@ -53,8 +53,7 @@ def get_welcome(request: HttpRequest) -> Welcome:
     openapi_extra=KEY_PARAMETER,
 )
 def put_welcome(request: HttpRequest, content: Body[NewWelcome]) -> HttpResponse:
-    """
-    Send this letter to readers who opt in from now on, or none.
+    """Send this letter to readers who opt in from now on, or none.
 
     A letter that is on is replaced. The same content again changes nothing.
     """

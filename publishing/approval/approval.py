@@ -1,7 +1,8 @@
 """A second person's approval of a draft, for exactly the mail that is sent.
 
 Its hash covers the composed mail and the sender. So a change of the draft, a fallback, the footer,
-the look or the sender invalidates it."""
+the look or the sender invalidates it.
+"""
 
 import hashlib
 import json
@@ -66,7 +67,8 @@ def approval_hash(
 ) -> bytes:
     """Return the hash of a draft's mail, sender and readers, 32 bytes.
 
-    `columns` are the content's, if they are composed already."""
+    `columns` are the content's, if they are composed already.
+    """
     content = content or content_of(draft)
     columns = columns or edition_columns(content)
     # Values with their names: without them, two different drafts could have one hash.
@@ -226,8 +228,7 @@ def shortage_sentence(rule: ApprovalRule) -> str:
 def second_of(
     publisher: uuid.UUID, approved_by: uuid.UUID | None, writer: uuid.UUID | None = None
 ) -> uuid.UUID | None:
-    """
-    Return the valid approver of an edition, if any, and lock the setting.
+    """Return the valid approver of an edition, if any, and lock the setting.
 
     It is the publisher if the approver may publish what `writer` saved last.
 

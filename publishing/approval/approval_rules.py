@@ -39,7 +39,8 @@ def judge(
     """Decide whether `publisher` may publish what `writer` saved last.
 
     `approver` is the user whose approval is valid now, if any. A publication always needs two
-    different people: approver and publisher, or approver and writer."""
+    different people: approver and publisher, or approver and writer.
+    """
     if not rule.is_required or (approver is not None and approver != publisher):
         return Verdict.ALLOWED
     if approver is None:

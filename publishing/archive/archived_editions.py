@@ -48,7 +48,8 @@ def published_editions() -> QuerySet[Any]:
     """Return each issue's newest public edition, if the issue has a page.
 
     `first_public_at` is the time of its first version, `corrected_at` that of the last correction
-    that readers see a note about, and `updated_at` the later of both."""
+    that readers see a note about, and `updated_at` the later of both.
+    """
     public = public_editions()
     same_issue = public.filter(issue=OuterRef("issue"))
     first = same_issue.order_by("version").values("published_at")[:1]

@@ -24,7 +24,8 @@ from subscribers.fields.own_fields import load_own_fields
 class Hint:
     """A problem of a field, with its line and the text to search for, if known.
 
-    `before` counts the same text before it, such as in code."""
+    `before` counts the same text before it, such as in code.
+    """
 
     sentence: str
     place: str = ""
@@ -35,8 +36,7 @@ class Hint:
 def composer_stats(
     draft: DraftFields, saved: Draft | None, *, sees_readers: bool
 ) -> tuple[dict[str, str], dict[str, list[Hint]]]:
-    """
-    Return the facts by the names that page and script use, and the hints by field.
+    """Return the facts by the names that page and script use, and the hints by field.
 
     `saved` is the draft of these fields, if it exists.
     """

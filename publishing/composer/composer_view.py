@@ -101,8 +101,7 @@ def write(request: HttpRequest) -> HttpResponse:
 
 
 def fresh_page(request: HttpRequest, named: str, *, written_in: str = MARKDOWN) -> HttpResponse:
-    """
-    Show an empty composer, or the next version of a named issue.
+    """Show an empty composer, or the next version of a named issue.
 
     `written_in` is the format of an empty one. With HTML, the next version is in HTML too.
     Raises `Http404`.
@@ -140,8 +139,7 @@ def _as_html(fields: DraftFields) -> DraftFields:
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def begin(request: HttpRequest) -> HttpResponse:
-    """
-    Save a new form for the first time, under its key.
+    """Save a new form for the first time, under its key.
 
     If the form has `beside`, save a copy of its draft.
     """
@@ -220,8 +218,7 @@ def composer_page(
     already: dict[str, Any] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    """
-    Render the composer; `preview` is the URL of the preview without its part.
+    """Render the composer; `preview` is the URL of the preview without its part.
 
     `form` has errors, and `already` describes what was published under the form's key.
     """
@@ -278,8 +275,7 @@ def composer_page(
 def shown_again(
     request: HttpRequest, form: DraftForm | None = None, *, notice: str = "", status: int = 200
 ) -> HttpResponse:
-    """
-    Show the posted fields in the composer again, under the same key if it is valid.
+    """Show the posted fields in the composer again, under the same key if it is valid.
 
     The page has the errors of `form`, if it is given, and the `notice`.
     """
@@ -352,8 +348,7 @@ def _saved(request: HttpRequest, draft: Draft, fields: DraftFields, then: str) -
 
 
 def _conflict(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpResponse:
-    """
-    Answer 409: somebody changed or published the draft.
+    """Answer 409: somebody changed or published the draft.
 
     The page shows both versions. If the published one has the same fields, redirect to it.
     """

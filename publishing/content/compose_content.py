@@ -15,7 +15,8 @@ from subscribers.fields.topics import has_topics
 def compose_content(content: Content, newsletter: Newsletter | None = None) -> MailParts:
     """Return both parts of the mail, with merge fields in place.
 
-    `newsletter`: settings that are not saved yet."""
+    `newsletter`: settings that are not saved yet.
+    """
     newsletter = newsletter or Newsletter.objects.get_current()
     with in_language_of(newsletter):
         return compose(
@@ -33,7 +34,8 @@ def compose_content(content: Content, newsletter: Newsletter | None = None) -> M
 def edition_columns(content: Content, newsletter: Newsletter | None = None) -> dict[str, Any]:
     """Return the columns of a newsletter edition that depend on its content.
 
-    `newsletter`: settings that are not saved yet."""
+    `newsletter`: settings that are not saved yet.
+    """
     fields = load_own_fields()
     frozen = write_fallbacks(content, fields)
     mail = compose_content(frozen, newsletter)

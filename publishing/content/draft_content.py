@@ -28,8 +28,7 @@ LONGEST_MARKDOWN = 250_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftFields:
-    """
-    The fields of a save: each of `ISSUE_ATTRIBUTES`.
+    """The fields of a save: each of `ISSUE_ATTRIBUTES`.
 
     `format` is that of the letter; an empty `text` is automatic.
     """

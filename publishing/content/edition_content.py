@@ -1,5 +1,4 @@
-"""
-The content of an edition in canonical form: equal content has equal hashes.
+"""The content of an edition in canonical form: equal content has equal hashes.
 
 Pure.
 """
@@ -51,7 +50,8 @@ NO_PAGE = gettext_lazy(
 def only_xml_characters(text: str) -> str:
     """Remove illegal XML characters and repair misread ones.
 
-    Vertical tabs and form feeds become newlines."""
+    Vertical tabs and form feeds become newlines.
+    """
     return _MISREAD.sub(_as_in_html, _ILLEGAL.sub("", _BREAKS.sub("\n", text)))
 
 
@@ -62,8 +62,7 @@ def _as_in_html(found: re.Match[str]) -> str:
 
 
 def remove_invisible(text: str) -> str:
-    """
-    Return text with LF line ends and only XML characters.
+    """Return text with LF line ends and only XML characters.
 
     NUL is kept, to be reported.
     """
@@ -77,7 +76,8 @@ class Content:
 
     The HTML has braces that are no fields as entities; the others have them after a backslash.
     Without `has_page` the archive has no page of it, so the mail has no link to one. The hash does
-    not depend on it."""
+    not depend on it.
+    """
 
     title: str
     preheader: str = ""

@@ -1,5 +1,4 @@
-"""
-Render Markdown as a letter: CommonMark, tables, strikethrough, footnotes.
+"""Render Markdown as a letter: CommonMark, tables, strikethrough, footnotes.
 
 Attributes in braces follow a link (`{.button}`) or an image (`{width=50% align=right}`). Pure, but
 the words of a link to a video are in the newsletter's language.
@@ -161,7 +160,8 @@ def _codes(tokens: Iterable[Token]) -> Iterator[str]:
 def _mark_up_videos(tokens: Sequence[Token]) -> None:
     """Make a button of each paragraph that is nothing but the address of a video.
 
-    An address in a list, a quote or a footnote stays as it is."""
+    An address in a list, a quote or a footnote stays as it is.
+    """
     words = ""
     for paragraph, inline in pairwise(tokens):
         is_whole = paragraph.type == "paragraph_open" and not paragraph.level

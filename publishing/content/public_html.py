@@ -1,5 +1,4 @@
-"""
-Render a letter for the archive.
+"""Render a letter for the archive.
 
 It is sanitised, so that it cannot act for our site.
 """

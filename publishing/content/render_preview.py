@@ -39,7 +39,8 @@ class Preview:
 def sample_reader(fields: Sequence[ReaderField], *, sees_readers: bool) -> Recipient:
     """Return the first confirmed reader, or an invented one if none may be shown.
 
-    The row ends with the values of the author's `fields`."""
+    The row ends with the values of the author's `fields`.
+    """
     names = [field.name for field in fields]
     first = confirmed(names).order_by("id").first() if sees_readers else None
     if first is None:
@@ -51,8 +52,7 @@ def sample_reader(fields: Sequence[ReaderField], *, sees_readers: bool) -> Recip
 def render_preview(
     content: Content, *, sees_readers: bool, slug: str = "", newsletter: Newsletter | None = None
 ) -> Preview:
-    """
-    Render the letter for the sample reader.
+    """Render the letter for the sample reader.
 
     `slug` is its address in the archive, if any; `newsletter` has settings that are not saved.
     """

@@ -1,7 +1,8 @@
 """Rewrite anchors, images and addresses of sanitised HTML. Pure, in linear time.
 
 Ids of a letter get a prefix, so that they collide neither with ids of our pages nor with those of
-other letters."""
+other letters.
+"""
 
 import hashlib
 import re
@@ -25,7 +26,8 @@ def finish_tags(html: str, letter: str = "") -> str:
     """Keep ids under a prefix, with the links to them.
 
     `letter` names the letter, so that its ids outlast a correction. A link to an unknown id keeps
-    its words, and an image without an address keeps its alt text."""
+    its words, and an image without an address keeps its alt text.
+    """
     key = (letter or html).encode("utf-8", "surrogatepass")
     ids = _new_ids(html, hashlib.sha256(key).hexdigest()[:8])
     written: set[str] = set()

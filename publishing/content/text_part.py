@@ -49,7 +49,8 @@ _HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|mso-hide\s*:\s*all)", re.
 def html_to_text(html: str, site_url: str = "") -> str:
     """Convert a fragment or a complete document of HTML to plain text.
 
-    Rooted links get `site_url`. Braces that are text are escaped, so that they become no fields."""
+    Rooted links get `site_url`. Braces that are text are escaped, so that they become no fields.
+    """
     placeholders = FieldPlaceholders(html)
     clean = nh3.clean(
         _TAG_OR_COMMENT.sub(_keep_shaping_tag, normalise(placeholders.text)),

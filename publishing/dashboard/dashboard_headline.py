@@ -18,8 +18,7 @@ def headline_sentence(
     drafts: int = 0,
     sees_issues: bool = True,
 ) -> str:
-    """
-    Return the headline.
+    """Return the headline.
 
     `needs` counts the things to do. `sending` and `held` are titles. `scheduled` are titles and
     times, the next first.

@@ -43,7 +43,8 @@ OPTIONAL = frozenset({Step.LOOK})
 class FirstSteps:
     """The steps of one viewer, each with whether it is done.
 
-    `draft` is the draft that was saved last."""
+    `draft` is the draft that was saved last.
+    """
 
     steps: tuple[tuple[Step, bool], ...]
     draft: uuid.UUID | None = None
@@ -68,7 +69,8 @@ class FirstSteps:
 def choose_steps(may: Collection[Step], done: Collection[Step]) -> tuple[tuple[Step, bool], ...]:
     """Return the steps that the viewer may take. Pure.
 
-    None are left if only optional ones are open."""
+    None are left if only optional ones are open.
+    """
     steps = tuple((step, step in done) for step in Step if step in may)
     is_open = any(not is_done and step not in OPTIONAL for step, is_done in steps)
     return steps if is_open else ()
@@ -79,7 +81,8 @@ def load_first_steps(
 ) -> FirstSteps:
     """Load the steps, without a query once an issue was sent under a name of its own.
 
-    An issue that was sent shows that its sender is accepted."""
+    An issue that was sent shows that its sender is accepted.
+    """
     if not may or (newsletter.is_named and has_issue and (newsletter.sender_address or has_sent)):
         return FirstSteps(())
     tests = Delivery.objects.filter(

@@ -93,7 +93,7 @@ def _change(points: Sequence[Point]) -> str:
 
 
 def _next_round(step: int) -> int:
-    """Return the next whole number of 1, 2, 5, 10, 20, 25, 50, 100 …"""
+    """Return the next whole number of the series 1, 2, 5, 10, 20, 25, 50, 100."""
     tens = 10.0 ** math.floor(math.log10(step))
     return next(
         int(factor * tens)

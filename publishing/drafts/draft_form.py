@@ -77,8 +77,7 @@ class RevisionForm(forms.Form):
 
 
 class DraftForm(RevisionForm):
-    """
-    The composer's form: a field for the `control` of each of `ISSUE_ATTRIBUTES`.
+    """The composer's form: a field for the `control` of each of `ISSUE_ATTRIBUTES`.
 
     A Markdown letter is posted as `letter`, finished HTML as `html_content`, or as `letter` with
     `format`. `written` has every value, or its default if the value was refused. So a refused form

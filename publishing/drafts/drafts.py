@@ -62,8 +62,7 @@ def lock_by_key(author: uuid.UUID, key: str) -> Draft | None:
 
 
 def link_to_edition(draft: Draft, edition: Edition, *, copy_for: uuid.UUID | None) -> None:
-    """
-    Link a locked draft to its edition.
+    """Link a locked draft to its edition.
 
     If the draft has text that was not published, copy it to a new draft of `copy_for`.
     """
@@ -94,8 +93,7 @@ def may_name_field(key: str) -> bool:
 def create(
     author: uuid.UUID, key: str, fields: DraftFields, *, issue: uuid.UUID | None = None
 ) -> SaveResult:
-    """
-    Save a new form once under its key.
+    """Save a new form once under its key.
 
     An issue has one open draft for its next version.
     """
@@ -194,8 +192,7 @@ def save(draft: uuid.UUID, from_revision: int, fields: DraftFields, *, by: uuid.
 
 
 def open_for_issue(author: uuid.UUID | None, issue: uuid.UUID) -> Draft:
-    """
-    Return or create the draft of an issue's next version.
+    """Return or create the draft of an issue's next version.
 
     Raises `Issue.DoesNotExist`.
     """

@@ -1,5 +1,4 @@
-"""
-Save posts after the end of a session as drafts.
+"""Save posts after the end of a session as drafts.
 
 A signed field names their author.
 """
@@ -53,8 +52,7 @@ def sign_writer(user: AbstractBaseUser | AnonymousUser) -> str:
 
 
 def keep_when_signed_out(view: View[P]) -> View[P]:
-    """
-    Save a post after the session's end as a draft.
+    """Save a post after the session's end as a draft.
 
     Scripts keep their text themselves.
     """

@@ -24,8 +24,7 @@ def reached_nobody(edition: int) -> bool:
 
 
 def restore_draft(edition: Edition) -> str:
-    """
-    Reopen the newest edition as a draft if it reached nobody.
+    """Reopen the newest edition as a draft if it reached nobody.
 
     Return a sentence about it.
     """

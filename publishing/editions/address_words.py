@@ -2,7 +2,8 @@
 
 They hold lower-case letters with their marks, digits, hyphens and underscores, never a sign that
 nobody sees. Latin letters become ASCII; other scripts stay as they are, because browsers show them
-and no table can spell them for all languages."""
+and no table can spell them for all languages.
+"""
 
 import re
 import unicodedata
@@ -28,7 +29,8 @@ _NAMES_USED = 3
 def address_words(title: str, language: str = "en", *, longest: int = LONGEST_SLUG) -> str:
     """Return the address of a title; empty if the title has no words.
 
-    German spells its umlauts. A title of symbols alone gets the names of the first ones."""
+    German spells its umlauts. A title of symbols alone gets the names of the first ones.
+    """
     text = unicodedata.normalize("NFKC", title).lower()
     if language.partition("-")[0] == "de":
         text = text.translate(_GERMAN)

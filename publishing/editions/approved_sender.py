@@ -22,7 +22,8 @@ def pause_held() -> None:
     """Pause the editions in their hold that were approved for another sender.
 
     Runs in the transaction that changed the sender. Publishing reads the sender under the same
-    lock, so no edition is missed."""
+    lock, so no edition is missed.
+    """
     held = Edition.objects.filter(control=Edition.Control.RUNNING, held_until__gt=Now())
     locked = held.exclude(approved_sender="").select_for_update(no_key=True).order_by("pk")
     outdated = [pk for pk in locked.values_list("pk", flat=True) if is_outdated(pk)]

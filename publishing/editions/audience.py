@@ -75,7 +75,8 @@ def select_audience(
 ) -> QuerySet[Subscriber, tuple[Any, ...]]:
     """Return the readers of a version as lazy rows of (id, email, *fields).
 
-    The last column has the values of the author's `fields`, if any are named."""
+    The last column has the values of the author's `fields`, if any are named.
+    """
     readers = confirmed(fields, with_tags=tags.with_ids, without_tags=tags.without_ids)
     if goes_to == EVERYONE:
         return readers

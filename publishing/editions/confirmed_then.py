@@ -18,7 +18,8 @@ def mailed_issues() -> QuerySet[Any]:
     """Return the first mailed version of each issue, with `confirmed_then`.
 
     The newest is first. `confirmed_then` counts all confirmed readers of that time, also those who
-    did not get the issue. It is None if nobody counted them."""
+    did not get the issue. It is None if nobody counted them.
+    """
     mailed = mailed_editions()
     earlier = mailed.filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
     # Releases before this column counted only the audience.

@@ -1,5 +1,4 @@
-"""
-The public address of an issue.
+"""The public address of an issue.
 
 It is fixed once copies or pages may contain it. The database function `the_address_is_fixed`
 decides that.
@@ -66,7 +65,8 @@ def plan_address(draft: Draft, title: str) -> PlannedAddress:
 def choose_address(draft: Draft, text: str) -> str:
     """Store the address that an author chose, and return it; empty for the title's.
 
-    Raises `ValueError` or `VersionRefusedError` with one sentence."""
+    Raises `ValueError` or `VersionRefusedError` with one sentence.
+    """
     # Browsers copy addresses in other scripts as %D0%BF.
     chosen = _parse(unquote(text)) if text.strip() else ""
     if chosen and _is_taken(chosen, draft.issue_id):
@@ -81,7 +81,8 @@ def choose_address(draft: Draft, text: str) -> str:
 def exact_address(text: str, issue: UUID | None) -> str:
     """Return the address that a script chose for an issue; it must be one as it is.
 
-    Otherwise the script would not know where its issue is. Raises `ValueError`."""
+    Otherwise the script would not know where its issue is. Raises `ValueError`.
+    """
     chosen = _parse(text)
     if unicodedata.normalize("NFC", text) != chosen:
         sentence = (
@@ -104,7 +105,8 @@ def is_at(edition: Edition, address: str) -> bool:
 def save_new_issue(title: str, visibility: Visibility, *, chosen: str = "") -> Issue:
     """Create an issue at the address that its author chose, or at one from its title.
 
-    Raises `AddressTakenError`."""
+    Raises `AddressTakenError`.
+    """
     issue = Issue(title=title, **_columns_of(visibility))
     _save_at_free_address(issue, _addresses(issue, title, chosen))
     return issue
@@ -137,7 +139,8 @@ def _columns_of(visibility: Visibility) -> dict[str, bool]:
 def update_address(issue: Issue, title: str, chosen: str = "") -> None:
     """Give an issue its new address, if the address can still change.
 
-    Raises `AddressTakenError`, and `AddressFixedError` for another chosen address."""
+    Raises `AddressTakenError`, and `AddressFixedError` for another chosen address.
+    """
     addresses = _addresses(issue, title, chosen)
     if issue.slug not in addresses and not _is_address_fixed(issue):
         _save_at_free_address(issue, addresses)

@@ -31,7 +31,8 @@ def visibility_after(
     """Return where readers find an issue after its next version is published.
 
     `chosen` is empty if the author chose nothing. A letter for some readers is unlisted then.
-    `is_public`: an earlier version is public, so this one can only make the issue unlisted."""
+    `is_public`: an earlier version is public, so this one can only make the issue unlisted.
+    """
     present = issue.visibility if issue else Visibility.PUBLIC
     if is_public:
         is_stricter = (present, chosen) == (Visibility.PUBLIC, Visibility.UNLISTED)
@@ -53,7 +54,8 @@ def visibility_of_draft(draft: Draft) -> Visibility:
 def content_of(draft: Draft) -> Content:
     """Return a draft's content; its mail links to a page if the issue gets one.
 
-    The draft's own choice may differ, because a later version does not change everything."""
+    The draft's own choice may differ, because a later version does not change everything.
+    """
     has_page = visibility_of_draft(draft) is not Visibility.NONE
     return replace(build_content(draft.fields), has_page=has_page)
 
@@ -88,7 +90,8 @@ def columns_of(visibility: Visibility) -> dict[str, bool]:
 def set_visibility(author: uuid.UUID, issue: uuid.UUID, visibility: Visibility) -> bool:
     """Change where readers find an issue; return whether that changed anything.
 
-    Only a public issue becomes unlisted: one without a page would become more public."""
+    Only a public issue becomes unlisted: one without a page would become more public.
+    """
     columns = columns_of(visibility)
     issues = Issue.objects.filter(pk=issue)
     if visibility is Visibility.UNLISTED:

@@ -18,8 +18,7 @@ _MIN_COPIES = 200
 def estimate_duration(
     readers: int, earlier: list[tuple[int, float]], rate_per_s: float | None = None
 ) -> str:
-    """
-    Return a duration such as “about 19 minutes”.
+    """Return a duration such as “about 19 minutes”.
 
     `earlier` has the copies and seconds of earlier editions, and `rate_per_s` is the limit of the
     workers, if any. Empty if no edition was large enough and there is no limit.

@@ -112,7 +112,8 @@ def load_statuses_by_name(
 ) -> tuple[EditionStatus, list[EditionStatus]]:
     """Return the status of a version (by default the newest), and of all.
 
-    All are newest first. Raises `NoSuchEditionError`."""
+    All are newest first. Raises `NoSuchEditionError`.
+    """
     found = [status_from_counts(counts) for counts in load_counts_of_versions(issue, version)]
     for status in found:
         if version in {None, status.counts.version}:

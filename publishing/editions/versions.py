@@ -46,7 +46,8 @@ def versions_of(issue: uuid.UUID) -> QuerySet[Edition]:
 def started_editions() -> QuerySet[Edition]:
     """Return the editions of newsletters that started, older versions included.
 
-    Those that were cancelled before the first copy was sent are left out."""
+    Those that were cancelled before the first copy was sent are left out.
+    """
     reached = Batch.objects.filter(edition=OuterRef("pk"), sent__gt=0)
     return Edition.objects.filter(
         ~Q(control=Edition.Control.CANCELLED) | Exists(reached),
@@ -183,7 +184,8 @@ def reached_refusal(issue: uuid.UUID, version: int) -> str:
 def may_send_to_remaining(newest: Edition, counts: EditionCounts) -> bool:
     """Return whether the newest version was cancelled half-way and is settled.
 
-    The draft of the next version then goes to those who were not sent this one."""
+    The draft of the next version then goes to those who were not sent this one.
+    """
     is_halfway = counts.control == "cancelled" and counts.sent > 0 and not counts.waiting
     if not is_halfway or default_goes_to(newest.issue_id) != UNREACHED:
         return False

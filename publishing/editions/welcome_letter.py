@@ -12,6 +12,7 @@ def welcome_letter() -> Edition | None:
 def has_title_of_welcome_letter(title: str) -> bool:
     """Whether a draft with this title looks like the letter.
 
-    Its text may have changed since."""
+    Its text may have changed since.
+    """
     letter = welcome_letter()
     return letter is not None and letter.title == title

@@ -1,6 +1,7 @@
 """Exports in the background: one worker writes the archive under a lease.
 
-A killed worker's export begins anew, because a compressed file cannot be continued."""
+A killed worker's export begins anew, because a compressed file cannot be continued.
+"""
 
 import io
 import logging

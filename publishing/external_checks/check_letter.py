@@ -15,8 +15,7 @@ CONCURRENCY = 8
 
 
 def check_letter(domain: str, links: Sequence[str]) -> None:
-    """
-    Check links and records without a fresh result, and save outside a transaction.
+    """Check links and records without a fresh result, and save outside a transaction.
 
     `domain` may be empty.
     """

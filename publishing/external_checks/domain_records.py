@@ -1,5 +1,4 @@
-"""
-Look up the records of a sender's domain: SPF, DKIM, return path, DMARC.
+"""Look up the records of a sender's domain: SPF, DKIM, return path, DMARC.
 
 `NO_ANSWER` is about the name servers and says nothing about the domain.
 """
@@ -57,8 +56,7 @@ class Records:
 
 @dataclass(frozen=True, slots=True)
 class DomainRecords:
-    """
-    A domain's TXT, DKIM, return path and DMARC records.
+    """A domain's TXT, DKIM, return path and DMARC records.
 
     `dmarc_at` is where DMARC was found.
     """

@@ -1,5 +1,4 @@
-"""
-Open one link for its HTTP status, without server-side request forgery.
+"""Open one link for its HTTP status, without server-side request forgery.
 
 A file, such as an image, is fetched only from named hosts over HTTPS, up to a number of bytes.
 
@@ -155,7 +154,8 @@ class LinkOpener:
     def fetch(self, url: str, *, hosts: Collection[str], most: int, deadline: float) -> bytes:
         """Return a file of at most `most` bytes. Each redirect must stay on `hosts`.
 
-        A host may have a port. Raises `FetchError`."""
+        A host may have a port. Raises `FetchError`.
+        """
         try:
             for _ in range(MAX_REDIRECTS + 1):
                 if not url.startswith("https://") or urlsplit(url).netloc.lower() not in hosts:
@@ -219,8 +219,7 @@ class LinkOpener:
 
 
 class _TimedConnection:
-    """
-    A connection cut at its deadline.
+    """A connection cut at its deadline.
 
     A socket's own timeout restarts with every byte.
     """

@@ -48,7 +48,8 @@ def store_image(
     """Resize an image for mail and store it once. Raises `UnusableImageError`.
 
     An uncounted image has no limit of the hour: its caller has another limit. `own_id` is the id
-    that it had on another site."""
+    that it had on another site.
+    """
     sha256 = hashlib.sha256(file).digest()
     new_id = own_id or uuid.uuid4()
     same = UploadedImage.objects.filter(Q(sha256=sha256) | Q(pk=new_id))
@@ -98,7 +99,8 @@ def count_attempt(author: uuid.UUID) -> None:
 def resize_alone(file: bytes) -> ResizedImage:
     """Resize one image at a time: each takes up to 150 MB of this process.
 
-    Raises `UnusableImageError`."""
+    Raises `UnusableImageError`.
+    """
     with one_at_a_time():
         return resize_image(file)
 

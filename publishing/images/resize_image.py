@@ -1,5 +1,4 @@
-"""
-Resize an image for mail: upright, at most 1200 pixels and 2 MB, no metadata.
+"""Resize an image for mail: upright, at most 1200 pixels and 2 MB, no metadata.
 
 Pure.
 """
@@ -62,8 +61,7 @@ _DAMAGED = (OSError, SyntaxError, ValueError, LookupError, TypeError, struct.err
 
 
 class UnusableImageError(Exception):
-    """
-    The file cannot be used in a letter.
+    """The file cannot be used in a letter.
 
     The message has the reason and the next step.
     """
@@ -117,7 +115,8 @@ def resize_image(file: bytes) -> ResizedImage:
 def _count_parts(file: bytes) -> int:
     """Count the parts of a JPEG or PNG beside its pixels, or more of a JPEG.
 
-    Raises `struct.error` if a PNG is incomplete."""
+    Raises `struct.error` if a PNG is incomplete.
+    """
     if file.startswith(_JPEG):
         # In pixels, another byte follows 0xFF.
         return sum(file.count(bytes([_FILL, marker])) for marker in (*range(0xE0, 0xF0), 0xFE))

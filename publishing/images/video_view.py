@@ -41,7 +41,8 @@ def store_picture(
 ) -> UploadedImage | None:
     """Store the picture of a video; None if there is none.
 
-    It counts as an upload. Raises `UnusableImageError` at the hourly limit."""
+    It counts as an upload. Raises `UnusableImageError` at the hourly limit.
+    """
     if not video.youtube_id:
         return None
     count_attempt(by)
@@ -74,7 +75,8 @@ def _with_play_sign(file: bytes) -> bytes:
 def video_markdown(video: Video, picture: UploadedImage | None, title: str) -> str:
     """Return the Markdown of a linked picture.
 
-    A paragraph with only the address becomes a button."""
+    A paragraph with only the address becomes a button.
+    """
     if picture is None:
         return video.address
     # Outlook would show a large picture wider than the letter.

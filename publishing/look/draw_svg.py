@@ -1,7 +1,8 @@
 """Draw a logo's SVG as PNG, in a separate process with little memory and time.
 
 Nothing of an SVG is kept: no element of a stranger's file reaches a page. The process can open no
-file, so an element that the check misses has nothing to read."""
+file, so an element that the check misses has nothing to read.
+"""
 
 import subprocess
 import sys

@@ -1,7 +1,8 @@
 """Clean a letter of another product and copy its images. Pure but for `take`.
 
 Removes subscribe forms, share buttons, polls, tracking pixels and merge tags. The author's own
-buttons, anchors and footnotes stay."""
+buttons, anchors and footnotes stay.
+"""
 
 import json
 import re
@@ -53,7 +54,8 @@ def clean_letter(product: Product, letter: str, take: Take, slug: str = "") -> t
     """Return the HTML of a letter, and whether an embedded player was left out.
 
     Links to the letter's own anchors at its old address, which ends with the slug, lead to the
-    anchors here. Raises `SkipIssueError`."""
+    anchors here. Raises `SkipIssueError`.
+    """
     if product is Product.BUTTONDOWN:
         letter, is_html = split_mode(letter)
         if not is_html and len(letter) > LONGEST_MARKDOWN:

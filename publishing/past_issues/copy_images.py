@@ -50,7 +50,8 @@ class ImageCopier:
     def take(self, address: str) -> Taken:
         """Return the address and size of the stored image; None if it is a pixel.
 
-        An image that cannot be stored keeps its address and has no size."""
+        An image that cannot be stored keeps its address and has no size.
+        """
         if address.startswith("data:"):
             return address, 0, 0
         if not address:

@@ -31,7 +31,8 @@ def replace_button(
 ) -> str | None:
     """Return what replaces the button that begins at this tag.
 
-    It is empty for a button of the product, and None if the element stays."""
+    It is empty for a button of the product, and None if the element stays.
+    """
     is_link = parts[at][1] == "a"
     if not classes & (_LINKS if is_link else _AROUND).get(product, frozenset()):
         return None

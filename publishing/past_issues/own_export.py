@@ -84,7 +84,8 @@ def _visibility(row: dict[str, Any]) -> Visibility:
 def own_content(entries: ZipEntries, past: PastIssue, take: Take) -> Content:
     """Return the content as it was published, with the images of this site.
 
-    Raises `SkipIssueError`."""
+    Raises `SkipIssueError`.
+    """
 
     def image(found: re.Match[str]) -> str:
         taken = take(found[0])

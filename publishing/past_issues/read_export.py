@@ -1,6 +1,7 @@
 """Read the past issues of an export: Substack, Ghost, Buttondown or Homing.
 
-Rows and letters are read one by one, and limits apply before their values are built."""
+Rows and letters are read one by one, and limits apply before their values are built.
+"""
 
 import csv
 import io

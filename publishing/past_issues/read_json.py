@@ -1,6 +1,7 @@
 """Read values of a large JSON file one by one, without loading the file. Pure.
 
-Other values are skipped by their brackets, and are not checked further."""
+Other values are skipped by their brackets, and are not checked further.
+"""
 
 import json
 import mmap
@@ -60,7 +61,8 @@ class JSONFile:
     def scalars(self, at: int, *names: bytes, longest: int) -> dict[str, Any]:
         """Return texts, numbers and truth values among the named members of an object.
 
-        A text of more than `longest` bytes is None."""
+        A text of more than `longest` bytes is None.
+        """
         found: dict[str, Any] = {}
         for key, value in self._members(at):
             if key in names:

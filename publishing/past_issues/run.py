@@ -1,6 +1,7 @@
 """Move in the issues of an uploaded export: one worker under a lease.
 
-A killed worker's move continues after the last issue that was settled."""
+A killed worker's move continues after the last issue that was settled.
+"""
 
 import logging
 import uuid
@@ -59,7 +60,8 @@ class MoveRefusedError(Exception):
 def request_move(file: IO[bytes], filename: str, site: str, by: uuid.UUID | None) -> IssueMove:
     """Store an export for a worker, in the caller's transaction.
 
-    Raises `MoveRefusedError` if approval is required or another move is open."""
+    Raises `MoveRefusedError` if approval is required or another move is open.
+    """
     if needs_approval():
         raise MoveRefusedError("needs_approval")
     site = site_address(site)

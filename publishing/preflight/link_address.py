@@ -71,7 +71,8 @@ class AddressPart(StrEnum):
     """A part of an address in which a value stays as it is.
 
     The texts are regular expressions that PostgreSQL and Python read alike. They match the values
-    that keep the address valid."""
+    that keep the address valid.
+    """
 
     BEGINNING = r"^\s*(https?://[^\s/?#@]+[.][^\s@]+|mailto:[^\s@]+@[^\s@]+|tel:[0-9+-]+)\s*$"
     HOST = r"^[A-Za-z0-9-]+([.][A-Za-z0-9-]+)*$"

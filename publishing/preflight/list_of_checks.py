@@ -1,6 +1,7 @@
 """All checks of the check sheet, in the order of their findings.
 
-To add a check, write a module with `TEXTS` and `check`, and list it here."""
+To add a check, write a module with `TEXTS` and `check`, and list it here.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, TypeVar

@@ -1,5 +1,4 @@
-"""
-Read the passages, links and images of a letter's HTML.
+"""Read the passages, links and images of a letter's HTML.
 
 Pure, and fails on no input.
 """

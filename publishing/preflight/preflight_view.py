@@ -114,8 +114,7 @@ def check_page(
     address_error: str = "",
     typed_address: str = "",
 ) -> HttpResponse:
-    """
-    Render the check sheet; `refusal` says why the last attempt published nothing.
+    """Render the check sheet; `refusal` says why the last attempt published nothing.
 
     `address_error` says why the `typed_address` was refused.
     """

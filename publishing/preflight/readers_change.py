@@ -21,8 +21,7 @@ def describe_change_to(now: int) -> str:
 
 
 def readers_change(before: int, now: int, acts: Mapping[str, int], *, date: str) -> str:
-    """
-    Describe the change since the last issue, which was mailed on `date`. Pure.
+    """Describe the change since the last issue, which was mailed on `date`. Pure.
 
     Example: “315 more confirmed readers than at the last issue on 2 July 2026 (joined: 402,
     unsubscribed: 87)”.

@@ -23,7 +23,8 @@ class IssueRow:
 
     `edition` is the newest one. If it was sent to nobody because it corrects only the page or was
     called back, the `status` is that of the last mailed version. A correction that is scheduled is
-    not the newest yet."""
+    not the newest yet.
+    """
 
     edition: Edition
     title: str
@@ -49,7 +50,8 @@ def newest_editions(*, without: QuerySet[Edition] | None = None) -> QuerySet[Edi
     """Return the newest edition of each newsletter issue, newest first.
 
     Those of `without` are left out, and an earlier version takes their place. So are scheduled
-    corrections until they start; `next_version` is the version that is scheduled, or None."""
+    corrections until they start; `next_version` is the version that is scheduled, or None.
+    """
     waiting = _scheduled_corrections()
     editions = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
     editions = editions.exclude(pk__in=waiting.values("pk"))

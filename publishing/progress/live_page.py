@@ -50,8 +50,7 @@ def poll_from(request: HttpRequest) -> Poll | None:
 def next_poll(
     request: HttpRequest, after_s: float | None, *, seen: str = "", unchanged: int = 0
 ) -> dict[str, str]:
-    """
-    Return where an open page polls next, and when.
+    """Return where an open page polls next, and when.
 
     It polls after a pause, or when it is visible again. The first answer names the page. Later
     pauses vary, which spreads the polls of many pages.

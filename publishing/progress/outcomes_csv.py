@@ -52,7 +52,8 @@ def copies_csv(
 ) -> Iterator[str]:
     """Write the header and a line for each copy; times in UTC.
 
-    The last columns are the values of the edition's `merge_fields`."""
+    The last columns are the values of the edition's `merge_fields`.
+    """
     yield csv_line(*HEADER, *own_columns(merge_fields, HEADER))
     no_values = [""] * len(merge_fields)
     for copy in copies:

@@ -38,8 +38,7 @@ class CopiesDroppedError(Exception):
 def outcome_page(
     edition: int, outcome: str, after: str = "", *, limit: int = PAGE
 ) -> tuple[list[Delivery], str]:
-    """
-    Return up to `limit` copies of one of `LISTS`, and the next cursor or "".
+    """Return up to `limit` copies of one of `LISTS`, and the next cursor or "".
 
     `after` is the cursor of this page, empty for the first. Raises `CopiesDroppedError`.
     """
@@ -93,8 +92,7 @@ def every_copy(edition: int, outcome: str, *, batch_size: int = CHUNK) -> Iterat
 def found_readers(
     issue: UUID, version: int, text: str
 ) -> tuple[list[tuple[Subscriber, Delivery | None]], bool]:
-    """
-    Return the readers whose address starts with `text`, and whether there are more.
+    """Return the readers whose address starts with `text`, and whether there are more.
 
     Each comes with the copy, or None outside the audience. Raises `CopiesDroppedError`.
     """

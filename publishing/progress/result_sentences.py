@@ -38,7 +38,8 @@ def result_rows(results: Sequence[EditionResults], now: datetime) -> list[Result
     """Return a row for each result of the first edition.
 
     The other editions are earlier ones. Empty if nothing was sent or reported. A report can
-    arrive before the answer to the call."""
+    arrive before the answer to the call.
+    """
     if not any(getattr(one, name) for one in results[:1] for name in ("sent", *_LABELS)):
         return []
     shown, *others = results

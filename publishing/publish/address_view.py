@@ -18,8 +18,7 @@ from subscribers.links.see_other import see_other
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def change_address(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """
-    Store the posted address in the draft, and return to the check sheet.
+    """Store the posted address in the draft, and return to the check sheet.
 
     The sheet shows a refused one again, with the reason.
     """

@@ -1,5 +1,4 @@
-"""
-Confirm and publish a draft, on a page or in a dialog.
+"""Confirm and publish a draft, on a page or in a dialog.
 
 Pressing twice publishes once.
 """
@@ -59,8 +58,7 @@ WRONG_KEY = gettext_lazy(
 
 
 class ConfirmForm(ScheduleForm):
-    """
-    The confirmation form; valid if the draft is unchanged and may be published.
+    """The confirmation form; valid if the draft is unchanged and may be published.
 
     It sets `confirmed`. `checked` is None for a draft that was published.
     """

@@ -63,8 +63,7 @@ ADDRESS_STAYS = "the_address_of_an_issue_stays"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishRequest:
-    """
-    The content and target of a publication.
+    """The content and target of a publication.
 
     None means a new `issue`, the default `goes_to`, now for `at`, and for `tags` those of the
     issue's newest version. `archive` is a value of `Visibility`, or empty for the default.
@@ -171,8 +170,7 @@ def has_content(edition: Edition, content: Content) -> bool:
 
 
 def is_scheduled_for(edition: Edition, at: ScheduledTime | None) -> bool:
-    """
-    Return whether the edition was scheduled for this moment.
+    """Return whether the edition was scheduled for this moment.
 
     `at` is None for an edition that was not scheduled.
     """
@@ -197,8 +195,7 @@ def publish(
     tags: TagChoice | None = None,
     address: str = "",
 ) -> PublishResult:
-    """
-    Publish the next `version` of `issue`, or version 1 of a new issue.
+    """Publish the next `version` of `issue`, or version 1 of a new issue.
 
     `hold_s` is the number of seconds before sending starts; an edition with `at` has no hold.
     `tags` limit the audience; None keeps those of the issue's newest version. `archive` is where
@@ -321,7 +318,8 @@ def _publish_new(
 def content_for(content: Content, visibility: Visibility, goes_to: str) -> Content:
     """Return the content for an issue that readers find there.
 
-    Raises `VersionRefusedError` if the issue cannot be left out of the archive."""
+    Raises `VersionRefusedError` if the issue cannot be left out of the archive.
+    """
     content = replace(content, has_page=visibility is not Visibility.NONE)
     refusal = page_refusal(visibility, goes_to)
     if not refusal and not content.has_page:

@@ -16,8 +16,7 @@ from subscribers.fields.own_fields import load_own_fields
 
 
 class PublishForm(DraftForm):
-    """
-    A new issue, or the next version of one.
+    """A new issue, or the next version of one.
 
     A valid form has the `publish_request`.
     """

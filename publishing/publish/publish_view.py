@@ -34,8 +34,7 @@ from subscribers.links.see_other import see_other
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
 def publishing_form(request: HttpRequest) -> HttpResponse:
-    """
-    Show the composer for finished HTML, empty or for the next version of `?issue=`.
+    """Show the composer for finished HTML, empty or for the next version of `?issue=`.
 
     POST publishes the posted issue at once. No button of the desk posts here.
     """

@@ -30,7 +30,8 @@ def turn_on(
     """Send this letter to each reader who opts in from now on, instead of any other.
 
     `columns` are what was composed of the content and approved. The same content changes
-    nothing. Raises `NeedsApprovalError`."""
+    nothing. Raises `NeedsApprovalError`.
+    """
     with transaction.atomic():
         _lock()
         letter = welcome_letter()

@@ -1,6 +1,7 @@
 """Rehearse an issue: render and check every message, and send nothing.
 
-A worker does it under a lease. A killed worker's rehearsal begins anew."""
+A worker does it under a lease. A killed worker's rehearsal begins anew.
+"""
 
 import hashlib
 import json
@@ -57,7 +58,8 @@ def fingerprint(draft: Draft) -> bytes:
 def request_rehearsal(draft: Draft) -> bool:
     """Request a rehearsal. Return False if another is open.
 
-    Raises `CannotRehearseError`."""
+    Raises `CannotRehearseError`.
+    """
     if draft.edition_id or find_problems(content_of(draft), load_own_fields()):
         raise CannotRehearseError
     try:
@@ -146,7 +148,8 @@ def _frozen(audience: QuerySet[Any, Any], size: int) -> Iterator[Iterator[list[A
     """Read an audience as it is now, `size` recipients at a time.
 
     A cursor of the database shows the readers of one moment. It lives in a transaction on a
-    connection of its own, so that progress can be saved meanwhile, and works behind a pooler."""
+    connection of its own, so that progress can be saved meanwhile, and works behind a pooler.
+    """
     rows, parameters = audience.order_by("id").query.sql_with_params()
     source = connection.copy()
     try:

@@ -1,5 +1,4 @@
-"""
-Parse the local time of a scheduled issue.
+"""Parse the local time of a scheduled issue.
 
 An ambiguous time is refused, not guessed. Pure.
 """
@@ -52,8 +51,7 @@ class InvalidTimeError(ValueError):
 def parse_scheduled_time(
     local: str, zone: str, which: str = "", *, now: datetime | None
 ) -> ScheduledTime:
-    """
-    Return the moment of `local` in `zone`, later than `now`.
+    """Return the moment of `local` in `zone`, later than `now`.
 
     Raises `InvalidTimeError`.
     """

@@ -20,7 +20,8 @@ class SettingRefusedError(Exception):
 def change_settings(values: Mapping[str, Any], by: uuid.UUID) -> list[str]:
     """Store the values that differ from the row's; return the names of their columns.
 
-    Two authors on different pages keep each other's changes. Raises `SettingRefusedError`."""
+    Two authors on different pages keep each other's changes. Raises `SettingRefusedError`.
+    """
     Newsletter.objects.get_current()
     newsletter = Newsletter.objects.select_for_update(no_key=True).get()
     changed = [name for name, value in values.items() if getattr(newsletter, name) != value]

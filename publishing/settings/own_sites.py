@@ -21,7 +21,8 @@ _KEPT = re.compile("[ßς]")
 def read_origin(address: str) -> str:
     """Return the origin of an address as browsers send it; empty without one.
 
-    Only https has one, and http on the loopback."""
+    Only https has one, and http on the loopback.
+    """
     if len(address) > LONGEST:
         return ""
     try:

@@ -1,6 +1,7 @@
 """The sender that the last test letter tried, and its use.
 
-The candidate is stored in that test letter only, so it and its test cannot disagree."""
+The candidate is stored in that test letter only, so it and its test cannot disagree.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +70,8 @@ def mailbox_of(name: str, address: str) -> str:
 def send_from(name: str, address: str, to: str, author: uuid.UUID) -> int:
     """Send a test letter from this sender; return its number.
 
-    Raises `TooManyTestsError`."""
+    Raises `TooManyTestsError`.
+    """
     mailbox = mailbox_of(name, address)
     # Braces would become merge fields.
     shown = mailbox.replace("{", "(").replace("}", ")")
@@ -98,7 +100,8 @@ def use_candidate(number: int, by: uuid.UUID) -> bool:
     """Use the candidate if Postmark accepted test letter `number` from it.
 
     False, and nothing is changed, if it was not accepted, another sender was tried since, or it is
-    in use."""
+    in use.
+    """
     tried = _tried().filter(version=number).first()
     if tried is None:
         return False

@@ -39,7 +39,8 @@ def can_add_snippet() -> bool:
 def save_snippet(snippet: Snippet, by: uuid.UUID) -> str:
     """Add or change a snippet; return a code if it is refused.
 
-    Saving the same snippet again changes nothing, so a form may be posted twice."""
+    Saving the same snippet again changes nothing, so a form may be posted twice.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_ONE_AT_A_TIME)
     same = Snippet.objects.filter(name=snippet.name, text=snippet.text).first()

@@ -85,8 +85,7 @@ class SendTestForm(DraftForm):
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def send_test_letter(request: HttpRequest) -> HttpResponse:
-    """
-    Send the posted form as one marked mail, once.
+    """Send the posted form as one marked mail, once.
 
     GET, after a sign-in, shows the form.
     """

@@ -147,8 +147,7 @@ def edit_tag(request: HttpRequest, tag: int, changes: Body[TagEdit]) -> HttpResp
     openapi_extra=KEY_PARAMETER,
 )
 def delete_tag(request: HttpRequest, tag: int) -> HttpResponse:
-    """
-    Delete a tag. Workers take it off the readers.
+    """Delete a tag. Workers take it off the readers.
 
     It is refused while an open draft or a scheduled issue uses the tag.
     """

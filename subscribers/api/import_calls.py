@@ -93,8 +93,7 @@ def upload_import(
     filename: str = FILENAME,
     columns: list[str] = COLUMNS,
 ) -> HttpResponse:
-    """
-    Upload a file, as the body or as `file` of a form.
+    """Upload a file, as the body or as `file` of a form.
 
     It is a CSV file or, in a form, the ZIP file of another service. A worker checks it in the
     background: a dry run that changes nothing. The same content again returns its earlier import,
@@ -221,8 +220,7 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
     openapi_extra=KEY_PARAMETER,
 )
 def undo_import(request: HttpRequest, import_id: int, choice: UndoChoice = NO_BODY) -> HttpResponse:
-    """
-    Remove added readers who were neither mailed nor changed and did not opt in.
+    """Remove added readers who were neither mailed nor changed and did not opt in.
 
     A worker does it in the background. The same file can be imported again afterwards. The body
     can be left out.

@@ -96,8 +96,7 @@ def look_up_reader(request: HttpRequest, whom: Body[reader_shapes.AddressBody]) 
     openapi_extra=KEY_PARAMETER,
 )
 def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
-    """
-    Add a reader to the list.
+    """Add a reader to the list.
 
     A known reader does not change. A reader who unsubscribed, bounced, complained or was erased is
     skipped, even if consent is stated.
@@ -161,8 +160,7 @@ def get_reader(request: HttpRequest, reader: int) -> Reader:
 def edit_reader(
     request: HttpRequest, reader: int, changes: Body[reader_shapes.ReaderEdit]
 ) -> HttpResponse:
-    """
-    Write the given fields and replace the tags if they are given.
+    """Write the given fields and replace the tags if they are given.
 
     An own field with an empty text loses its value. A topic that the reader left is refused.
     """
@@ -232,8 +230,7 @@ def export_reader(request: HttpRequest, reader: int) -> HttpResponse:
 def correct_address(
     request: HttpRequest, reader: int, new: Body[reader_shapes.AddressBody]
 ) -> HttpResponse:
-    """
-    Make a new, pending reader at another address, who gets a confirmation mail.
+    """Make a new, pending reader at another address, who gets a confirmation mail.
 
     The old reader is unsubscribed. Readers who unsubscribed or complained cannot be moved.
     """
@@ -259,8 +256,7 @@ def correct_address(
 def lift_bounce_of_reader(
     request: HttpRequest, reader: int, why: Body[reader_shapes.LiftReason]
 ) -> HttpResponse:
-    """
-    Lift a bounce here and at Postmark.
+    """Lift a bounce here and at Postmark.
 
     Use it for false bounces, such as those of a mail provider with a fault. The reader returns to
     the state before the bounce. A complaint or an unsubscribe is never lifted.
@@ -284,13 +280,11 @@ def lift_bounce_of_reader(
     openapi_extra=KEY_PARAMETER,
 )
 def act_on_reader(request: HttpRequest, reader: int, action: ActionName) -> HttpResponse:
-    """
-    Perform an action of the desk. None makes a reader confirmed.
+    """Perform an action of the desk. None makes a reader confirmed.
 
     `block` blocks the address. `unblock` ends that block and nothing else. `erase` cannot be
     undone. `shut-out` and `let-in` are the former names of `block` and `unblock`.
     """
-
     return run_call(request, None, lambda _: _act(request, reader, action))
 
 

@@ -1,5 +1,4 @@
-"""
-The pages on which readers see, download and erase their data, and unsubscribe.
+"""The pages on which readers see, download and erase their data, and unsubscribe.
 
 Their links come by mail. GET changes nothing, and every POST needs the CSRF token too.
 """

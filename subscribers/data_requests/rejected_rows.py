@@ -17,8 +17,7 @@ _BETWEEN_CELLS = re.compile(r"[,;\t|\"]")
 
 
 def load_rejected_rows(key: str) -> list[dict[str, Any]]:
-    """
-    Load the stored rows whose only address is this one.
+    """Load the stored rows whose only address is this one.
 
     A row with other addresses may be about another reader.
     """

@@ -1,5 +1,4 @@
-"""
-Requests for the data of an address, answered by mail.
+"""Requests for the data of an address, answered by mail.
 
 Storing a request costs the same for every address, so its time reveals nothing.
 """
@@ -42,8 +41,7 @@ def has_waiting_requests() -> bool:
 
 
 def answer_requests() -> None:
-    """
-    Answer up to `AT_ONCE` requests, oldest first.
+    """Answer up to `AT_ONCE` requests, oldest first.
 
     A request that fails, or whose reader's row is locked, waits for a later call.
     """

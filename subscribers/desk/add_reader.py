@@ -80,8 +80,7 @@ def add_reader(
 
 
 def correct_address(subscriber_id: int, address: str) -> Subscriber | InputRefusal:
-    """
-    Move a reader to another address. They become a new, pending reader there.
+    """Move a reader to another address. They become a new, pending reader there.
 
     The old reader unsubscribes. The new address gets a confirmation mail, because its owner may be
     someone else. Deliveries and consent stay with the old reader (docs/decisions/

@@ -1,5 +1,4 @@
-"""
-Searches for addresses, in either spelling of an international domain.
+"""Searches for addresses, in either spelling of an international domain.
 
 Addresses are stored with domains in ASCII. A part of a domain between two dots is found by its
 complete Unicode spelling.

@@ -24,8 +24,7 @@ def edit_reader(
     *,
     seen: str | None = None,
 ) -> EditResult:
-    """
-    Write these values, and replace the tags unless they are None.
+    """Write these values, and replace the tags unless they are None.
 
     `seen` is the `last_edit` of the shown values. Nothing is written if it is not the last any
     more. A topic that the reader left stays off.

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class Action:
     """An action, recorded under its name. `perform` returns False if nothing changed.
 
-    It takes the reader's id, and the author's reason if the action `needs_reason`."""
+    It takes the reader's id, and the author's reason if the action `needs_reason`.
+    """
 
     name: str
     label: StrPromise

@@ -1,5 +1,4 @@
-"""
-The list of readers, by default the last added first.
+"""The list of readers, by default the last added first.
 
 A search finds any part of an address or name with a trigram index, which needs three characters. A
 shorter text matches the start of an address. Without the extension pg_trgm a search reads every
@@ -78,8 +77,7 @@ class ReaderCount(NamedTuple):
 def load_page(
     chosen: ReaderFilter, before: int | None = None, *, limit: int = PAGE, sort: str = NEWEST
 ) -> tuple[list[Subscriber], int | None]:
-    """
-    Load up to `limit` readers, and the `before` of the next page if there is one.
+    """Load up to `limit` readers, and the `before` of the next page if there is one.
 
     `before` is the id of the last reader of the page before.
 
@@ -129,7 +127,8 @@ def time_limit(seconds: int) -> Iterator[None]:
 def iter_readers(chosen: ReaderFilter) -> Iterator[Any]:
     """Iterate over the matching readers, oldest first, in constant memory.
 
-    `suppressed` of each is as `with_suppressed` adds it."""
+    `suppressed` of each is as `with_suppressed` adds it.
+    """
     readers = matching_readers(chosen).select_related("subscriber_import")
     return rows_by_id(with_suppressed(readers))
 
@@ -138,7 +137,8 @@ def with_suppressed(readers: QuerySet[Subscriber]) -> QuerySet[Any]:
     """Add `suppressed`, which `code_of` reads: why a reader is not mailed.
 
     If Homing does not suppress the address, it is why the provider refuses the reader's next mail:
-    a letter if they have confirmed, otherwise a mail on request."""
+    a letter if they have confirmed, otherwise a mail on request.
+    """
     held = Suppression.objects.filter(address_key=OuterRef("email_key"), lifted_at=None)
     refused = ProviderSuppression.objects.filter(
         address_key=OuterRef("email_key"), stream=OuterRef("next_stream"), refuses=True

@@ -47,8 +47,7 @@ def find_tags(names: Iterable[str]) -> tuple[TagName, ...]:
 
 
 def find_or_add_tags(names: Iterable[str], made: set[int] | None = None) -> dict[str, int]:
-    """
-    Return the id of each tag by the name as it is given; missing tags are added.
+    """Return the id of each tag by the name as it is given; missing tags are added.
 
     The tags are kept until the transaction ends. The ids of added ones are added to `made`.
     """

@@ -10,7 +10,8 @@ LONGEST_SHOWN = 1000  # characters of a text that is shown again
 def shown_again(typed: str) -> str:
     """Return a typed text for its form: cut, and with a sign for control characters.
 
-    HTML forbids them, and nobody could find and remove them."""
+    HTML forbids them, and nobody could find and remove them.
+    """
     return CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", clean_name(typed[:LONGEST_SHOWN]))
 
 

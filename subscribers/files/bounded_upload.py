@@ -35,7 +35,8 @@ def takes_upload(
     """Give a view an upload of at most `max_bytes()`, with its form's CSRF token checked.
 
     Checking the token reads the whole form, so it waits until the upload has its limit. Put the
-    decorators that need no form, such as permissions, above this one."""
+    decorators that need no form, such as permissions, above this one.
+    """
 
     def decorate(
         view: Callable[Concatenate[HttpRequest, BoundedUpload, P], HttpResponse],

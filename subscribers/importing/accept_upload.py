@@ -33,7 +33,8 @@ def statement(
 ) -> dict[str, Any]:
     """Return the columns for the importer, their statement and their choices.
 
-    Missing tags are added, so this must be called in the transaction that writes the columns."""
+    Missing tags are added, so this must be called in the transaction that writes the columns.
+    """
     made: set[int] = set()
     ids = sorted(set(find_or_add_tags(tags, made).values())) if tags else []
     return {
@@ -55,8 +56,7 @@ def existing_imports() -> QuerySet[SubscriberImport]:
 def store_for_check(
     file: ReaderFile, content: BinaryIO, filename: str, importer: Any, posts: int = 0
 ) -> tuple[SubscriberImport, bool]:
-    """
-    Store a new or refused file for a check. Return its import; True if it is new.
+    """Store a new or refused file for a check. Return its import; True if it is new.
 
     `posts` are in the same ZIP file.
     """

@@ -1,5 +1,4 @@
-"""
-Apply a chunk of rows to the list, in the caller's transaction.
+"""Apply a chunk of rows to the list, in the caller's transaction.
 
 A check counts without inserting, because a rollback would use up ids. Every statement fits into a
 socket's buffer. Otherwise a process that freezes while sending would make the server wait and keep
@@ -331,8 +330,7 @@ def note_gone(record: SubscriberImport, rows: Sequence[Row | BadRow], fields: Fi
 def apply_rows(
     record: SubscriberImport, rows: Sequence[Candidate | RejectedRow], fields: Fields
 ) -> list[RejectedRow]:
-    """
-    Apply one chunk and return the rejected and skipped rows.
+    """Apply one chunk and return the rejected and skipped rows.
 
     Runs in the caller's transaction and adds the counts to `record` without saving it. `fields`
     are those of the file.
@@ -491,8 +489,7 @@ def _skip(
 
 
 def _add(cursor: CursorWrapper, record: SubscriberImport) -> tuple[int, int, int]:
-    """
-    Add readers; return their number, and how many stay pending despite a statement.
+    """Add readers; return their number, and how many stay pending despite a statement.
 
     The last number counts, in a check, those whom a statement about the list would confirm.
     """

@@ -110,8 +110,7 @@ def _tag_labels(name: str, read_as: str) -> dict[str, str]:
 def check_again(
     record: SubscriberImport, posted: Map[str, str], by: Any
 ) -> tuple[SubscriberImport, bool] | None:
-    """
-    Check a file again with other columns, instead of this import.
+    """Check a file again with other columns, instead of this import.
 
     Return the new import, and whether no earlier one read the file like this; None if the columns
     are the same. Raises `ColumnError` and `UnreadableFileError`; then nothing has changed.
@@ -154,8 +153,7 @@ def _mapping_of(
     by: uuid.UUID,
     made: list[str],
 ) -> Mapping | None:
-    """
-    Return the mapping with the changed columns; None if nothing was changed.
+    """Return the mapping with the changed columns; None if nothing was changed.
 
     The keys of new fields are added to `made`.
     """

@@ -1,6 +1,7 @@
 """Deletion of files that were never imported and of old rejected rows.
 
-The row of the import stays."""
+The row of the import stays.
+"""
 
 from datetime import timedelta
 

@@ -26,8 +26,7 @@ OnRejected = Callable[[SubscriberImport, RejectedRow], None]
 
 
 class ImportReport(NamedTuple):
-    """
-    The result of an import or of a dry run, which is not saved.
+    """The result of an import or of a dry run, which is not saved.
 
     `created` is False for known content. `resumed`: an interrupted import was completed now.
     """
@@ -51,8 +50,7 @@ def import_file(
     on_rejected: OnRejected = lambda *_: None,
     on_progress: Callable[[SubscriberImport], None] = lambda _: None,
 ) -> ImportReport:
-    """
-    Import the readers of a CSV file; with `dry_run` only report the result.
+    """Import the readers of a CSV file; with `dry_run` only report the result.
 
     `confirmed` states that they gave their consent elsewhere, and `where` says where and how.
     `list_is_confirmed` states it for rows whose status says nothing about the subscription too.

@@ -50,8 +50,7 @@ def reject_header(record: SubscriberImport) -> str:
 
 
 def reject_line(record: SubscriberImport, row: RejectedRow) -> str:
-    """
-    Write one rejected row with its cells.
+    """Write one rejected row with its cells.
 
     The text of a row that cannot be split is in the column of addresses, where it is rejected again
     until it is corrected.
@@ -71,8 +70,7 @@ def rejects_name(start: str, filename: str) -> str:
 def find_reading(
     header: Sequence[str], lines: Sequence[int], filename: str
 ) -> tuple[Reading, Mapping] | None:
-    """
-    Find how the file was read whose rejected rows have this header and these lines.
+    """Find how the file was read whose rejected rows have this header and these lines.
 
     If several were read differently, the one with the same name counts. Returns None if it is
     still unclear.

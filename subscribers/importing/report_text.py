@@ -14,8 +14,7 @@ from subscribers.models import RejectedRow, SubscriberImport
 def report_lines(
     report: ImportReport, filename: str, *, dry_run: bool, stated: tuple[bool, bool]
 ) -> Iterator[str]:
-    """
-    Report what was done, how the file was read, and the counts.
+    """Report what was done, how the file was read, and the counts.
 
     `stated` says whether --confirmed and --list-is-confirmed were used.
     """

@@ -1,5 +1,4 @@
-"""
-Imports under a lease, one chunk at a time.
+"""Imports under a lease, one chunk at a time.
 
 The counts are the checkpoint: the next process reads the file again and skips the counted rows.
 """

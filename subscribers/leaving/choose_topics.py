@@ -44,7 +44,8 @@ def choose_topics(
     """Put the `chosen` topics on a reader and take the `others` off, and record it.
 
     Topics in neither stay as they are, and so does the name if the new one is empty. An
-    unsubscribed reader stays unchanged."""
+    unsubscribed reader stays unchanged.
+    """
     choice: dict[str, Any] = {
         "chosen": [*chosen],
         "others": [*others],

@@ -20,8 +20,7 @@ from subscribers.refusal_sentences import InputRefusal, sentence_of
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def preferences(request: HttpRequest, token: str) -> HttpResponse:
-    """
-    Show the topics for GET; save the choice, and a new name, for POST.
+    """Show the topics for GET; save the choice, and a new name, for POST.
 
     GET changes nothing, because link scanners fetch it. POST needs no CSRF token: the URL is the
     permission, and the page works without cookies. The name is not shown, because letters are

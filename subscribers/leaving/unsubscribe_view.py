@@ -36,8 +36,7 @@ def unsubscribe_channel(request: HttpRequest) -> How:
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
-    """
-    Show the page of the unsubscribe link for GET; unsubscribe for POST.
+    """Show the page of the unsubscribe link for GET; unsubscribe for POST.
 
     It is also the one-click URL. GET changes nothing, because link scanners fetch it. POST needs
     no CSRF token, because mail programs post without cookies.

@@ -1,5 +1,4 @@
-"""
-Sealed tokens: encrypted and authenticated numbers in links.
+"""Sealed tokens: encrypted and authenticated numbers in links.
 
 The scheme is a synthetic IV (RFC 5297) with BLAKE2b (RFC 7693). It is the fastest hash available,
 and every copy of an issue needs a token. Tokens never expire; the page behind the link decides.
@@ -20,8 +19,7 @@ TOKEN = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def seal_all(purpose: str, payloads: Sequence[bytes]) -> list[str]:
-    """
-    Make a URL-safe token for each payload, in their order.
+    """Make a URL-safe token for each payload, in their order.
 
     Equal payloads get equal tokens. All payloads have the same length, which is at most 64 bytes.
     `purpose` has at most 16 bytes.

@@ -21,8 +21,7 @@ def token_page(
 
 
 def damaged_link_page(request: HttpRequest, *, leaves: bool = False) -> HttpResponse:
-    """
-    Say that a link is damaged, and offer to mail a new one.
+    """Say that a link is damaged, and offer to mail a new one.
 
     GET is answered 200, because some browsers and proxies replace error pages with their own. POST
     is answered 404, because a mail program must see that it unsubscribed nobody.
@@ -32,8 +31,7 @@ def damaged_link_page(request: HttpRequest, *, leaves: bool = False) -> HttpResp
 
 
 def protect_token_page(response: HttpResponse) -> HttpResponse:
-    """
-    Hide the page from caches and search engines, and its URL from other sites.
+    """Hide the page from caches and search engines, and its URL from other sites.
 
     `no-referrer` would make Django's CSRF check refuse the forms.
     """

@@ -1,6 +1,7 @@
 """Tokens of the links in letters: the reader's id, sealed (`sealed_token.py`).
 
-They unsubscribe, or choose topics: each token works for its purpose only."""
+They unsubscribe, or choose topics: each token works for its purpose only.
+"""
 
 from collections.abc import Iterable
 

@@ -19,7 +19,8 @@ def add_author_option(parser: ArgumentParser) -> None:
 def active_author(username: str | None) -> uuid.UUID:
     """Return the id of the named author; without a name, of the only superuser.
 
-    Raises `CommandError`."""
+    Raises `CommandError`.
+    """
     users = get_user_model().objects.filter(is_active=True)
     if username is not None:
         author = users.filter(username=decoded_option("--author", username)).first()

@@ -1,5 +1,4 @@
-"""
-The log of consent: acts that start or end consent, with the text shown.
+"""The log of consent: acts that start or end consent, with the text shown.
 
 The labels are in the migration. Pages use `data_requests/personal_data_sentences.py`.
 """
@@ -59,8 +58,7 @@ class ConsentWording(models.Model):
 
 
 class ConsentRecord(ReaderColumns):
-    """
-    One act of consent. Triggers forbid changes, and deletion without the reader.
+    """One act of consent. Triggers forbid changes, and deletion without the reader.
 
     The fields are as a visitor typed them. The confirmation makes them the reader's own.
     """

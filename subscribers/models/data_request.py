@@ -10,7 +10,8 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 class DataRequest(LeasedTask):
     """A request that waits for a worker. Unknown addresses get the same row.
 
-    The answer deletes it. A request that failed too often is parked with the state `failed`."""
+    The answer deletes it. A request that failed too often is parked with the state `failed`.
+    """
 
     MOST_CLAIMS = 5
 

@@ -45,7 +45,8 @@ class ReaderFieldDefinition(models.Model):
 class Tag(models.Model):
     """A label on readers. A topic is a tag that readers see and choose themselves.
 
-    Readers refer to it by id, and ids are never used again, so a deleted tag means nothing."""
+    Readers refer to it by id, and ids are never used again, so a deleted tag means nothing.
+    """
 
     id = models.AutoField(primary_key=True)
     name = models.CharField(max_length=LONGEST_TAG)
@@ -70,7 +71,8 @@ class Tag(models.Model):
 class DeletedFieldOrTag(models.Model):
     """A deleted field or tag that workers remove from readers.
 
-    `after` is the checkpoint."""
+    `after` is the checkpoint.
+    """
 
     class Kind(models.TextChoices):
         FIELD = "field"

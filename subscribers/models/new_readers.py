@@ -7,7 +7,8 @@ class NewReaders(models.Model):
     """Readers confirmed in a month (UTC) by source: all rows of both, summed.
 
     Triggers add a row with each change, and a worker merges them, so that two changes never wait
-    for each other. No row names a reader."""
+    for each other. No row names a reader.
+    """
 
     month = models.DateField()
     # A key of `How` or `Subscriber.Source`.

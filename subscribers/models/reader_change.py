@@ -13,8 +13,7 @@ LONGEST_REASON = 500
 
 
 class ReaderChange(LeasedTask):
-    """
-    One action on the readers that an author chose, by number.
+    """One action on the readers that an author chose, by number.
 
     `done` is the checkpoint: the first `done` of `readers` were handled, in the order of their ids.
     """

@@ -16,8 +16,7 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 
 
 class Subscriber(ReaderColumns):
-    """
-    A reader on the list. The most serious state stays, in any order of events.
+    """A reader on the list. The most serious state stays, in any order of events.
 
     Triggers ensure that only `opt_in`, the reader's own fresh consent, leads back to `confirmed`.
     The labels of states are in the migration; pages use `personal_data_sentences.py`.
@@ -126,7 +125,8 @@ class ReaderTotal(models.Model):
     """The number of readers in each state: all rows of the state, summed.
 
     Triggers add a row whenever readers are added, deleted or change their state. Rows are only
-    added or merged, so that two changes never wait for each other."""
+    added or merged, so that two changes never wait for each other.
+    """
 
     state = models.CharField(max_length=12)
     readers = models.IntegerField()

@@ -50,8 +50,7 @@ WITHOUT_CONTENT = (State.EXPIRED, State.UNDONE)
 
 
 class SubscriberImport(LeasedTask):
-    """
-    One file, identified by the hash of its content and the reading of its columns.
+    """One file, identified by the hash of its content and the reading of its columns.
 
     It cannot be deleted, because its statement is the reason why its readers may be mailed. `rows`
     is the checkpoint; `done` of `total` are the bytes read. `requested_at` is the time of the

@@ -78,7 +78,8 @@ def can_add_field() -> bool:
 def add_field(field: ReaderFieldDefinition, by: uuid.UUID | None) -> bool:
     """Add a field after the others; False if there are 20, or one with this key.
 
-    `by` None is not logged."""
+    `by` None is not logged.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_FIELDS)
     last = ReaderFieldDefinition.objects.aggregate(last=Max("position"))["last"] or 0
@@ -130,7 +131,8 @@ def count_readers_with_tag(tag: int) -> int:
 def delete_field(key: str, by: uuid.UUID | None) -> bool:
     """Delete a field. Workers remove the values from the readers.
 
-    `by` None is not logged."""
+    `by` None is not logged.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_FIELDS)
     if not ReaderFieldDefinition.objects.filter(key=key).delete()[0]:
@@ -147,7 +149,8 @@ def delete_field(key: str, by: uuid.UUID | None) -> bool:
 def delete_tag(tag: int, by: uuid.UUID | None) -> bool:
     """Delete a tag. Workers remove it from the readers. `by` None is not logged.
 
-    Raises `TagInUseError`: no issue or draft must lose a tag that it excludes."""
+    Raises `TagInUseError`: no issue or draft must lose a tag that it excludes.
+    """
     # A draft that is being saved holds its tags, as an issue does, so this waits and sees it.
     found = Tag.objects.select_for_update().filter(pk=tag).first()
     if found is None:

@@ -32,8 +32,7 @@ class LinkState(StrEnum):
 
 
 def open_link(token: str, **consent: str) -> tuple[LinkState, Subscriber | None] | None:
-    """
-    Return the state of a link and its reader, if any; None for an unknown link.
+    """Return the state of a link and its reader, if any; None for an unknown link.
 
     With a `consent` of network and wording, an open link confirms once.
     """

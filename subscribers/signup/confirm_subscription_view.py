@@ -1,5 +1,4 @@
-"""
-The page behind the link of a confirmation mail.
+"""The page behind the link of a confirmation mail.
 
 GET changes nothing, because link scanners fetch it. POST needs the CSRF token too.
 """
@@ -29,8 +28,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
 def link_page(
     request: HttpRequest, consent: dict[str, str] | None = None, *, must_press_again: bool = False
 ) -> HttpResponse:
-    """
-    Render the page of a link, after confirming with `consent` if it is given.
+    """Render the page of a link, after confirming with `consent` if it is given.
 
     Instead of a damaged link the form is shown, to sign up again; a POST is answered 404.
     `must_press_again` shows the button once more after a CSRF failure.

@@ -1,5 +1,4 @@
-"""
-Sign-up. The result does not depend on who has the address.
+"""Sign-up. The result does not depend on who has the address.
 
 Otherwise visitors could find out who is on the list.
 """

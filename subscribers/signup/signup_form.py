@@ -1,5 +1,4 @@
-"""
-The sign-up form.
+"""The sign-up form.
 
 Two traps catch programs: a hidden field, and the signed time at which the form was shown.
 """
@@ -70,7 +69,8 @@ class ReaderValueField(_TextField):
     """The value of one of the reader's fields.
 
     Forms of earlier releases, also on other sites, post an own field under its bare key. It is read
-    unless it is one of `ours`, the names of the form's other controls."""
+    unless it is one of `ours`, the names of the form's other controls.
+    """
 
     def __init__(self, field: ReaderField, ours: Collection[str]) -> None:
         attrs = {"autocomplete": field.autocomplete, "maxlength": str(field.longest)}

@@ -62,8 +62,7 @@ def _sign_up(request: HttpRequest, form: SignUpForm, wording: str = "") -> HttpR
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def embedded(request: HttpRequest) -> HttpResponse:
-    """
-    Take forms without a CSRF token: from other sites and from cached pages.
+    """Take forms without a CSRF token: from other sites and from cached pages.
 
     A browser does not let a site forge its `Origin`. The form below a letter signs up, and so does
     a form on one of the author's own sites if it shows the wording that is stored. Any other form

@@ -1,5 +1,4 @@
-"""
-The effect of provider events on readers and suppressions.
+"""The effect of provider events on readers and suppressions.
 
 Events arrive more than once and in any order. The gravest state, the gravest reason and the
 earliest time stay.
@@ -74,7 +73,8 @@ def apply_events(events: Sequence[AddressEvent]) -> None:
 def reported_reasons(reader: Subscriber) -> list[Reason]:
     """Return the reasons from provider and imports since the reader's last opt-in.
 
-    A bounce that was lifted is none."""
+    A bounce that was lifted is none.
+    """
     reported = ConsentRecord.objects.filter(
         subscriber=reader, how__in=(How.PROVIDER, How.IMPORT), id__gt=reader.opt_in_id or 0
     )
@@ -120,8 +120,7 @@ def _apply(cursor: CursorWrapper, event: Bounced | AddressSuppressed) -> None:
 
 
 def _concerns_newsletter(event: Bounced | AddressSuppressed, effect: _Effect) -> bool:
-    """
-    Return whether the newsletter may no longer go to the address.
+    """Return whether the newsletter may no longer go to the address.
 
     The provider keeps a list for each stream, so a report about mail on request says nothing about
     letters. A complaint is about the sender of both.
@@ -159,8 +158,7 @@ def _record_act(
 
 
 def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datetime) -> None:
-    """
-    Suppress the address with the graver of two reasons.
+    """Suppress the address with the graver of two reasons.
 
     A lifted reason counts again only for later events. Unblocking lifts only the operator's block.
     Lifting a bounce lifts no unsubscribe or complaint, even an earlier one.

@@ -1,5 +1,4 @@
-"""
-Lift suppressions that the provider lifts, and bounces that an author lifts.
+"""Lift suppressions that the provider lifts, and bounces that an author lifts.
 
 Neither lifts a complaint or an unsubscribe. Triggers enforce it (docs/decisions/
 0047-lifting-a-bounce.md).
@@ -39,8 +38,7 @@ _PERMANENT = Q(reason="SpamComplaint") | Q(reason="ManualSuppression", origin="R
 
 
 def lift_reactivated(event: AddressReactivated) -> None:
-    """
-    Lift the provider's own suppression, in the caller's transaction.
+    """Lift the provider's own suppression, in the caller's transaction.
 
     It stays if a later report exists, or if the provider still refuses the address on a stream.
     """
@@ -99,8 +97,7 @@ def can_lift_bounce(reader: Subscriber) -> bool:
 
 
 def lift_bounce(subscriber_id: int, reason: str) -> bool:
-    """
-    Lift a bounce of this reader for a `reason`, here and at the provider.
+    """Lift a bounce of this reader for a `reason`, here and at the provider.
 
     The reader returns to the state before the bounce. Returns False if there is none to lift.
     """

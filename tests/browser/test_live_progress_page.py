@@ -84,7 +84,7 @@ def watch(page: Page, edition: Edition | None) -> Page:
 
 
 def hide(page: Page, *, hidden: bool) -> None:
-    """Go to another tab, or return. (A headless browser has one visible window.)"""
+    """Go to another tab, or return: a headless browser has one visible window."""
     page.evaluate(
         "hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true})"
         "; document.dispatchEvent(new Event('visibilitychange')) }",

@@ -1,5 +1,4 @@
-"""
-Kill at one point of each world: nobody is missed, and nobody gets two copies.
+"""Kill at one point of each world: nobody is missed, and nobody gets two copies.
 
 In each scenario one point of each world is drawn; `make proofs PROOFS=pairs` kills at every point.
 """

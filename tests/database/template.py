@@ -1,5 +1,4 @@
-"""
-A migrated template database, and a copy of it for each process of a run.
+"""A migrated template database, and a copy of it for each process of a run.
 
 Migrating takes longer than most tests; a copy takes a tenth of a second. The template is kept until
 the migrations change.
@@ -171,8 +170,7 @@ def _add_cleaning() -> None:
 
 
 def set_ids_apart() -> None:
-    """
-    Let the ids of each table begin at another high number.
+    """Let the ids of each table begin at another high number.
 
     Otherwise an unknown id could belong to a row, depending on the order of the tests.
     """

@@ -1,6 +1,7 @@
 """The cost of a batch in statements and of a copy in Python calls.
 
-Counts, unlike times, are the same on every machine."""
+Counts, unlike times, are the same on every machine.
+"""
 
 import sys
 from collections.abc import Callable, Iterator

@@ -1,7 +1,8 @@
 """Every statement for sending a copy finds its rows by an index, with any history.
 
 The statements are the real ones, also those in functions, and so are the plans: the server reports
-them. The database has a long finished history, with current and with outdated statistics."""
+them. The database has a long finished history, with current and with outdated statistics.
+"""
 
 import json
 import uuid
@@ -137,7 +138,8 @@ def newsroom(
 class Explained:
     """The statements that used these tables, each with its plan.
 
-    Statements in functions are included."""
+    Statements in functions are included.
+    """
 
     def __init__(self, tables: Collection[str]) -> None:
         self._tables = tables
@@ -223,7 +225,8 @@ SHORT_INDEXES = {
 def _is_unbounded(node: dict[str, Any]) -> bool:
     """Whether the scan is unbounded, however few rows the planner expects.
 
-    With outdated statistics the planner expects one row."""
+    With outdated statistics the planner expects one row.
+    """
     return (
         "Index Cond" not in node and not node["limited"] and node["Index Name"] not in SHORT_INDEXES
     )

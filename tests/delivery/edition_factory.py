@@ -124,7 +124,8 @@ class Newsroom:
     def let_time_pass(self, seconds: float) -> None:
         """Move every stored time into the past, as if `seconds` had passed.
 
-        This is enough, because all times are compared with the database's clock."""
+        This is enough, because all times are compared with the database's clock.
+        """
         with connection.cursor() as cursor:
             for table, columns in STORED_TIMES.items():
                 moved = ", ".join(f"{column} = {column} - %(span)s" for column in columns)
@@ -134,7 +135,8 @@ class Newsroom:
         """Wait until this number of other sessions of the database wait for a lock.
 
         `doing` is a part of their statement. The query uses a second connection, because this one
-        is in a transaction."""
+        is in a transaction.
+        """
         onlooker = connection.copy()
         try:
             deadline = time.monotonic() + 60

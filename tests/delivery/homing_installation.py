@@ -13,7 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 class Installation:
     """Homing on one database. Its code is in `code`.
 
-    `environment` names the database: `DATABASE_URL` or `HOMING_DATA_DIR`."""
+    `environment` names the database: `DATABASE_URL` or `HOMING_DATA_DIR`.
+    """
 
     def __init__(self, provider_url: str, *, code: Path = ROOT, **environment: str) -> None:
         self._code = code
@@ -30,7 +31,8 @@ class Installation:
     ) -> subprocess.CompletedProcess[str]:
         """Run one command to its end, with `typed` as its input.
 
-        Fails the test if it ends otherwise than expected."""
+        Fails the test if it ends otherwise than expected.
+        """
         done = subprocess.run(
             [sys.executable, "manage.py", *command],
             cwd=self._code,

@@ -114,7 +114,8 @@ class ScriptedServer:
     """A server with a script for each connection; an extra connection fails the test.
 
     `requests` are the complete requests. `received` has every byte after TLS. `was_cut_off` is set
-    once a script saw its client disconnect."""
+    once a script saw its client disconnect.
+    """
 
     def __init__(self, *scripts: Script, secure: bool = False) -> None:
         self.requests: list[bytes] = []

@@ -105,7 +105,8 @@ def directive(unit: str, name: str) -> str:
 def shortest_end_s(service: str, unit: str) -> int:
     """Return the seconds that a service has to end before it is killed.
 
-    The smaller of the container's and the unit's value."""
+    The smaller of the container's and the unit's value.
+    """
     written = (COMPOSE[service]["stop_grace_period"], directive(unit, "TimeoutStopSec"))
     return min(int(one.removesuffix("s")) for one in written)
 

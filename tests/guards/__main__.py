@@ -1,5 +1,4 @@
-"""
-Take out guards, one at a time, and check that a test fails without each.
+"""Take out guards, one at a time, and check that a test fails without each.
 
 The last line is the summary. Exit code 1: the tests did not notice a missing guard.
 """

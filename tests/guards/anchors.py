@@ -110,8 +110,7 @@ class Tree:
 
 
 def without(found: Iterable[Found]) -> dict[str, str]:
-    """
-    Return the text of each file with the changes made.
+    """Return the text of each file with the changes made.
 
     A block that would become empty gets a `pass`. Raises `SyntaxError` if a text is not Python.
     """
@@ -191,7 +190,8 @@ def _found(place: _Place, change: Change, names: Mapping[str, str], note: str = 
 def _tokens_there(source: Source, first: int, change: Change) -> list[int | None]:
     """Map each token of the fragment to a token of the file.
 
-    A soft token (a quote, a comma) may have none."""
+    A soft token (a quote, a comma) may have none.
+    """
     firm = iter(source.firm[first:])
     there: list[int | None] = [None if token.soft else next(firm) for token in change.tokens]
     for way in (1, -1):

@@ -1,5 +1,4 @@
-"""
-Run pytest repeatedly, each time in a fork that has not imported Homing.
+"""Run pytest repeatedly, each time in a fork that has not imported Homing.
 
 Each run needs a process that has not imported the product with another guard missing. A process
 spends most of its start on libraries such as Django. So this process imports them once and forks

@@ -28,8 +28,7 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True)
 class Change:
-    """
-    A change in the function `where`: its fragment marks `«this → that»`.
+    """A change in the function `where`: its fragment marks `«this → that»`.
 
     `«this»` is dropped, and `«→ that»` is added.
     """
@@ -68,8 +67,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """
-    One guard with its promise, and the tests that must fail without it.
+    """One guard with its promise, and the tests that must fail without it.
 
     Several `changes` take out a guard and a second one that would hide its loss; `why` gives the
     reason. `sql` takes a guard out of the database.

@@ -1,5 +1,4 @@
-"""
-The product's source as tokens, and the scopes that can hold a guard.
+"""The product's source as tokens, and the scopes that can hold a guard.
 
 Tokens are words and signs. A comparison ignores whitespace, comments, quotes and the comma before a
 closing bracket. So text matches in any layout, in Python and in SQL inside a string.

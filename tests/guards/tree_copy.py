@@ -1,5 +1,4 @@
-"""
-A copy of the tree in which guards are taken out, one at a time.
+"""A copy of the tree in which guards are taken out, one at a time.
 
 Nothing is ever changed in the tree itself. Each run of pytest has its own copy of a migrated
 database (tests/database). So a guard in the database is removed only from that copy.
@@ -78,8 +77,7 @@ class Workbench:
         return self._run(tests, ["--continue-on-collection-errors"], {}, limit_s=LONGEST_RUN_S * 5)
 
     def run_without(self, texts: Mapping[str, str], sql: str, tests: Sequence[str]) -> Run:
-        """
-        Run these tests without a guard, up to the first failure.
+        """Run these tests without a guard, up to the first failure.
 
         `texts` are the files without it, by path; `sql` takes it out of the database.
         """

@@ -23,8 +23,7 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """
-    The result of a run: its failed tests, or why it proves nothing (`broken`).
+    """The result of a run: its failed tests, or why it proves nothing (`broken`).
 
     `words` is the first failure's message. `unfit` are all tests that did not pass.
     """
@@ -37,8 +36,7 @@ class Run:
 
 
 def read(cases: Iterable[Case], seconds: float = 0.0) -> Run:
-    """
-    Judge the results of the tests.
+    """Judge the results of the tests.
 
     A failure counts only in the body of a test. A failed collection or set-up, a time-out, and an
     error that only shows broken code do not count.

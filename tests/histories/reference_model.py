@@ -220,7 +220,8 @@ class Truth:
     def _had_a_witness(self, copy: Copy, search: Asked) -> bool:
         """Return whether the first call accepted after this one would show the lag.
 
-        Without such a call, check mail after its deadline would."""
+        Without such a call, check mail after its deadline would.
+        """
         unconfirmed = next(call for call in self.calls if call.attempt == copy.attempt)
         later = [
             call

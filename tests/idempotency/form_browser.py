@@ -17,8 +17,7 @@ class Window:
     url: str = "/leaflets/"
 
     def another(self, **options: Any) -> Window:
-        """
-        Open another window with the same session.
+        """Open another window with the same session.
 
         An exception in the view is answered with 500. Django's client would raise it, even one from
         a request in another thread.

@@ -1,5 +1,4 @@
-"""
-A site with one form that is safe to retry: an author has a leaflet printed.
+"""A site with one form that is safe to retry: an author has a leaflet printed.
 
 Each piece of work leaves a row in the table `leaflet`, so a test can count them. A test can add an
 action during the work (`during_work`).

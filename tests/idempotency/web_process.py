@@ -1,5 +1,4 @@
-"""
-A web process for tests: `python -m tests.idempotency.web_process HOLD`.
+"""A web process for tests: `python -m tests.idempotency.web_process HOLD`.
 
 It reads the author's session from its input, posts the form of the printing site, and holds the
 claim. `idle` prints "claimed" and waits between two statements. `at the gate` is in the middle of a

@@ -1,5 +1,4 @@
-"""
-Send to a large list while workers are killed, calls fail and the search lags.
+"""Send to a large list while workers are killed, calls fail and the search lags.
 
 `python -m tests.proofs.chaos storm|chaos`. In the end every reader has one copy, the records
 balance, and no operator had to act. `chaos` has shorter time-outs, and workers that end when the

@@ -34,7 +34,8 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
 def wait_until_somebody_waits(call: Future[Any] | None = None) -> None:
     """Wait until a session in this test's database waits for another one's lock.
 
-    Fails at once if `call`, which should wait, has ended."""
+    Fails at once if `call`, which should wait, has ended.
+    """
     with connection.cursor() as cursor:
         for _ in range(PATIENCE_S * 100):
             # A session that waits for a transaction also holds a lock on a table of its database.

@@ -61,7 +61,8 @@ class Call(NamedTuple):
 class Lost(NamedTuple):
     """Batch of a lost worker that a reaper saw. The reaper acts a moment later.
 
-    `dead`: the worker's process has ended. `unsent`: that process listed the batch's call."""
+    `dead`: the worker's process has ended. `unsent`: that process listed the batch's call.
+    """
 
     state: str = ""
     epoch: int = 0

@@ -70,8 +70,7 @@ def get_current(email: str = ADA) -> Subscriber:
 
 
 def days_pass(days: float) -> None:
-    """
-    Move all records back in time, without the triggers that protect them.
+    """Move all records back in time, without the triggers that protect them.
 
     This needs a superuser, which the test server provides. A table's owner cannot disable triggers
     in a test's transaction, because deferred constraints are pending.

@@ -10,7 +10,8 @@ MESSAGE_OVERHEAD_BYTES = 2_000
 def batch_size_for(edition: Edition, limit: int) -> int:
     """Compute the messages per batch: `limit`, or fewer to keep a call under 20 MB.
 
-    The size of the call is an estimate of its JSON."""
+    The size of the call is an estimate of its JSON.
+    """
     content = len(edition.html_mail.encode()) + len(edition.text_mail.encode())
     message = MESSAGE_OVERHEAD_BYTES + content + content // 8
     return max(1, min(limit, LARGEST_BATCH_BYTES // message))

@@ -59,7 +59,8 @@ def count_feedback(
     """Mark a delivery as `bounced` or `complained` (`what`); count it in its batch.
 
     `delivery` and `unless` are SQL conditions. Returns False if it was counted before, or if
-    `unless` is true."""
+    `unless` is true.
+    """
     cursor.execute(
         f"""
         WITH counted AS (
@@ -84,7 +85,8 @@ def withdraw_waiting(
     """Withdraw waiting deliveries in an edition's paused batches, or in one batch.
 
     Returns how many. The caller has locked the edition. Raises `AssertionError` if the rows
-    contradict the counts."""
+    contradict the counts.
+    """
     cursor.execute(
         f"""
         WITH emptied AS (

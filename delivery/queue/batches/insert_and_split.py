@@ -1,6 +1,7 @@
 """Number, insert and split batches.
 
-Each edition has a range of ids (docs/decisions/0015-mail-on-request.md)."""
+Each edition has a range of ids (docs/decisions/0015-mail-on-request.md).
+"""
 
 from collections.abc import Sequence
 
@@ -32,7 +33,8 @@ def first_batch_id(edition_id: int) -> int:
 def insert_batches(rows: str, *more_columns: str) -> str:
     """Write the SQL that inserts a batch of waiting deliveries for each of `rows`.
 
-    `rows` selects id, edition, position, state, due time and size, then `more_columns`."""
+    `rows` selects id, edition, position, state, due time and size, then `more_columns`.
+    """
     columns = ", ".join(("id", "edition_id", "position", "state", "due_at", "size", *more_columns))
     return f"""
         INSERT INTO batch ({columns}, waiting)
@@ -45,7 +47,8 @@ def split_off(cursor: CursorWrapper, batch: int, edition: int, recipients: Seque
 
     The new batch keeps position, due time and tries, and starts without crashes. The caller holds
     the edition's lock and the batch's row. Raises `AssertionError` if a delivery was not
-    waiting."""
+    waiting.
+    """
     rows = f"""
         SELECT {NEXT_BATCH_ID}, edition_id, position,
                CASE WHEN control = 'running' THEN 'ready' ELSE 'paused' END, due_at, %(size)s::int,
@@ -78,7 +81,8 @@ def waiting_recipients(batch: int) -> list[int]:
 def halve(cursor: CursorWrapper, batch: int, edition: int) -> None:
     """Move the second half of the waiting deliveries of `batch` into a new batch.
 
-    Both start without crashes."""
+    Both start without crashes.
+    """
     recipients = waiting_recipients(batch)
     split_off(cursor, batch, edition, recipients[(len(recipients) + 1) // 2 :])
     Batch.objects.filter(pk=batch).update(crashes=0)

@@ -85,7 +85,8 @@ def write_outcomes(
     """Write `outcomes` (by recipient) to the deliveries of `batch` that were `old`.
 
     `settle_batch` writes accepted deliveries. An unknown delivery keeps its provider id and time. A
-    waiting one loses them. Raises `AssertionError` if a delivery had another outcome."""
+    waiting one loses them. Raises `AssertionError` if a delivery had another outcome.
+    """
     if not outcomes:
         return
     decided = {

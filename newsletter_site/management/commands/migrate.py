@@ -239,7 +239,8 @@ def turn_jit_off(connection: BaseDatabaseWrapper) -> None:
     Homing's statements are short, and compiling one takes longer than running it. A setting of the
     database needs no session state, so it works behind a pooler. A dump does not contain it. If the
     role does not own the database, it changes its own setting there. A value that an operator chose
-    for the database or the role stays."""
+    for the database or the role stays.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_JIT_OF_DATABASE)
         database, owns_database, is_chosen = cursor.fetchone()

@@ -122,7 +122,8 @@ def load_write_faults(
     """Load why the site cannot write, each fault once.
 
     This connection may be refused, all workers may report a fault, and this process remembers its
-    `own` failed writes."""
+    `own` failed writes.
+    """
     found = load_refusals(cursor)
     found += filter(None, (own.problem(), load_activity(cursor).write_fault))
     return list({fault.code: fault for fault in reversed(found)}.values())[::-1]

@@ -1,5 +1,4 @@
-"""
-Change many readers: the selected ones, or every reader that a search finds.
+"""Change many readers: the selected ones, or every reader that a search finds.
 
 The numbers of the readers are stored once, so a change affects those readers that its author
 confirmed. Each chunk and its checkpoint are one transaction under the lease of the change, so a
@@ -79,8 +78,7 @@ def start_change(
     *,
     reason: str = "",
 ) -> ReaderChange | None:
-    """
-    Store a change of exactly `expected` readers; None if another number matches.
+    """Store a change of exactly `expected` readers; None if another number matches.
 
     A repeated `key` returns the earlier change. Lifting bounces needs a `reason`.
     """
@@ -102,8 +100,9 @@ def run_at_once(change: ReaderChange) -> None:
 
 
 def run_chunk(*, pk: int | None = None) -> bool:
-    """
-    Run the next chunk of the oldest due change, or of the one with this `pk`; False if none is due.
+    """Run the next chunk of the oldest due change, or of the one with this `pk`.
+
+    Return False if none is due.
 
     Imports share the worker's thread, so each claim makes one chunk. A change that fails waits
     while the others pass.

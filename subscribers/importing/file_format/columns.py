@@ -1,5 +1,4 @@
-"""
-The delimiter, and the columns of address, fields, status, tags and date.
+"""The delimiter, and the columns of address, fields, status, tags and date.
 
 They are found by a manual mapping, by the words of the header, or by the values in sample rows.
 """
@@ -59,8 +58,7 @@ TAGS, LEFT_TOPICS, SINCE, CONSENT = OTHERS = ("tags", "left_topics", "since", "c
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """
-    What all rows of a file showed, for reading its rejected rows like the others.
+    """What all rows of a file showed, for reading its rejected rows like the others.
 
     Columns are numbered from 0. Parts that are None are unknown: the rejected rows show them.
     """
@@ -183,7 +181,8 @@ def read_target(field: str, fields: Fields) -> str:
 def with_other_meaning(names: Iterable[str]) -> set[str]:
     """Return those keys of own fields that mean something else as a column.
 
-    Exports write them as `fields.KEY`, so that an import cannot take a field for a status."""
+    Exports write them as `fields.KEY`, so that an import cannot take a field for a status.
+    """
     ours = frozenset[str]().union(*header_words.SINCE, *chain(*header_words.OTHERS.values()))
     return {
         name
@@ -227,8 +226,7 @@ def layout_of(
     fields: Fields = READER_FIELDS,
     reading: Reading | None = None,
 ) -> Layout | None:
-    """
-    Find the layout of a file by its first rows; None without a column of addresses.
+    """Find the layout of a file by its first rows; None without a column of addresses.
 
     `fields` are the name and the author's own fields, which their keys and labels name. With the
     `reading` of an earlier file, the rows are its rejected ones below their header.
@@ -405,8 +403,7 @@ def _mapped_columns(mapping: Mapping, header: Sequence[str], width: int) -> list
 
 
 def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
-    """
-    Find the row with the most known header words.
+    """Find the row with the most known header words.
 
     No row above it has an address, except in a title. Unless it is the first row, it must name a
     column of addresses or statuses.

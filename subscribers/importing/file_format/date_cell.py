@@ -1,5 +1,4 @@
-"""
-Dates in cells: what a cell can mean, and what its column proves. Pure.
+"""Dates in cells: what a cell can mean, and what its column proves. Pure.
 
 A date of sign-up is never a guess. 3/4/2023 has a meaning only if another cell of the column shows
 whether the day or the month comes first.

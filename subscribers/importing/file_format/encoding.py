@@ -1,5 +1,4 @@
-"""
-Detection of a file's encoding.
+"""Detection of a file's encoding.
 
 The whole file is read, because the first accent may be far down.
 """
@@ -78,8 +77,7 @@ class EncodingDetector:
 
 
 def _by_zeros(start: bytes) -> Encoding | None:
-    """
-    Return UTF-16 if enough pairs of bytes are ASCII characters in it.
+    """Return UTF-16 if enough pairs of bytes are ASCII characters in it.
 
     The byte order with more @ signs wins, because some ideographs read as ASCII in the wrong order.
     """

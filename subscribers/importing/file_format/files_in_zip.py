@@ -29,8 +29,7 @@ _MOST_LISTS = 20  # of one product
 
 
 def choose_lists(paths: Sequence[str]) -> list[str]:
-    """
-    Choose the files of readers among the paths in a ZIP file. Pure.
+    """Choose the files of readers among the paths in a ZIP file. Pure.
 
     Raises `UnreadableFileError` if there is none, or if several could be meant.
     """
@@ -57,8 +56,7 @@ def choose_lists(paths: Sequence[str]) -> list[str]:
 
 
 def may_be_mailed(name: str) -> bool:
-    """
-    Whether the name of a list does not say that its readers are gone.
+    """Whether the name of a list does not say that its readers are gone.
 
     Such lists come last, so that nobody is asked to confirm who is gone in another one.
     """
@@ -100,8 +98,7 @@ def is_zip(file: BinaryIO) -> bool:
 
 @contextmanager
 def open_lists(file: BinaryIO, filename: str, most: int) -> Iterator[list[tuple[BinaryIO, str]]]:
-    """
-    Open each file of readers with its name: the file, or those in a ZIP file.
+    """Open each file of readers with its name: the file, or those in a ZIP file.
 
     Each may have `most` bytes. Raises `UnreadableFileError` for a ZIP file without any.
     """

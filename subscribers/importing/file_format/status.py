@@ -1,5 +1,4 @@
-"""
-The status of each row, by a known product's export or a column's name. Pure.
+"""The status of each row, by a known product's export or a column's name. Pure.
 
 The gravest status counts. A row without a status is unconfirmed, because silence is not consent.
 """
@@ -25,7 +24,8 @@ from subscribers.refusal_sentences import InputRefusal, refuse
 class Status(StrEnum):
     """The status of a reader in a file, ordered by gravity.
 
-    `UNSTATED`: the value is about the reader, and says nothing about the subscription."""
+    `UNSTATED`: the value is about the reader, and says nothing about the subscription.
+    """
 
     UNSTATED = "unstated"
     SUBSCRIBED = "subscribed"
@@ -213,8 +213,7 @@ _SHOWN = 60  # characters of an unknown value
 
 @dataclass(frozen=True, slots=True)
 class _StatusColumn:
-    """
-    A column of statuses. `dated` is the status of a row with a date in it.
+    """A column of statuses. `dated` is the status of a row with a date in it.
 
     In a column that `is_date`, any text means a date: a reader with one has left.
     """
@@ -379,8 +378,7 @@ def rule_of(
     mapped: Collection[int] = (),
     taken: Collection[int] = (),
 ) -> StatusRule | None:
-    """
-    Find the rule for the status of rows; None if the file has no status.
+    """Find the rule for the status of rows; None if the file has no status.
 
     `values` returns the first values of a column. `mapped` columns hold statuses, `taken` ones
     something else.

@@ -17,8 +17,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")  # a list in JSON can have half of a
 
 
 def read_tags(*cells: str) -> tuple[str, ...] | InputRefusal:
-    """
-    Return the names of tags in their order, or the reason for a refusal.
+    """Return the names of tags in their order, or the reason for a refusal.
 
     Several cells are joined. A cell is a list in JSON, as listmonk and Homing write it, a line of
     CSV, as Mailchimp does, or has commas, semicolons, vertical bars or line breaks between the

@@ -27,7 +27,8 @@ LONGEST_CONSENT = 1_000  # characters
 class Candidate(NamedTuple):
     """A row with a valid address.
 
-    `values` follow the fields of the file; `since` is in UTC."""
+    `values` follow the fields of the file; `since` is in UTC.
+    """
 
     line: int
     email: str
@@ -100,8 +101,7 @@ def excluded(
     cells: Cells = (),
     result: str = RejectedRow.Result.REJECTED,
 ) -> RejectedRow:
-    """
-    Make a rejected or skipped row, not stored yet.
+    """Make a rejected or skipped row, not stored yet.
 
     Cells that are longer than a line may be are left out.
     """

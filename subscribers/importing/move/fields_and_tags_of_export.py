@@ -15,8 +15,7 @@ _MOST_OF_EACH = 1_000  # as many tags as an import adds
 
 
 def add_fields_and_tags(file: BinaryIO, by: uuid.UUID | None) -> list[str]:
-    """
-    Add the fields and tags of an export that are new here; return their names.
+    """Add the fields and tags of an export that are new here; return their names.
 
     Other files add nothing, and neither do fields and tags that the settings would refuse. Must be
     called in a transaction. `by` is None on the command line.

@@ -1,6 +1,7 @@
 """What authors must know about the exports of each service, in words.
 
-The formats are described in docs/importing.md."""
+The formats are described in docs/importing.md.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ BECOMES: Mapping[str, StrPromise] = {
 class Product:
     """A newsletter service that authors leave.
 
-    `statuses` has a column, its values and what they become."""
+    `statuses` has a column, its values and what they become.
+    """
 
     code: str
     name: str

@@ -1,5 +1,4 @@
-"""
-Undo of an import: remove added readers who were neither mailed nor changed.
+"""Undo of an import: remove added readers who were neither mailed nor changed.
 
 It runs under the lease of imports, one range of ids at a time. Each chunk writes its checkpoint.
 """
@@ -67,8 +66,7 @@ class AddedReader(NamedTuple):
 
 
 def start_undo(import_id: int, *, made_too: bool = False, by: uuid.UUID | None = None) -> bool:
-    """
-    Let a worker undo an import that added its readers; False if nothing changes.
+    """Let a worker undo an import that added its readers; False if nothing changes.
 
     With `made_too` it also deletes the tags and fields that the import made and nothing uses.
     """

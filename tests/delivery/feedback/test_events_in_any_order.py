@@ -2,7 +2,8 @@
 
 A small town is simulated twice with the same random numbers. In the first run every reply is
 settled first and events arrive as they happened. In the second, a tenth of the replies is late, and
-all events arrive twice and shuffled. Then every row that they touch is compared."""
+all events arrive twice and shuffled. Then every row that they touch is compared.
+"""
 
 import os
 import random

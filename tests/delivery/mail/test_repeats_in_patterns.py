@@ -1,5 +1,4 @@
-"""
-Patterns match the same texts on every supported Python.
+"""Patterns match the same texts on every supported Python.
 
 Before Python 3.11.5, a possessive repeat of a group may miss a match (gh-106052), and Debian 12 has
 3.11.2. A repeat within an atomic group, `(?>(?:…)*)`, is the same and right everywhere.

@@ -1,6 +1,7 @@
 """The client's result for every network error: sent, not sent, or unanswered.
 
-Each kind of error is here, against a real server on loopback."""
+Each kind of error is here, against a real server on loopback.
+"""
 
 import gzip
 import os

@@ -1,7 +1,8 @@
 """The database's clock steps by an hour in either direction: safety holds.
 
 Timeliness may suffer. The tests move the stored times. Moving them back has the effect of a clock
-that steps forward. Moving them forward has the effect of a clock that steps back."""
+that steps forward. Moving them forward has the effect of a clock that steps back.
+"""
 
 import uuid
 

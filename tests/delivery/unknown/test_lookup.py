@@ -299,7 +299,8 @@ def test_finding_earlier_mail_does_not_prove_absence(newsroom: Newsroom) -> None
 def publish_with_late_search(newsroom: Newsroom, earlier: int = 0) -> Edition:
     """Publish to two readers and `earlier` ones; the last call gets no answer.
 
-    It is accepted. The search is late by more than the schedule."""
+    It is accepted. The search is late by more than the schedule.
+    """
     newsroom.sandbox.set_fault("search_delay", seconds=86_400)
     edition = newsroom.publish(readers=2 + earlier, batch_size=2)
     for _ in range(earlier // 2):

@@ -23,7 +23,8 @@ exec sleep infinity
 class SmallDisk:
     """A file system in a mount namespace of its own, of the user who runs the server.
 
-    Only a process sees it. Others reach it through that process in /proc."""
+    Only a process sees it. Others reach it through that process in /proc.
+    """
 
     def __init__(self, server: OwnServer) -> None:
         self._server = server

@@ -1,5 +1,4 @@
-"""
-Give the fuzzer existing ids, and a new key for each call.
+"""Give the fuzzer existing ids, and a new key for each call.
 
 Without them it invents ids and uses one key for everything, so most calls are refused before any
 work begins. schemathesis loads this module into its process (`SCHEMATHESIS_HOOKS`). Calls are
@@ -57,8 +56,7 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
 
 
 def _counted(case: Any, part: ParameterLocation) -> int | None:
-    """
-    Return the number of this good call; None for each fourth and for bad calls.
+    """Return the number of this good call; None for each fourth and for bad calls.
 
     A call is good if this part is valid according to the document, and no other call led to it.
     """

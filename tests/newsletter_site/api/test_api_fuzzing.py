@@ -1,5 +1,4 @@
-"""
-A fuzzer tests the API against its OpenAPI document.
+"""A fuzzer tests the API against its OpenAPI document.
 
 The site is real, on loopback, with the test database. schemathesis.toml gives the reason for each
 disabled check. `make proofs PROOFS=fuzz` runs longer (`FUZZ_EXAMPLES`).

@@ -1,5 +1,4 @@
-"""
-Find changes that are unsafe while workers of the previous release run.
+"""Find changes that are unsafe while workers of the previous release run.
 
 Old code reads and writes every table of its release. So a migration must not remove or rename
 parts of them, change their meaning, or refuse old code's values. A statement must not lock a table
@@ -84,8 +83,7 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {}
 def unsafe_operations(
     plan: Iterable[Migration], before: ProjectState, ours: Iterable[str]
 ) -> list[UnsafeOperation]:
-    """
-    Find unsafe operations in `plan` for the apps `ours`, from the state `before`.
+    """Find unsafe operations in `plan` for the apps `ours`, from the state `before`.
 
     Tables that the plan itself creates may be changed freely.
     """

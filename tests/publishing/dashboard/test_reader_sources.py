@@ -2,18 +2,15 @@
 
 import re
 from datetime import date
-from importlib import import_module
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.http import HttpResponse
 
 from delivery.models import Newsletter
 from publishing.dashboard.reader_sources import first_month, source_table
 from publishing.publish.publish import publish
-from subscribers.models import NewReaders, Subscriber
-from subscribers.reader_totals import load_new_readers
+from subscribers.models import Subscriber
 from subscribers.signup.signup_form import embed_form_html
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import Page, WindowOf
@@ -75,8 +72,3 @@ def test_the_desk_shows_a_reader_of_each_source(new_author: Any) -> None:
     of_forms = ["Form on this site", "Form below a letter", "Form on another site"]
     for source in (*of_forms, "Import", "API", "Added on the desk"):
         assert re.search(f"{source} 1 ", shown), shown
-    counted = load_new_readers(date(2020, 1, 1))
-    NewReaders.objects.all().delete()
-    with connection.cursor() as cursor:
-        cursor.execute(import_module("migrations.subscribers.0017_new_readers_by_source").FILL)
-    assert load_new_readers(date(2020, 1, 1)) == counted

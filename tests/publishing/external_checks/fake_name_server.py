@@ -16,8 +16,7 @@ from publishing.external_checks.domain_records import NameServers
 
 
 class LocalNameServer:
-    """
-    A name server over UDP with scripted answers.
+    """A name server over UDP with scripted answers.
 
     `records` maps (name, kind) to values. A name in `silent` gets no answer, and a name in `broken`
     gets SERVFAIL. All other names do not exist.

@@ -1,6 +1,7 @@
 """A web server on loopback whose paths name the answer: /404, /to?u=…, /bytes-9.
 
-A path in `paths` has the answer of another path, and one in `files` has that content."""
+A path in `paths` has the answer of another path, and one in `files` has that content.
+"""
 
 from __future__ import annotations
 

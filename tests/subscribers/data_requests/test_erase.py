@@ -60,7 +60,6 @@ NOBODY_IN_PARTICULAR = "reader1@example.net"
 @contextmanager
 def erasing_waits_for(newsroom: Newsroom, reader: Subscriber) -> Iterator[None]:
     """Begin an erasure while the block's transaction is open."""
-
     with transaction.atomic():
         yield
         erasing = beside(lambda: erase(reader.pk))

@@ -48,7 +48,8 @@ def load_readers_without_value(checked: DraftToCheck) -> dict[str, int]:
 def _fields_to_count(own: Sequence[ReaderField], *parts: str) -> list[ReaderField]:
     """Return the reader fields in these parts that some readers may see no value of.
 
-    The author's `own` fields count even with a fallback, because they are often empty."""
+    The author's `own` fields count even with a fallback, because they are often empty.
+    """
     found = [field for part in parts for field in merge_fields.iter_fields(part)]
     names = {field.name for field in found}
     without = {field.name for field in found if not field.fallback}
@@ -94,7 +95,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _first_use(context: CheckContext, field: ReaderField) -> tuple[IssueAttribute, str]:
     """Return the first part that uses a field, preferably without a fallback.
 
-    The second value is the fallback there. The author's own fields bring theirs."""
+    The second value is the fallback there. The author's own fields bring theirs.
+    """
     uses = [
         (part, found.fallback or (field.fallback if field in context.own_fields else ""))
         for part, text in _parts(context)

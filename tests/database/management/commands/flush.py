@@ -9,8 +9,7 @@ from tests.database.template import SEEDS, is_copy
 
 
 class Command(flush.Command):
-    """
-    Delete the rows that a test wrote, and restore the rows of the migrations.
+    """Delete the rows that a test wrote, and restore the rows of the migrations.
 
     This takes about 10 ms. Django empties all tables and creates permissions again, in 220 ms.
     """

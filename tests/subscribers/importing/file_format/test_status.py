@@ -289,7 +289,7 @@ def test_columns_of_any_product_are_recognised_by_name(
 
 
 class TestMapping:
-    """`--map COLUMN=FIELD`"""
+    """The option `--map COLUMN=FIELD`."""
 
     def test_columns_are_read_as_mapped(self, import_rows: ImportRows) -> None:
         printed = import_rows(
