@@ -1056,6 +1056,9 @@ CREATE FUNCTION a_changed_batch_is_not_rolled_up() RETURNS trigger LANGUAGE plpg
 -- publishing/receipts/sql/a_receipt_never_changes.sql
 CREATE FUNCTION a_receipt_never_changes() RETURNS trigger LANGUAGE plpgsql;
 
+-- delivery/queue/sql/batch_is_open.sql
+CREATE FUNCTION batch_is_open_1(batch batch) RETURNS boolean LANGUAGE sql;
+
 -- delivery/queue/sql/claim_batch.sql
 CREATE FUNCTION claim_batch_1(p_worker uuid, p_lease_s double precision, p_unless_slowed boolean, OUT batch_id bigint, OUT new_epoch integer, OUT of_edition bigint, OUT of_issue uuid, OUT of_version integer, OUT of_kind text, OUT last_attempt uuid, OUT copies integer, OUT is_probing boolean, OUT counters integer[], OUT recipients bigint[], OUT addresses text[], OUT names text[], OUT fields_of_copies text[], OUT of_settings text) RETURNS record LANGUAGE plpgsql;
 
@@ -1085,6 +1088,12 @@ CREATE FUNCTION gravity_of_state_1(state text) RETURNS integer LANGUAGE sql;
 
 -- subscribers/models/sql/gravity_of_suppression.sql
 CREATE FUNCTION gravity_of_suppression_1(reason text, origin text) RETURNS integer LANGUAGE sql;
+
+-- delivery/queue/sql/is_known_database.sql
+CREATE FUNCTION is_known_database_1() RETURNS boolean LANGUAGE sql;
+
+-- delivery/queue/sql/is_other_database.sql
+CREATE FUNCTION is_other_database_1(stored database_identity) RETURNS boolean LANGUAGE sql;
 
 -- delivery/models/sql/nothing_more_is_sent_of_earlier_versions.sql
 CREATE FUNCTION nothing_more_is_sent_of_earlier_versions() RETURNS trigger LANGUAGE plpgsql;

@@ -5,18 +5,20 @@ attempts.
 """
 
 from collections.abc import Sequence
+from datetime import timedelta
 from hashlib import blake2b
 from math import ceil
 from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import connection
+from django.db.models.functions import Now
 
 from delivery.interface import request_mail
 from delivery.models import Edition
 from subscribers.consent.consent_details import TOO_FAST
 from subscribers.consent.consent_log import record_consent
-from subscribers.models import Subscriber
+from subscribers.models import ConsentRecord, Subscriber
 from subscribers.models.consent_record import Act
 from subscribers.reserve_ids import next_request_number
 
@@ -106,16 +108,13 @@ def _until_fewer_than(limit: int, seconds_ago: Sequence[float]) -> int:
 
 
 def _mails_within_a_day(subscriber_id: int) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT count(*) FROM consent_record
-             WHERE subscriber_id = %s AND act IN ('asked', 'imported', 'record asked')
-               AND request > 0 AND at > clock_timestamp() - make_interval(secs => %s)
-            """,
-            [subscriber_id, DAY_S],
-        )
-        return int(cursor.fetchone()[0])
+    mailed = ConsentRecord.objects.filter(
+        subscriber=subscriber_id,
+        act__in=[Act.ASKED, Act.IMPORTED, Act.RECORD_ASKED],
+        request__gt=0,
+        at__gt=Now() - timedelta(seconds=DAY_S),
+    )
+    return int(mailed.count())
 
 
 def _lock_id(network: str) -> int:

@@ -9,11 +9,11 @@ import logging
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import OperationalError, connection
 from django.db.backends.utils import CursorWrapper
-from django.db.models import QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.db.models.functions import Now
 
 from delivery import log_context
@@ -134,18 +134,15 @@ def apply_pending(
 
 
 def _load_pending(complaint: int, other: int, min_age_s: float) -> list[tuple[int, bool]]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT id, kind = 'SpamComplaint' AS is_complaint FROM provider_event
-            WHERE applied_at IS NULL AND failures < %s
-              AND id > CASE kind WHEN 'SpamComplaint' THEN %s ELSE %s END
-              AND received_at <= clock_timestamp() - make_interval(secs => %s)
-            ORDER BY is_complaint DESC, id LIMIT %s
-            """,
-            [MAX_FAILURES, complaint, other, min_age_s, READ_AT_ONCE],
-        )
-        return list(cursor.fetchall())
+    is_complaint = Q(kind="SpamComplaint")
+    (pending,) = waiting()
+    pending = pending.filter(
+        is_complaint & Q(pk__gt=complaint) | ~is_complaint & Q(pk__gt=other),
+        received_at__lte=Now() - timedelta(seconds=min_age_s),
+    )
+    found = pending.annotate(is_complaint=ExpressionWrapper(is_complaint, BooleanField()))
+    rows = found.order_by("-is_complaint", "pk").values_list("pk", "is_complaint")
+    return list(rows[:READ_AT_ONCE])
 
 
 def apply(event_id: int, *, wait_s: float = MAX_LOCK_WAIT_S) -> bool:

@@ -11,14 +11,12 @@ from django.db.models.functions import Greatest, Now
 from delivery.models import Attempt, Batch, Edition
 from delivery.models.attempt import NO_BATCH
 from delivery.queue.batches.batch_state import (
-    IS_OPEN,
     open_batches,
     pause_batches,
     withdraw_waiting,
 )
 from delivery.queue.batches.insert_and_split import NEXT_BATCH_ID, insert_batches
 from delivery.queue.enqueue import CURRENT_POSITION
-from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.quarantine_sent_marks import HAS_SENT_MARK, quarantine_marked
 from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.rules.reason import Reason, ReasonCode, dumps
@@ -87,15 +85,15 @@ def resume(edition: int) -> bool:
             return False
         probe = control == "stopped" or found.probing
         cursor.execute(
-            f"""
+            """
             UPDATE batch SET state = 'ready', deferrals = 0, blocked = 0,
                    due_at = greatest(clock_timestamp(),
                                      (SELECT held_until FROM edition WHERE id = %(edition)s))
             WHERE id = ANY (ARRAY(
                 SELECT id FROM batch
-                WHERE edition_id = %(edition)s AND {IS_OPEN} AND state = 'paused'
+                WHERE edition_id = %(edition)s AND batch_is_open_1(batch) AND state = 'paused'
                 ORDER BY position, id LIMIT CASE WHEN %(probe)s THEN 1 END))
-            """,  # noqa: S608 -- a constant
+            """,
             {"edition": edition, "probe": probe},
         )
         cursor.execute(
@@ -117,17 +115,17 @@ def resume(edition: int) -> bool:
 def pass_probe_on(cursor: CursorWrapper, edition: int) -> None:
     """Send the next batch of a locked edition as the probe if no batch is active."""
     cursor.execute(
-        f"""
+        """
         UPDATE batch SET state = 'ready', due_at = clock_timestamp()
         WHERE id = (SELECT id FROM batch
-                    WHERE edition_id = %(edition)s AND {IS_OPEN} AND state = 'paused'
+                    WHERE edition_id = %(edition)s AND batch_is_open_1(batch) AND state = 'paused'
                     ORDER BY position, id LIMIT 1)
           AND EXISTS (SELECT FROM edition
                       WHERE id = %(edition)s AND probing AND control = 'running')
           AND NOT EXISTS (SELECT FROM batch
-                          WHERE edition_id = %(edition)s AND {IS_OPEN} AND state IN
+                          WHERE edition_id = %(edition)s AND batch_is_open_1(batch) AND state IN
                                 ('ready', 'claimed', 'sending', 'unknown', 'looking_up'))
-        """,  # noqa: S608 -- a constant
+        """,
         {"edition": edition},
     )
 
@@ -164,11 +162,11 @@ def call_back(edition: int) -> int | None:
         lock_edition(cursor, edition)
         # A restored database does not know which copies were sent after its backup.
         cursor.execute(
-            f"""
+            """
             SELECT held_until > clock_timestamp() AND unreconciled_since IS NULL
-                   AND {IS_THE_KNOWN_DATABASE}
+                   AND is_known_database_1()
             FROM edition WHERE id = %s
-            """,  # noqa: S608 -- a constant
+            """,
             [edition],
         )
         if cursor.fetchone() != (True,):
@@ -207,7 +205,7 @@ def _cancel(
         f"""
         UPDATE edition SET control = 'cancelled', control_reason = %s, probing = false,
                control_at = clock_timestamp(),
-               unreconciled_since = CASE WHEN {IS_THE_KNOWN_DATABASE} THEN unreconciled_since
+               unreconciled_since = CASE WHEN is_known_database_1() THEN unreconciled_since
                                          ELSE clock_timestamp() END
         WHERE id = %s AND {_HAS_NOT_ENDED}
         """,  # noqa: S608 -- a constant
@@ -234,8 +232,9 @@ def close(edition: int) -> bool:
                    control_at = clock_timestamp()
             WHERE id = %(edition)s AND {_HAS_NOT_ENDED}
               AND unreconciled_since IS NULL
-              AND NOT EXISTS (SELECT FROM batch WHERE edition_id = %(edition)s AND {IS_OPEN}
-                                                  AND state NOT IN ('done', 'parked'))
+              AND NOT EXISTS (SELECT FROM batch
+                              WHERE edition_id = %(edition)s AND batch_is_open_1(batch)
+                                AND state NOT IN ('done', 'parked'))
             """,  # noqa: S608 -- a constant
             {"edition": edition},
         )
@@ -275,7 +274,7 @@ def send_to_missed(edition: int, *, batch_size: int) -> int | None:
                                          / %(batch_size)s AS new_batch
                 FROM delivery
                 WHERE batch_id IN (SELECT id FROM batch
-                                   WHERE edition_id = %(edition)s AND {IS_OPEN}
+                                   WHERE edition_id = %(edition)s AND batch_is_open_1(batch)
                                      AND batch.missed > 0)
                   AND {_WAS_MISSED}
             ), moved AS (
@@ -314,15 +313,15 @@ def ask_again(edition: int, *, silences: int) -> int | None:
         if lock_edition(cursor, edition) == "closed":
             return None
         cursor.execute(
-            f"""
+            """
             WITH asked AS (
                 UPDATE batch SET state = 'unknown', lookups = %s, due_at = clock_timestamp(),
                        reason = %s
-                WHERE edition_id = %s AND {IS_OPEN} AND state = 'parked'
+                WHERE edition_id = %s AND batch_is_open_1(batch) AND state = 'parked'
                 RETURNING unknown
             )
             SELECT coalesce(sum(unknown), 0) FROM asked
-            """,  # noqa: S608 -- a constant
+            """,
             [silences, Reason.of(ReasonCode.ASKED_AGAIN).dumps(), edition],
         )
         (copies,) = cursor.fetchone()
@@ -347,7 +346,7 @@ def resend_unknown(edition: int) -> int | None:
                        waiting = waiting + unknown, unknown = 0, attempt = NULL, lookups = 0,
                        unknown_since = NULL, crashes = 0, deferrals = 0, due_at = clock_timestamp(),
                        reason = %(reason)s
-                WHERE edition_id = %(edition)s AND {IS_OPEN} AND state = 'parked'
+                WHERE edition_id = %(edition)s AND batch_is_open_1(batch) AND state = 'parked'
                   AND NOT EXISTS (SELECT FROM delivery
                                   WHERE delivery.batch_id = batch.id
                                     AND delivery.outcome = 'unknown' AND {HAS_SENT_MARK})

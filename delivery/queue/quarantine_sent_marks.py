@@ -13,7 +13,6 @@ from django.db.models.functions import Now
 
 from delivery.models import Alarm, Batch
 from delivery.monitoring.alarms import raise_alarm
-from delivery.queue.batches.batch_state import IS_OPEN
 from delivery.queue.batches.insert_and_split import split_off
 from delivery.queue.batches.write_outcomes import write_outcomes
 from delivery.rules.delivery_key import DeliveryKey
@@ -89,7 +88,8 @@ def quarantine_marked(cursor: CursorWrapper, edition: int, *, batch: int | None 
         SELECT batch_id, array_agg(recipient_id ORDER BY recipient_id)
         FROM delivery JOIN batch ON batch.id = batch_id
         WHERE batch.edition_id = %(edition)s AND outcome = 'waiting'
-          AND CASE WHEN %(batch)s::bigint IS NULL THEN {IS_OPEN} AND batch.state = 'paused'
+          AND CASE WHEN %(batch)s::bigint IS NULL
+                   THEN batch_is_open_1(batch) AND batch.state = 'paused'
                    ELSE batch.id = %(batch)s END
           AND {HAS_SENT_MARK}
         GROUP BY batch_id

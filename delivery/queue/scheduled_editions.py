@@ -11,7 +11,6 @@ from django.db.models import BooleanField, QuerySet
 from django.db.models.expressions import RawSQL
 
 from delivery.models import Edition
-from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.reason import Reason, ReasonCode, dumps
 from delivery.rules.scheduled_time import ScheduledTime
@@ -36,7 +35,7 @@ def begin(cursor: CursorWrapper, edition: int, *, immediately: bool = False) -> 
         cursor,
         edition,
         "running",
-        f"""unreconciled_since IS NULL AND {IS_THE_KNOWN_DATABASE}
+        """unreconciled_since IS NULL AND is_known_database_1()
             AND (%(immediately)s OR scheduled_for <= clock_timestamp())""",
         immediately=immediately,
     )
@@ -84,14 +83,14 @@ def move(edition: int, at: ScheduledTime, *, before: datetime) -> bool:
     """
     with short_transaction() as cursor:
         cursor.execute(
-            f"""
+            """
             UPDATE edition SET scheduled_for = %(utc)s, scheduled_local = %(local)s,
                    scheduled_zone = %(zone)s, published_at = %(utc)s, held_until = %(utc)s
             WHERE id = %(edition)s AND control = 'scheduled' AND unreconciled_since IS NULL
               AND scheduled_for = %(before)s
               AND least(scheduled_for, %(utc)s) > clock_timestamp()
-              AND {IS_THE_KNOWN_DATABASE}
-            """,  # noqa: S608 -- constants
+              AND is_known_database_1()
+            """,
             {
                 "edition": edition,
                 "before": before,
@@ -110,6 +109,6 @@ def cancel(edition: int, *, called_back: bool) -> bool:
     sent.
     """
     reason = Reason.of(ReasonCode.CALLED_BACK_BEFORE_ITS_TIME) if called_back else None
-    guard = f"unreconciled_since IS NULL AND {IS_THE_KNOWN_DATABASE}"
+    guard = "unreconciled_since IS NULL AND is_known_database_1()"
     with short_transaction() as cursor:
         return _leave_schedule(cursor, edition, "cancelled", guard, reason=reason)

@@ -13,10 +13,9 @@ from django.db.models.functions import Now
 from delivery.feedback.polling import polling_tasks_by_stream
 from delivery.hooks import reader_hooks
 from delivery.models import Edition
-from delivery.queue.batches.batch_state import IS_OPEN, skip_epochs
+from delivery.queue.batches.batch_state import skip_epochs
 from delivery.queue.control import stop
 from delivery.queue.enqueue_test_letter import skip_numbers
-from delivery.queue.known_database import DIFFERS
 from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.rules.edition_state import restored
 from delivery.tasks.periodic_tasks import make_due
@@ -125,7 +124,7 @@ def _lock_identity(cursor: CursorWrapper) -> IdentityCheck:
 def _compare_identity(cursor: CursorWrapper, *, lock: bool) -> IdentityCheck | None:
     cursor.execute(
         f"""
-        SELECT {DIFFERS},
+        SELECT is_other_database_1(stored),
                (stored.system_identifier = '' AND this.system_identifier <> '')
                    OR (stored.timeline = '' AND this.timeline <> ''),
                format('%s/%s/%s, now %s/%s/%s', stored.system_identifier, stored.timeline,
@@ -180,14 +179,15 @@ def _analyse() -> None:
 def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
     """Stop every open edition. A scheduled one may have been sent after the backup."""
     cursor.execute(
-        f"""
+        """
         SELECT id, issue_id FROM edition
         WHERE deliveries_dropped_at IS NULL
-              AND EXISTS (SELECT FROM batch WHERE edition_id = edition.id AND {IS_OPEN})
+              AND EXISTS (SELECT FROM batch
+                          WHERE edition_id = edition.id AND batch_is_open_1(batch))
            OR (control IN ('running', 'paused') AND held_until > clock_timestamp())
            OR control = 'scheduled'
         ORDER BY id
-        """  # noqa: S608 -- a constant
+        """
     )
     unreconciled = []
     for edition, issue in cursor.fetchall():

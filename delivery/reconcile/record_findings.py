@@ -17,8 +17,7 @@ from django.db.models.functions import Coalesce, Now
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence
 from delivery.models.attempt import NO_BATCH
 from delivery.monitoring.alarms import raise_alarm
-from delivery.queue.batches.batch_state import IS_OPEN, end_settled_batch, resume_batches
-from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
+from delivery.queue.batches.batch_state import end_settled_batch, resume_batches
 from delivery.queue.quarantine_sent_marks import quarantine_marked
 from delivery.queue.record_evidence import record_acceptances, settle_by_evidence
 from delivery.queue.short_transaction import lock_edition, short_transaction
@@ -56,7 +55,7 @@ def load_editions(issue: uuid.UUID | None, *, retention_days: int) -> list[Editi
     """Load an issue's editions, or each that may differ from the provider's record."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""
+            """
             SELECT id, issue_id, version, title, stream, begun, unreconciled_since,
                    greatest(begun, (SELECT max(started_at) FROM attempt
                                     WHERE started_at < unreconciled_since)),
@@ -69,12 +68,12 @@ def load_editions(issue: uuid.UUID | None, *, retention_days: int) -> list[Editi
                OR %(issue)s::uuid IS NULL
                   AND (unreconciled_since IS NOT NULL
                        OR EXISTS (SELECT FROM batch WHERE edition_id = edition.id
-                                                      AND {IS_OPEN} AND state <> 'done')
+                                  AND batch_is_open_1(batch) AND state <> 'done')
                        OR EXISTS (SELECT FROM attempt WHERE edition_id = edition.id
                                     AND started_at > clock_timestamp()
                                                      - make_interval(days => %(days)s))))
             ORDER BY id
-            """,  # noqa: S608 -- a constant
+            """,
             {"issue": issue, "days": retention_days},
         )
         return [EditionRecord(*row) for row in cursor.fetchall()]
@@ -84,12 +83,12 @@ def load_unreconciled_versions(issue: uuid.UUID, before: int) -> list[int]:
     """Load the earlier versions whose audience is unknown after a restore."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""
+            """
             SELECT version FROM edition
             WHERE issue_id = %s AND version < %s
-              AND (unreconciled_since IS NOT NULL OR NOT {IS_THE_KNOWN_DATABASE})
+              AND (unreconciled_since IS NOT NULL OR NOT is_known_database_1())
             ORDER BY version
-            """,  # noqa: S608 -- a constant
+            """,
             [issue, before],
         )
         return [row[0] for row in cursor.fetchall()]

@@ -7,7 +7,6 @@ from django.db import connection
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from delivery.queue.batches.batch_state import IS_OPEN
 from delivery.queue.batches.roll_up import ROLLED_UP
 from delivery.queue.batches.write_outcomes import COUNT_ROWS, COUNTS
 from delivery.reports.load_edition_counts import rows_by_name
@@ -135,13 +134,13 @@ class AuditRule(Enum):
         HAVING bool_or(state = 'paused')
            AND (NOT probing OR bool_and(state IN ('paused', 'parked', 'done')))
         """
-    DROPPED_IS_SETTLED = f"""
+    DROPPED_IS_SETTLED = """
         SELECT batch.id AS batch, edition.id AS edition, deliveries_dropped_at, state
         FROM batch JOIN edition ON edition.id = edition_id
         WHERE edition.id = ANY(%s) AND deliveries_dropped_at IS NOT NULL
           AND (state NOT IN ('done', 'parked')
-               OR control = 'running' AND {IS_OPEN})
-        """  # noqa: S608 -- a constant
+               OR control = 'running' AND batch_is_open_1(batch))
+        """
     CANCELLED_WAITS_FOR_NOTHING = """
         SELECT batch.id AS batch, edition.id AS edition, state, waiting
         FROM batch JOIN edition ON edition.id = edition_id

@@ -13,7 +13,7 @@ from delivery.models import Batch
 from delivery.models.attempt import NO_BATCH
 from delivery.monitoring.refused_writes import IS_READ_ONLY, READ_ONLY
 from delivery.monitoring.worker_heartbeat import IS_ACTIVE_WORKER, shared_write_fault
-from delivery.queue.batches.batch_state import IS_CRASHING, IS_OPEN
+from delivery.queue.batches.batch_state import IS_CRASHING
 from delivery.queue.batches.roll_up import ROLLED_UP
 from delivery.queue.scheduled_editions import IS_DUE
 from delivery.queue.shared_send_rate import SLOWDOWN_COLUMNS, SLOWDOWN_NAMES, slowdown_from
@@ -27,7 +27,7 @@ from delivery.rules.send_rate import slowed_to
 IS_OPEN_EDITION = f"""(control = 'stopped' OR {IS_DUE}
     OR control = 'scheduled' AND unreconciled_since IS NOT NULL
     OR EXISTS (SELECT FROM batch
-               WHERE batch.edition_id = edition.id AND {IS_OPEN}
+               WHERE batch.edition_id = edition.id AND batch_is_open_1(batch)
                  AND CASE control WHEN 'cancelled' THEN state <> 'done'
                                   WHEN 'closed' THEN state NOT IN ('done', 'parked')
                                   ELSE state <> 'done' OR kind = 'newsletter' END))"""
@@ -47,7 +47,7 @@ def load_held_transactional() -> list[int]:
     return _ids(
         "kind <> 'newsletter' AND (control <> 'running' OR unreconciled_since IS NOT NULL OR EXISTS"
         " (SELECT FROM batch WHERE batch.edition_id = edition.id"
-        f" AND {IS_OPEN} AND state IN ('parked', 'paused')))"
+        " AND batch_is_open_1(batch) AND state IN ('parked', 'paused')))"
     )
 
 
@@ -85,7 +85,7 @@ _ALL_BATCHES = f"""
 """  # noqa: S608 -- the names are constants
 _OPEN_BATCHES = f"""
     SELECT state, {_OF_A_STATE} FROM batch
-    WHERE batch.edition_id = edition.id AND {IS_OPEN} GROUP BY state
+    WHERE batch.edition_id = edition.id AND batch_is_open_1(batch) GROUP BY state
 """  # noqa: S608 -- the names are constants
 
 
@@ -226,10 +226,10 @@ def load_open_transactional_batches() -> list[int]:
     """Load the open batches of transactional mail."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""
+            """
             SELECT batch.id FROM batch JOIN edition ON edition.id = edition_id
-            WHERE kind <> 'newsletter' AND {IS_OPEN} AND state <> 'done'
-            """  # noqa: S608 -- a constant
+            WHERE kind <> 'newsletter' AND batch_is_open_1(batch) AND state <> 'done'
+            """
         )
         return [row[0] for row in cursor.fetchall()]
 

@@ -7,8 +7,7 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.feedback.event_inbox import MAX_FAILURES
 from delivery.monitoring.worker_heartbeat import WorkerActivity, load_activity
-from delivery.queue.batches.batch_state import IS_CRASHING, IS_OPEN
-from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
+from delivery.queue.batches.batch_state import IS_CRASHING
 from delivery.queue.scheduled_editions import IS_DUE
 from delivery.queue.shared_send_rate import SLOWDOWN_COLUMNS
 from delivery.reports.load_edition_counts import (
@@ -34,18 +33,18 @@ BATCHES = f"""
            greatest(0, extract(epoch FROM clock_timestamp() - min(unknown_since)))::float8,
            count(*) FILTER (WHERE {IS_CRASHING})
     FROM batch JOIN edition ON edition.id = edition_id
-    WHERE {IS_OPEN} AND state <> 'done'
+    WHERE batch_is_open_1(batch) AND state <> 'done'
       AND NOT (state = 'parked' AND control IN ('closed', 'cancelled'))
     GROUP BY state
 """  # noqa: S608 -- a constant
 
 # Open editions, paused and stopped ones first. Missed deliveries count only for newsletters,
 # because readers request transactional mail again, and a failed test letter has ended.
-EDITIONS = f"""
+EDITIONS = """
     WITH not_over AS (
         SELECT edition_id AS id, bool_or(state <> 'done') AS is_open,
                bool_or(state <> 'done' AND state <> 'parked') AS moves
-        FROM batch WHERE {IS_OPEN} GROUP BY edition_id
+        FROM batch WHERE batch_is_open_1(batch) GROUP BY edition_id
     )
     SELECT id, kind = 'newsletter' AS is_letter, control IN ('paused', 'stopped') AS is_held_back
     FROM not_over,
@@ -58,7 +57,7 @@ EDITIONS = f"""
     SELECT id, kind = 'newsletter', control IN ('paused', 'stopped')
     FROM edition WHERE control IN ('scheduled', 'paused', 'stopped')
     ORDER BY is_held_back DESC, is_letter DESC, id DESC LIMIT %s
-"""  # noqa: S608 -- a constant
+"""
 
 HELD_BACK = f"""
     SELECT count(*) FILTER (WHERE {IS_DUE}) AS editions_due,
@@ -67,7 +66,7 @@ HELD_BACK = f"""
 """  # noqa: S608 -- a constant
 
 BESIDE = f"""
-    SELECT NOT {IS_THE_KNOWN_DATABASE} AS identity_differs,
+    SELECT NOT is_known_database_1() AS identity_differs,
            pending.*,
            (SELECT count(*) FROM provider_event
             WHERE applied_at IS NULL AND failures >= {MAX_FAILURES}) AS events_failed,

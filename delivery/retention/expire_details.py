@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.models.attempt import NO_BATCH
-from delivery.queue.batches.batch_state import IS_OPEN
 from delivery.retention.batched_delete import OldRows, short_delete
 
 # The newest newsletters keep all attempts, from which the check sheet estimates the sending time.
@@ -18,7 +17,7 @@ _CALL_MAY_GO = f"""
               AND later.finished_at > coalesce(attempt.finished_at, '-infinity'))
     AND NOT EXISTS (
         SELECT FROM batch JOIN edition ON edition.id = batch.edition_id
-        WHERE batch.edition_id = attempt.edition_id AND {IS_OPEN}
+        WHERE batch.edition_id = attempt.edition_id AND batch_is_open_1(batch)
           AND (kind = 'newsletter'
                    AND (state <> 'done' OR control NOT IN ('cancelled', 'closed'))
                OR state <> 'done' AND (batch.id = attempt.batch_id OR batch.attempt = attempt.id)))
@@ -43,7 +42,7 @@ def applied_events(days: float) -> OldRows:
 # Unknown ones and ones with an alarm stay.
 _TEST_MAY_GO = f"""
     kind = 'test' AND issue_id = '{TEST_ISSUE}' AND NOT EXISTS (SELECT FROM batch
-                    WHERE edition_id = edition.id AND {IS_OPEN} AND state <> 'done')
+                    WHERE edition_id = edition.id AND batch_is_open_1(batch) AND state <> 'done')
     AND NOT EXISTS (SELECT FROM alarm WHERE edition_id = edition.id)
 """  # noqa: S608 -- a constant
 

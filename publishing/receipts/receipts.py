@@ -17,7 +17,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
 
 from delivery.humanise import digits
-from delivery.models import Delivery, Edition
+from delivery.models import Attempt, Delivery, Edition
 from delivery.models.attempt import NO_BATCH
 from publishing.display_name import named
 from publishing.editions.status import EditionStatus, load_status
@@ -171,14 +171,9 @@ def _ended_at(edition: Edition, recount: dict[str, Any]) -> datetime:
     """Return when it was cancelled or closed, or its last attempt or hold ended."""
     if edition.control in {"cancelled", "closed"} and edition.control_at is not None:
         return edition.control_at
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT greatest(%s::timestamptz, %s::timestamptz, max(finished_at)) "
-            "FROM attempt WHERE edition_id = %s AND batch_id <> %s",
-            [edition.held_until, recount["last"], edition.pk, NO_BATCH],
-        )
-        ended: datetime = cursor.fetchone()[0]
-    return ended
+    attempts = Attempt.objects.filter(edition=edition).exclude(batch_id=NO_BATCH)
+    finished = attempts.aggregate(last=Max("finished_at"))["last"]
+    return max(at for at in (edition.held_until, recount["last"], finished) if at is not None)
 
 
 def _time(at: datetime | None) -> str | None:

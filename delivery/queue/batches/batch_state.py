@@ -12,10 +12,6 @@ from delivery.monitoring import delivery_metrics
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.rules.retry_or_settle import CRASHES_BEFORE_SUSPICION
 
-# `OPEN` in SQL.
-IS_OPEN = """CASE WHEN batch.state = 'done' AND batch.missed = 0
-                    THEN 'over' ELSE 'not over' END = 'not over'"""
-
 # Why a batch waits whose worker crashed before its call. The parts of a halved batch keep it.
 CRASHED = Reason.of(ReasonCode.BATCH_CRASHED)
 # Batches that crashed a worker before their last call, or several workers in a row. One lost worker
@@ -88,14 +84,15 @@ def withdraw_waiting(
     contradict the counts.
     """
     cursor.execute(
-        f"""
+        """
         WITH emptied AS (
             UPDATE batch SET withdrawn = batch.withdrawn + before.waiting, waiting = 0,
                    state = CASE WHEN batch.unknown = 0 THEN 'done' ELSE batch.state END,
                    reason = CASE WHEN batch.unknown = 0 THEN '' ELSE batch.reason END
             FROM batch AS before
             WHERE before.id = batch.id AND batch.edition_id = %(edition)s
-              AND CASE WHEN %(batch)s::bigint IS NULL THEN {IS_OPEN} AND batch.state = 'paused'
+              AND CASE WHEN %(batch)s::bigint IS NULL
+                       THEN batch_is_open_1(batch) AND batch.state = 'paused'
                        ELSE batch.id = %(batch)s END
             RETURNING batch.id, before.waiting
         ), gone AS (
@@ -104,7 +101,7 @@ def withdraw_waiting(
             RETURNING 1
         )
         SELECT (SELECT coalesce(sum(waiting), 0) FROM emptied), (SELECT count(*) FROM gone)
-        """,  # noqa: S608 -- a constant
+        """,
         {"edition": edition, "batch": batch, "reason": Reason.of(reason).dumps()},
     )
     counted, withdrawn = cursor.fetchone()

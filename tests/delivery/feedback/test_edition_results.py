@@ -1,9 +1,7 @@
 """The counts of delivered copies and unsubscribed readers by edition."""
 
 from datetime import timedelta
-from importlib import import_module
 
-from django.db import connection
 from django.db.models import F
 from django.test import Client
 
@@ -53,23 +51,6 @@ def test_reader_who_unsubscribes_counts_for_the_last_issue(newsroom: Newsroom) -
     for _ in range(2):
         unsubscribe(copies_of(last)[0])
     assert (counted(first, "unsubscribed"), counted(last, "unsubscribed")) == (0, 1)
-
-
-def test_migrations_count_old_editions_as_triggers_do(newsroom: Newsroom) -> None:
-    first, last = sent(newsroom, readers=2), sent(newsroom)
-    for copy in copies_of(first):
-        tell(copy, "Delivery", copy.sent_at)
-    unsubscribe(copies_of(last)[0])
-    counted = load_results(last.pk)
-    EditionResult.objects.all().delete()
-    with connection.cursor() as cursor:
-        for name in (
-            "delivery.0013_results_of_editions",
-            "subscribers.0016_unsubscribed_after_an_edition",
-        ):
-            cursor.execute(import_module(f"migrations.{name}").FILL)
-    assert load_results(last.pk) == counted
-    assert counted[0].unsubscribed == 1
 
 
 def test_late_or_operators_unsubscribes_count_for_no_issue(newsroom: Newsroom) -> None:

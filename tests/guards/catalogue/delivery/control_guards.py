@@ -37,7 +37,7 @@ the rest stays behind the first batch while its edition is held back
     end_probe: if cursor.fetchone() «== ("running",)»:
     test_probe_judged_in_a_pause_releases_no_batch
 the first batch keeps its turn while it can still proceed automatically
-    pass_probe_on: WHERE «edition_id = %(edition)s → false» AND {IS_OPEN} AND state IN
+    pass_probe_on: WHERE «edition_id = %(edition)s → false» AND batch_is_open_1(batch) AND state IN
     test_a_deferred_call_does_not_end_the_probe
 the rest stays in place while its edition does not run
     pass_probe_on: WHERE id = %(edition)s AND probing «AND control = 'running'»)
@@ -116,10 +116,12 @@ unconfirmed copies of a closed edition are not looked up again
     ask_again: if lock_edition(cursor, edition) == "«closed»":
     test_closed_unknown_copies_are_neither_looked_up_nor_resent
 only copies that wait for a decision are looked up again
-    ask_again: edition_id = %s AND {IS_OPEN} AND state «= 'parked' → IN ('parked', 'unknown')»
+    ask_again: edition_id = %s AND batch_is_open_1(batch) AND state «= 'parked' → IN ('parked',
+        'unknown')»
     test_copies_in_look_up_need_no_decision
 only copies that wait for a decision are resent
-    resend_unknown: AND {IS_OPEN} AND state «= 'parked' → IN ('parked', 'unknown')» AND NOT EXISTS
+    resend_unknown: AND batch_is_open_1(batch) AND state «= 'parked' → IN ('parked', 'unknown')» AND
+        NOT EXISTS
     test_copies_in_look_up_need_no_decision
 no decision resends an unconfirmed copy with a mark
     resend_unknown: AND delivery.outcome = '«unknown → never»' AND {HAS_SENT_MARK})

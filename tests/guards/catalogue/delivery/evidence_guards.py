@@ -79,6 +79,6 @@ an event that is being applied is left to its process
     _lock: pending.select_for_update(«skip_locked=True»)
     test_event_being_applied_is_skipped
 an event that cannot be applied is finally set aside
-    _load_pending: WHERE applied_at IS NULL AND failures < «→ 1000 +» %s
+    event_inbox:waiting: filter(applied_at=None«, failures__lt=MAX_FAILURES»)
     test_failing_event_is_quarantined_without_blocking_others
 """)

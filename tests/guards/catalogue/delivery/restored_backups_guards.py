@@ -27,31 +27,31 @@ a changed timeline gives out no batch
     claim_batch: OR («stored.timeline <> this.timeline → false» AND stored.timeline
     test_another_database_gives_out_no_batch
 a changed own number means another database
-    DIFFERS: «stored.database <> this.database → false» OR (
+    is_other_database: «stored.database <> this.database → false» OR (
     test_another_database_gives_out_no_batch
 a changed cluster means another database
-    DIFFERS: «stored.system_identifier <> this.system_identifier → false»
+    is_other_database: «stored.system_identifier <> this.system_identifier → false»
     test_another_database_gives_out_no_batch
 a changed timeline means another database
-    DIFFERS: «stored.timeline <> this.timeline → false» AND
+    is_other_database: «stored.timeline <> this.timeline → false» AND
     test_another_database_gives_out_no_batch
 a value that the server does not report is no difference
-    DIFFERS: «AND stored.timeline <> '' AND this.timeline <> ''»)
+    is_other_database: «AND stored.timeline <> '' AND this.timeline <> ''»)
     test_hidden_identity_field_is_not_a_difference
 a correction for some readers waits until earlier versions are reconciled
     reached_refusal: if «unreconciled → False»:
     test_after_a_restore_a_correction_waits_for_its_reconciliation[noticed-unreached]
 a correction for some readers waits even before the restore is noticed
-    load_unreconciled_versions: unreconciled_since IS NOT NULL «OR NOT {IS_THE_KNOWN_DATABASE}»
+    load_unreconciled_versions: unreconciled_since IS NOT NULL «OR NOT is_known_database_1()»
     test_after_a_restore_a_correction_waits_for_its_reconciliation[unnoticed-unreached]
 the database itself holds: who is unreached is known
     sql: DROP TRIGGER who_is_unreached_is_known ON edition
     test_the_database_refuses_corrections_of_unreconciled_versions[unreached]
 an edition cancelled before the restore is noticed is reconciled too
-    _cancel: CASE WHEN «{IS_THE_KNOWN_DATABASE} → true» THEN unreconciled_since
+    _cancel: CASE WHEN «is_known_database_1() → true» THEN unreconciled_since
     test_cancelling_before_the_restore_is_noticed_leaves_it_unreconciled
 nothing is called back in another database
-    call_back: unreconciled_since IS NULL «AND {IS_THE_KNOWN_DATABASE}» FROM
+    call_back: unreconciled_since IS NULL «AND is_known_database_1()» FROM
     test_cancelling_before_the_restore_is_noticed_leaves_it_unreconciled
 open editions stop in another database
     check_identity: found = «replace(found, stopped=_prepare_restored_database(cursor)) → found»

@@ -17,10 +17,10 @@ nothing starts automatically before its time
     begin: AND (%(immediately)s OR «scheduled_for <= clock_timestamp() → true»)
     test_before_its_time_it_is_frozen_without_audience
 another database starts nothing
-    begin: unreconciled_since IS NULL «AND {IS_THE_KNOWN_DATABASE}» AND (%(immediately)s
+    begin: unreconciled_since IS NULL «AND is_known_database_1()» AND (%(immediately)s
     test_a_scheduled_issue_does_not_start_in_another_database
 another database cancels nothing
-    cancel: unreconciled_since IS NULL «AND {IS_THE_KNOWN_DATABASE}»
+    cancel: unreconciled_since IS NULL «AND is_known_database_1()»
     test_a_scheduled_issue_does_not_start_in_another_database
 a scheduled issue waits for its reconciliation as well
     _stop_open_editions: «OR control = 'scheduled'» ORDER
@@ -37,7 +37,7 @@ a started issue keeps its time
     move: WHERE id = %(edition)s «AND control = 'scheduled'» AND unreconciled_since IS NULL
     test_started_and_due_issues_keep_their_time
 another database changes no time
-    move: «AND {IS_THE_KNOWN_DATABASE}»
+    move: «AND is_known_database_1()»
     test_a_scheduled_issue_cannot_be_moved_after_a_restore
 an issue that waits for its reconciliation keeps its time
     move: AND control = 'scheduled' «AND unreconciled_since IS NULL»

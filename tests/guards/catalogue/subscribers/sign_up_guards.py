@@ -28,7 +28,7 @@ the limit of an address is the setting
     _next_number: >= «settings.SIGN_UP_MAILS_PER_DAY → 3»:
     test_mails_per_day_are_limited_without_a_different_answer
 a day later an address gets mail again
-    _mails_within_a_day: > 0 AND «at > clock_timestamp() - make_interval(secs => %s) → %s > 0»
+    _mails_within_a_day: request__gt=0, «at__gt=Now() - timedelta(seconds=DAY_S),»
     test_mails_per_day_are_limited_without_a_different_answer
 simultaneous sign-ups of one address are numbered in order
     _locked_reader: of_this_address.«select_for_update().»first()
