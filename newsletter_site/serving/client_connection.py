@@ -40,6 +40,8 @@ class Connection(HTTPChannel):
     parser_class = RequestParser
     task_class = _Task
     error_task_class = RefusalTask
+    # The request that has not arrived completely.
+    request: RequestParser | None = None
     # The rest of the request that is being answered has not been received.
     is_unread = False
     _lingers_until_s: float | None = None
