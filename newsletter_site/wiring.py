@@ -17,15 +17,15 @@ from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.tokens.authenticate import find_caller
 from publishing.drafts import drafts
 from publishing.editions.start_scheduled import START_TASK, start_sent_before_restore
-from publishing.exporting import run as exports
+from publishing.exporting import export_task as exports
 from publishing.models import Export, IssueMove, Rehearsal
-from publishing.past_issues import run as moves
+from publishing.past_issues import move_task as moves
 from publishing.rehearsal import rehearse
 from subscribers import reader_totals
 from subscribers.data_requests import request_data
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.desk.many_readers import change_readers
-from subscribers.importing import expire_uploads, run
+from subscribers.importing import expire_uploads, import_task
 from subscribers.models import ReaderChange, SubscriberImport
 from subscribers.settings import change_fields_and_tags
 from subscribers.signup import expire_unconfirmed
@@ -62,7 +62,7 @@ def register_hooks() -> None:
         daily_prune.DAILY_PRUNE,
     ):
         register_background_task(task)
-    for separate in (run.IMPORTS, moves.PAST_ISSUES):
+    for separate in (import_task.IMPORTS, moves.PAST_ISSUES):
         register_separate_task(separate)
     sent_before_restore.register(start_sent_before_restore)
     change_fields_and_tags.register_drafts(drafts.title_with_tag)
@@ -73,7 +73,7 @@ def register_hooks() -> None:
 
 # Both share a thread and its connection. A change that fails again and again stops no import.
 def _run_change_or_import(is_stopping: Callable[[], bool]) -> bool:
-    return run_separately(run.IMPORTS.name, is_stopping) or change_readers.run_chunk()
+    return run_separately(import_task.IMPORTS.name, is_stopping) or change_readers.run_chunk()
 
 
 def _changes_and_imports() -> Sequence[QuerySet[Any]]:

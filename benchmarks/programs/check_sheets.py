@@ -20,7 +20,7 @@ def main() -> None:
     from django.contrib.auth import get_user_model
 
     from publishing.models import Draft
-    from publishing.preflight.check_sheet import check
+    from publishing.preflight.check_draft import check
 
     author = get_user_model().objects.create_user(f"author-{uuid.uuid4()}", password=None)
 

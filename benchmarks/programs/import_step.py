@@ -27,7 +27,7 @@ def upload(session: str, body: str, boundary: str) -> bool:
 
 def work() -> bool:
     """Run the worker's import steps until none is due."""
-    from subscribers.importing.run import run_next_import
+    from subscribers.importing.import_task import run_next_import
 
     steps = 0
     while run_next_import():

@@ -87,7 +87,7 @@ def read_readers(file: IO[bytes]) -> object:
     """Detect the columns and read the rows in chunks, as an import does."""
     from subscribers.importing.file_format.read_file import ReaderFile
     from subscribers.importing.file_format.validate_row import validate_row
-    from subscribers.importing.run import chunks
+    from subscribers.importing.import_task import chunks
 
     outcomes = Counter[str]()
     with ReaderFile(file, "a.csv") as readers:  # type: ignore[arg-type]

@@ -122,7 +122,7 @@ def publish_past(services: Services, number: int, folder: Path, pause: Callable[
 
     from delivery.rules.edition_state import EditionState
     from publishing.content.edition_content import Content
-    from publishing.editions.status import load_status
+    from publishing.editions.edition_status import load_status
     from publishing.publish.publish import publish
 
     past = PAST[number]

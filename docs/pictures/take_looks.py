@@ -75,7 +75,7 @@ def send(services: Services, look: str, letter: Letter) -> tuple[str, str]:
     from delivery.models import Delivery
     from delivery.rules.edition_state import EditionState
     from publishing.content.draft_content import MARKDOWN, DraftFields, build_content
-    from publishing.editions.status import load_status
+    from publishing.editions.edition_status import load_status
     from publishing.publish.publish import publish
 
     content = build_content(

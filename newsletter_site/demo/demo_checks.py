@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from delivery.models import Delivery
 from delivery.rules.edition_state import EditionState
 from newsletter_site.demo.demo_browser import Post
-from publishing.editions.status import EditionStatus
+from publishing.editions.edition_status import EditionStatus
 from subscribers.importing.import_file import ImportReport
 
 

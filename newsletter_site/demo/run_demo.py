@@ -19,7 +19,7 @@ from newsletter_site.demo.services import HOLD_S, USERNAME, Services, open_datab
 from newsletter_site.demo.single_instance import READERS, DemoError
 from newsletter_site.demo.terminal import StoppedError, Terminal
 from newsletter_site.embedded_postgres import prepare_data_dir
-from publishing.editions.status import load_status
+from publishing.editions.edition_status import load_status
 from publishing.publish.publish import edition_by_key
 from subscribers.confirmed_readers import confirmed
 from subscribers.importing.import_file import import_file

@@ -17,7 +17,7 @@ from delivery.interface import database_time
 from newsletter_site.sign_in.reauthenticate import identity_error
 from newsletter_site.tokens import api_tokens
 from newsletter_site.tokens.api_tokens import NewToken, TokenRefusedError
-from subscribers.desk_access import desk_page, user_id_of
+from subscribers.desk_frame import desk_page, user_id_of
 from subscribers.links.see_other import see_other
 
 # Days until a token expires. A token without an end must be chosen explicitly.

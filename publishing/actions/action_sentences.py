@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from delivery.humanise import digits
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
-from publishing.editions.status import EditionStatus
+from publishing.editions.edition_status import EditionStatus
 from publishing.flash_messages import (
     UNTIL_CONFIRMED,
     UNTIL_LEFT,

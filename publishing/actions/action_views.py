@@ -28,8 +28,8 @@ from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_operate, may_publish, user_id_of
 from publishing.drafts.drafts import open_for_issue
 from publishing.editions.edition_name import edition_from_url, progress_url
+from publishing.editions.edition_status import load_status
 from publishing.editions.listing import archive_sentence, set_visibility
-from publishing.editions.status import load_status
 from publishing.editions.versions import may_send_to_remaining, versions_of
 from publishing.flash_messages import UNTIL_STARTED
 from publishing.models import Issue, Visibility

@@ -25,8 +25,8 @@ from publishing.actions.action_sentences import (
 from publishing.drafts.restore_draft import restore_draft
 from publishing.editions.approved_sender import is_outdated
 from publishing.editions.audience import TagChoice, select_audience
+from publishing.editions.edition_status import EditionStatus, load_status
 from publishing.editions.start_scheduled import start_now
-from publishing.editions.status import EditionStatus, load_status
 from publishing.scheduling.local_time import scheduled_time_of
 
 

@@ -13,7 +13,7 @@ from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, problem_resp
 from api.schema import ResponseBody, json_response
 from delivery.tasks.leased_task import TaskState
 from publishing.activity.record_activity import record_export_activity
-from publishing.exporting import run
+from publishing.exporting import export_task
 from publishing.exporting.export_view import export_response
 from publishing.models import Export
 from subscribers.api import reader_scopes
@@ -46,7 +46,7 @@ def request_export(request: HttpRequest) -> HttpResponse:
 
     def work(_: str) -> HttpResponse:
         user = get_caller(request).user.pk
-        export, is_new = run.request_export(user)
+        export, is_new = export_task.request_export(user)
         if is_new:
             record_export_activity("request_export", user, export)
         url = reverse("api:export", args=[export.pk])

@@ -29,7 +29,7 @@ from publishing.api.issue_shapes import (
 )
 from publishing.api.routing import THE_VERSION, address_of, edition_named, router
 from publishing.editions.edition_name import HIGHEST_VERSION
-from publishing.editions.status import load_status
+from publishing.editions.edition_status import load_status
 from publishing.permissions import MAY_ACT
 from publishing.progress.issue_list import newest_before, rows_of
 from publishing.progress.outcome_sentences import why_of

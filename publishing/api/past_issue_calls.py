@@ -16,7 +16,7 @@ from idempotency.fingerprint import FileDigest
 from publishing.activity.record_activity import record_move
 from publishing.api import issue_scopes
 from publishing.models import IssueMove
-from publishing.past_issues import run
+from publishing.past_issues import move_task
 from publishing.past_issues.report_sentences import error_sentence, refusal_sentence, report_lines
 from subscribers.api.uploaded_file import FILENAME, upload_parameters, uploaded_file
 from subscribers.importing.file_format.files_in_zip import lists_in
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 router = Router(tags=["Past issues"], auth=Bearer(issue_scopes.PUBLISH), by_alias=True)
 
 FILE = "application/octet-stream"
-SITE = Query("", max_length=run.LONGEST_SITE, description="The address of your Ghost site.")
+SITE = Query("", max_length=move_task.LONGEST_SITE, description="The address of your Ghost site.")
 MoveState = Literal["waiting", "running", "finished", "refused", "failed"]
 
 
@@ -85,8 +85,8 @@ def upload_past_issues(
         def work(_: str) -> HttpResponse:
             user = get_caller(request).user.pk
             try:
-                move = run.request_move(file, name, site, user)
-            except run.MoveRefusedError as error:
+                move = move_task.request_move(file, name, site, user)
+            except move_task.MoveRefusedError as error:
                 sentence = refusal_sentence(error.code)
                 if error.code == "site_invalid":
                     raise field_problem("site", sentence) from None

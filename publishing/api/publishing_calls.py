@@ -36,8 +36,8 @@ from publishing.api.issue_shapes import (
 from publishing.api.routing import THE_VERSION, address_of, edition_named, router
 from publishing.approval.approval import NEEDS_TWO, NeedsApprovalError, needs_approval
 from publishing.editions.audience import TagChoice
+from publishing.editions.edition_status import load_status
 from publishing.editions.issue_address import exact_address
-from publishing.editions.status import load_status
 from publishing.editions.tag_sentences import unknown_tag_sentence
 from publishing.editions.versions import VersionRefusedError, version_refusal, versions_of
 from publishing.models import Visibility

@@ -28,8 +28,8 @@ from publishing.content.compose_content import edition_columns
 from publishing.content.edition_content import Content
 from publishing.display_name import called, named
 from publishing.editions.approved_sender import sender_lines
+from publishing.editions.edition_status import load_status
 from publishing.editions.listing import content_of, visibility_of_draft
-from publishing.editions.status import load_status
 from publishing.models import Draft
 from publishing.permissions import PUBLISH, load_publishers, may
 

@@ -27,7 +27,7 @@ from publishing.content.public_html import first_image, render_public_issue
 from publishing.content.sanitised_tags import align_by_class
 from publishing.content.summary import summarise
 from publishing.editions.address_words import first_address
-from publishing.editions.status import LARGE_COLUMNS
+from publishing.editions.edition_status import LARGE_COLUMNS
 from subscribers.links.page_newsletter import newsletter_of
 from subscribers.signup.signup_form import SignUpForm
 from subscribers.signup.signup_view import cacheable_form_context, for_one_visitor, form_context

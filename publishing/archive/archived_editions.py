@@ -7,7 +7,7 @@ from django.db.models.functions import Coalesce, Greatest, Left, Lower, StrIndex
 
 from publishing.content.edition_content import plain_title
 from publishing.content.summary import summarise
-from publishing.editions.status import LARGE_COLUMNS
+from publishing.editions.edition_status import LARGE_COLUMNS
 from publishing.editions.versions import is_correction, public_editions
 
 # A summary needs only these first characters; a body may have a million.

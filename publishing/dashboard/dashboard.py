@@ -58,7 +58,7 @@ from publishing.dashboard.todo_items import (
     todo_list,
 )
 from publishing.editions.audience import EVERY_READER, EVERYONE, TagChoice, select_audience
-from publishing.editions.status import EditionStatus, status_from_counts
+from publishing.editions.edition_status import EditionStatus, status_from_counts
 from publishing.models import Draft
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH
 from publishing.progress.issue_list import rows_of, shown_in

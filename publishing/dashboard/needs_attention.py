@@ -12,7 +12,7 @@ from delivery.reports.load_edition_counts import (
 )
 from delivery.rules.edition_state import awaits_decision
 from publishing.dashboard.sending_now import title_of
-from publishing.editions.status import EditionStatus, status_from_counts
+from publishing.editions.edition_status import EditionStatus, status_from_counts
 
 
 def held_transactional() -> list[EditionStatus]:

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from delivery.mail.transactional_mail import edition_name
 from delivery.rules.edition_state import EditionState
 from publishing.content.edition_content import Content
-from publishing.editions.status import EditionStatus
+from publishing.editions.edition_status import EditionStatus
 from publishing.progress.edition_progress import EditionProgress
 from publishing.progress.progress_sentences import held_sentence, what_is_stuck
 

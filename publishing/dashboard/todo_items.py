@@ -10,7 +10,7 @@ from delivery.rules.edition_state import EditionState, awaits_decision
 from publishing.actions.action_sentences import button
 from publishing.actions.edition_actions import applicable
 from publishing.dashboard.sending_now import title_of
-from publishing.editions.status import EditionStatus
+from publishing.editions.edition_status import EditionStatus
 
 # The number of things of each kind that the page shows.
 SHOWN = 5

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from delivery.models import Edition
 from publishing.display_name import is_there
 from publishing.drafts import drafts
-from publishing.editions.status import load_status
+from publishing.editions.edition_status import load_status
 from publishing.editions.versions import versions_of
 from publishing.models import Draft, Issue
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from delivery.models import Edition
-from publishing.editions.status import (
+from publishing.editions.edition_status import (
     EditionStatus,
     NoSuchEditionError,
     load_edition,

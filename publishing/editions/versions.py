@@ -24,7 +24,7 @@ from publishing.editions.audience import (
     TagChoice,
     select_audience,
 )
-from publishing.editions.status import LARGE_COLUMNS, since_when
+from publishing.editions.edition_status import LARGE_COLUMNS, since_when
 from publishing.editions.tag_sentences import choice_words
 from publishing.scheduling.local_time import scheduled_time_of
 from subscribers.confirmed_readers import confirmed

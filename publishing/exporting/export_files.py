@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from delivery.models import Edition, Newsletter
 from delivery.reader_fields import own_columns
 from publishing.content.edition_content import Content, texts_of
-from publishing.editions.status import load_status
+from publishing.editions.edition_status import load_status
 from publishing.editions.versions import public_editions
 from publishing.images.images import EXTENSIONS
 from publishing.models import Draft, Issue, MovedIssue, Snippet, UploadedImage

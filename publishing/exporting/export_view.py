@@ -14,9 +14,9 @@ from delivery.tasks.leased_task import TaskState
 from delivery.tasks.task_sentences import task_sentence
 from publishing.activity.record_activity import record_export_activity
 from publishing.desk_access import desk_page, user_id_of
-from publishing.exporting import run
+from publishing.exporting import export_task
 from publishing.models import Export
-from subscribers.desk_access import may_manage_readers
+from subscribers.desk_frame import may_manage_readers
 
 
 @may_manage_readers
@@ -25,14 +25,18 @@ def export_page(request: HttpRequest) -> HttpResponse:
     """Show the newest export; request one for POST. A second POST requests nothing."""
     if request.method == "POST":
         with transaction.atomic():
-            export, is_new = run.request_export(user_id_of(request))
+            export, is_new = export_task.request_export(user_id_of(request))
             if is_new:
                 record_export_activity("request_export", user_id_of(request), export)
         if not is_new:
             messages.info(request, _("An export is already being written."))
         return redirect("desk:export")
-    newest = run.newest_export()
-    context = {"task": newest, "sentence": task_sentence(newest), "kept_days": run.KEPT.days}
+    newest = export_task.newest_export()
+    context = {
+        "task": newest,
+        "sentence": task_sentence(newest),
+        "kept_days": export_task.KEPT.days,
+    }
     return desk_page(request, "publishing/export.html", context)
 
 
@@ -57,5 +61,5 @@ def export_response(export: Export, name: str) -> StreamingHttpResponse:
         "Cache-Control": "no-store",
     }
     return StreamingHttpResponse(
-        run.stored_pieces(export), content_type="application/zip", headers=headers
+        export_task.stored_pieces(export), content_type="application/zip", headers=headers
     )

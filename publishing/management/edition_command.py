@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from delivery.models import Edition
 from publishing.editions.edition_name import parse_issue_id, parse_version
-from publishing.editions.status import NoSuchEditionError, load_edition
+from publishing.editions.edition_status import NoSuchEditionError, load_edition
 
 
 class _HelpFormatter(DjangoHelpFormatter):

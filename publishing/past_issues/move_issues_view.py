@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 from delivery.tasks.task_sentences import task_sentence
 from publishing.activity.record_activity import record_move
 from publishing.desk_access import desk_page, may_publish, user_id_of
-from publishing.past_issues import run
+from publishing.past_issues import move_task
 from publishing.past_issues.report_sentences import error_sentence, refusal_sentence, report_lines
 from subscribers.files.bounded_upload import BoundedUpload, takes_upload
 from subscribers.importing import stored_file
@@ -40,9 +40,9 @@ def move_page(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
         with transaction.atomic():
             content = cast("BinaryIO", file.file)
             site, by = request.POST.get("site", ""), user_id_of(request)
-            record_move(by, run.request_move(content, file.name or "export", site, by))
+            record_move(by, move_task.request_move(content, file.name or "export", site, by))
             readers = lists_sentence(lists_in(content))
-    except run.MoveRefusedError as error:
+    except move_task.MoveRefusedError as error:
         return _page(request, refusal_sentence(error.code))
     if readers:
         link = format_html('<a href="{}">{}</a>', reverse("readers:imports"), _("Imports"))
@@ -51,7 +51,7 @@ def move_page(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
 
 
 def _page(request: HttpRequest, error: str = "") -> HttpResponse:
-    move = run.newest_move()
+    move = move_task.newest_move()
     context = {
         "task": move,
         "sentence": task_sentence(move),

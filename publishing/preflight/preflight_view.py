@@ -29,7 +29,7 @@ from publishing.external_checks.check_letter import check_letter
 from publishing.flash_messages import notes_of
 from publishing.models import Draft, Visibility
 from publishing.permissions import PUBLISH
-from publishing.preflight.check_sheet import PreflightResult, check, external_targets
+from publishing.preflight.check_draft import PreflightResult, check, external_targets
 from publishing.preflight.finding import Finding, FixIn
 from publishing.preflight.finding_sentences import Clock, describe, summarise
 from publishing.preflight.parse_letter import ParsedLetter

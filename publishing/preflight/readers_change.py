@@ -7,7 +7,7 @@ from django.utils.translation import ngettext
 
 from delivery.humanise import digits
 from publishing.editions.confirmed_then import mailed_issues
-from publishing.editions.status import since_when
+from publishing.editions.edition_status import since_when
 from subscribers.consent.consent_log import count_acts_since
 
 

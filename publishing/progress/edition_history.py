@@ -13,7 +13,7 @@ from delivery.interface import reason_sentence
 from delivery.models import Edition
 from publishing.activity.activity_sentences import sentence_of
 from publishing.display_name import called
-from publishing.editions.status import EditionStatus
+from publishing.editions.edition_status import EditionStatus
 from publishing.models import Issue
 
 MAX_LINES = 50

@@ -7,7 +7,7 @@ from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
 from publishing.actions.action_sentences import ActionRefusal
 from publishing.actions.edition_actions import applicable, refusal_of
-from publishing.editions.status import EditionStatus
+from publishing.editions.edition_status import EditionStatus
 from publishing.progress_bar import ORDER, label_of, parts_of
 
 # A glyph and a tone.

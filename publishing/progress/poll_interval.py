@@ -6,7 +6,7 @@ They are longer if nothing is new or many pages are open.
 from datetime import datetime
 
 from delivery.rules.edition_state import EditionState
-from publishing.editions.status import EditionStatus
+from publishing.editions.edition_status import EditionStatus
 from publishing.progress.edition_progress import is_at_rest
 
 SOON_S = 2.0

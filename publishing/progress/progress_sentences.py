@@ -11,7 +11,7 @@ from delivery.reports.edition_words import ARCHIVE_ONLY
 from delivery.reports.waiting_sentence import NOTHING_IS_STUCK
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
-from publishing.editions.status import EditionStatus
+from publishing.editions.edition_status import EditionStatus
 from publishing.scheduling.local_time import late_start_sentence
 
 NEEDS_APPROVAL = gettext_lazy(

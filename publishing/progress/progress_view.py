@@ -20,7 +20,7 @@ from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_look
 from publishing.drafts.drafts import open_draft_of_issue
 from publishing.editions.edition_name import edition_from_url, statuses_from_url
-from publishing.editions.status import EditionStatus
+from publishing.editions.edition_status import EditionStatus
 from publishing.editions.versions import (
     count_remaining,
     is_correction,

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet, prefetch_related_objects
 
 from delivery.models import Batch, Delivery, Edition
-from publishing.editions.status import dropped_sentence
+from publishing.editions.edition_status import dropped_sentence
 from publishing.progress_bar import ORDER
 from subscribers.desk.address_search import starting_with
 from subscribers.models import Subscriber

@@ -14,7 +14,7 @@ from delivery.humanise import clock_and_day
 from delivery.models import Delivery, Edition
 from delivery.rules.edition_counts import EditionCounts
 from publishing.desk_access import sees_readers
-from publishing.editions.status import EditionStatus
+from publishing.editions.edition_status import EditionStatus
 from publishing.outcome_labels import outcome_label
 from publishing.progress.edition_progress import OUTCOME_TONES, counts_of
 from publishing.progress.outcome_sentences import address_of, when_of, why_of

@@ -18,7 +18,7 @@ from delivery.rules.edition_state import EditionState
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_look
 from publishing.editions.edition_name import edition_from_url, progress_url
-from publishing.editions.status import (
+from publishing.editions.edition_status import (
     NoSuchEditionError,
     dropped_sentence,
     load_edition,

@@ -20,7 +20,7 @@ from delivery.humanise import digits
 from delivery.models import Attempt, Delivery, Edition
 from delivery.models.attempt import NO_BATCH
 from publishing.display_name import named
-from publishing.editions.status import EditionStatus, load_status
+from publishing.editions.edition_status import EditionStatus, load_status
 from publishing.models import Receipt
 from publishing.progress.edition_progress import counts_of, is_at_rest
 from publishing.progress_bar import ORDER

@@ -23,7 +23,7 @@ from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.approval.approval import current_rule, shortage_sentence
 from publishing.content.edition_content import plain_title
 from publishing.display_name import called
-from publishing.editions.status import EditionStatus
+from publishing.editions.edition_status import EditionStatus
 from publishing.editions.tag_sentences import edition_audience
 from publishing.look.look_style_sheet import look_address
 from publishing.outcome_labels import outcome_label

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from subscribers.desk.add_reader import Source, add_reader, correct_address
 from subscribers.desk.edit_reader import edit_reader
 from subscribers.desk.reader_form import AddForm, AddressForm, EditForm
-from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
+from subscribers.desk_frame import desk_page, may_manage_readers, user_id_of
 from subscribers.links.see_other import see_other
 from subscribers.models import Subscriber
 from subscribers.record_activity import record_corrected_address, record_reader_activity

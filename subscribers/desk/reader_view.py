@@ -13,7 +13,7 @@ from subscribers.data_requests.personal_data_sentences import describe
 from subscribers.desk.reader_actions import ACTIONS, OLD_NAMES, applicable_actions, perform_action
 from subscribers.desk.reader_form import ReasonForm
 from subscribers.desk.reader_headline import reader_headline
-from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
+from subscribers.desk_frame import desk_page, may_manage_readers, user_id_of
 from subscribers.links.see_other import see_other
 from subscribers.models import Subscriber
 from subscribers.record_activity import record_reader_activity

@@ -16,8 +16,8 @@ from subscribers.importing.file_format.columns import read_mapping
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.validate_row import validate_row
+from subscribers.importing.import_task import chunks, run_next_import
 from subscribers.importing.rejects_file import find_reading, iter_rejected_rows
-from subscribers.importing.run import chunks, run_next_import
 from subscribers.models import RejectedRow, SubscriberImport
 
 State = SubscriberImport.State

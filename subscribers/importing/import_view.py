@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from delivery.humanise import digits
 from delivery.models import Newsletter
-from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
+from subscribers.desk_frame import desk_page, may_manage_readers, user_id_of
 from subscribers.fields.own_fields import load_fields
 from subscribers.files.bounded_upload import BoundedUpload, takes_upload
 from subscribers.files.safe_csv import csv_download

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from delivery.humanise import digits
 from delivery.models import Newsletter
-from subscribers.desk_access import desk_page, may_manage_readers, may_see_settings, user_id_of
+from subscribers.desk_frame import desk_page, may_manage_readers, may_see_settings, user_id_of
 from subscribers.links.see_other import see_other
 from subscribers.models import ReaderFieldDefinition, Tag
 from subscribers.models.fields_and_tags import MOST_FIELDS

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from postmark_sandbox.server import SandboxServer
-from publishing.exporting.run import run_next_export
+from publishing.exporting.export_task import run_next_export
 from subscribers.models import Subscriber
 from tests.browser.author_session import (
     WRITE,

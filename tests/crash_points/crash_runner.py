@@ -16,11 +16,11 @@ from django.test import override_settings
 from delivery.models import Edition, Newsletter
 from delivery.reconcile import database_identity
 from publishing.models import Issue
-from tests.crash_points import promises
+from tests.crash_points import promises_kept
 from tests.crash_points.actions import Hands, Stage
 from tests.crash_points.points import Point, listen_to_calls, watch
 from tests.crash_points.provider import Provider
-from tests.crash_points.recovery import recover
+from tests.crash_points.recovery_after_crash import recover
 from tests.crash_points.scenarios import Scenario
 from tests.database.template import SEEDS
 from tests.delivery.edition_factory import Newsroom
@@ -152,7 +152,7 @@ class _SurvivorProcess:
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
         self._stage: Stage | None = None
-        self._cancelled_with: promises.Accepted | None = None
+        self._cancelled_with: promises_kept.Accepted | None = None
 
     def serve(self, line: Connection) -> None:
         """Answer until the parent has ended. Never returns."""
@@ -194,7 +194,7 @@ class _SurvivorProcess:
         accepted = self._provider.ask("accepted")
         if Edition.objects.filter(control=Edition.Control.CANCELLED).exists():
             self._cancelled_with = accepted
-        return list(promises.always(accepted)), promises.world(accepted)
+        return list(promises_kept.always(accepted)), promises_kept.world(accepted)
 
     def finish(self, scenario: Scenario) -> list[str]:
         assert self._stage is not None
@@ -206,7 +206,7 @@ class _SurvivorProcess:
                 return [traceback.format_exc()]
             hands.close()
             accepted = self._provider.ask("accepted")
-            found = list(promises.in_the_end(hands, accepted, scenario.leaves_out))
+            found = list(promises_kept.in_the_end(hands, accepted, scenario.leaves_out))
         if self._cancelled_with not in (None, accepted):
             found.append("copies were accepted after the edition was seen cancelled")
         return found

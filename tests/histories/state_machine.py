@@ -30,8 +30,14 @@ from publishing.content.edition_content import Content
 from publishing.editions.versions import VersionRefusedError
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber, Suppression
-from tests.histories.environment import LOOKUP_AFTER_S, WORKERS, Stage, results_of_attempts, rows
 from tests.histories.faults import HELD, OF_A_CALL, OF_THE_SEARCH, FreezePoint
+from tests.histories.history_environment import (
+    LOOKUP_AFTER_S,
+    WORKERS,
+    Stage,
+    results_of_attempts,
+    rows,
+)
 from tests.histories.reference_model import Copy, Row, WrongError, settled_calls
 from tests.histories.worker_thread import Hand
 

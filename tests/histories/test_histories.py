@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.histories.environment import Stage, the_stage
+from tests.histories.history_environment import Stage, the_stage
 from tests.histories.state_machine import Histories
 
 ASKED = {"histories": 10, "steps": 30, "seed": 1789, "replay": "", "as_drawn": False}

@@ -11,7 +11,7 @@ from delivery.models import Edition
 from delivery.rules.scheduled_time import LOCAL, ScheduledTime
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.content.edition_content import Content
-from publishing.editions.status import EditionStatus, load_status
+from publishing.editions.edition_status import EditionStatus, load_status
 from publishing.publish.publish import publish
 from tests.delivery.edition_factory import Newsroom
 

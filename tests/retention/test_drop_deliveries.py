@@ -28,7 +28,7 @@ from newsletter_site.logs.format import LineFormatter
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.content.edition_content import Content
 from publishing.editions.audience import EVERYONE, REACHED
-from publishing.editions.status import dropped_sentence
+from publishing.editions.edition_status import dropped_sentence
 from publishing.editions.versions import VersionRefusedError, plan_version
 from publishing.progress.reader_outcomes import ALL, CopiesDroppedError, every_copy
 from publishing.publish.publish import publish

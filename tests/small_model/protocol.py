@@ -1,12 +1,13 @@
 """The delivery protocol as a small machine: states and possible next steps.
 
 It has one batch with one delivery, some workers, the lease reaper, a provider and a clock.
-`worker.py` and `environment.py` hold the steps; the test next to them runs each with the real code.
+`model_worker.py` and `model_environment.py` hold the steps; the test next to them runs each with the real code.
 """
 
 from collections.abc import Hashable
 
-from tests.small_model.environment import person_steps, provider_steps, sweep_steps, tick
+from tests.small_model.model_environment import person_steps, provider_steps, sweep_steps, tick
+from tests.small_model.model_worker import Steps, worker_steps
 from tests.small_model.state import (
     UNDER_A_LEASE,
     Batch,
@@ -19,7 +20,6 @@ from tests.small_model.state import (
     may_have,
 )
 from tests.small_model.variant import Variant
-from tests.small_model.worker import Steps, worker_steps
 
 PASSES = Step("Time", "passes")
 

@@ -23,7 +23,7 @@ from delivery.unknown.lookup import load_lookup_context
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.small_model.explorer import Exploration, Machine, explore
-from tests.small_model.promises import NO_SECOND_COPY, PROMISES, Promise, broken_by
+from tests.small_model.model_promises import NO_SECOND_COPY, PROMISES, Promise, broken_by
 from tests.small_model.protocol import (
     PASSES,
     first_state,

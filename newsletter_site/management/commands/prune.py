@@ -20,7 +20,7 @@ from newsletter_site.data_retention import (
     prune,
 )
 from publishing.editions.edition_name import parse_issue_id, parse_version
-from publishing.editions.status import NoSuchEditionError, load_edition
+from publishing.editions.edition_status import NoSuchEditionError, load_edition
 from publishing.receipts.drop_old_deliveries import CannotDropError, copies_to_drop
 
 INTERRUPTED = 130  # a shell's exit code of a program that was ended by Ctrl-C

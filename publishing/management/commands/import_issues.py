@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from delivery.tasks.leased_task import TaskState
 from publishing.activity.record_activity import record_move
 from publishing.models import IssueMove
-from publishing.past_issues import run
+from publishing.past_issues import move_task
 from publishing.past_issues.past_issue import UnusableExportError
 from publishing.past_issues.read_export import Export
 from publishing.past_issues.report_sentences import error_sentence, refusal_sentence, report_lines
@@ -46,20 +46,22 @@ class Command(BaseCommand):
                     import_them = _("Import them with: {command}").format(command=command)
                     self.stdout.write(f"{readers} {import_them}")
                 if options["dry_run"]:
-                    move = _examine(Export(file, run.site_address(options["site"])), path.name)
+                    move = _examine(
+                        Export(file, move_task.site_address(options["site"])), path.name
+                    )
                 else:
                     author = active_author(options["author"])
                     # Continue a killed move first. Then its issues are known.
-                    run.run_next_move(lambda: False)
+                    move_task.run_next_move(lambda: False)
                     with transaction.atomic():
-                        move = run.request_move(file, path.name, options["site"], author)
+                        move = move_task.request_move(file, path.name, options["site"], author)
                         record_move(author, move)
-                    run.run_next_move(lambda: False)
+                    move_task.run_next_move(lambda: False)
                     move.refresh_from_db()
         except OSError as error:
             sentence = _("Homing cannot read {path}: {error}.")
             raise CommandError(sentence.format(path=path, error=error.strerror)) from error
-        except run.MoveRefusedError as error:
+        except move_task.MoveRefusedError as error:
             raise CommandError(refusal_sentence(error.code)) from None
         except UnusableExportError as error:
             raise CommandError(refusal_sentence(error.code, error.detail)) from None
@@ -83,9 +85,11 @@ def _examine(export: Export, name: str) -> IssueMove:
     """Return what a move would do, unsaved. No image is fetched."""
     counts, notes = Counter[str](), []
     for past in export.issues:
-        outcome, _content, _player = run.prepare(export, past, lambda address: (address, 0, 0))
+        outcome, _content, _player = move_task.prepare(
+            export, past, lambda address: (address, 0, 0)
+        )
         counts[outcome] += 1
-        if outcome not in (run.MOVED, run.KNOWN):
+        if outcome not in (move_task.MOVED, move_task.KNOWN):
             notes.append([outcome, past.title or past.slug, ""])
     total = len(export.issues)
     found = {"total": total, "counts": dict(counts), "notes": notes}

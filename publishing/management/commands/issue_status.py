@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from publishing.editions.status import load_status
+from publishing.editions.edition_status import load_status
 from publishing.management.edition_command import EditionCommand
 
 

@@ -20,7 +20,7 @@ from subscribers.desk.many_readers.change_sentences import progress_sentence, qu
 from subscribers.desk.reader_filter import ReaderFilter, read_filter, read_number
 from subscribers.desk.reader_form import ReasonForm
 from subscribers.desk.reader_list import PAGE, SearchTookTooLongError
-from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
+from subscribers.desk_frame import desk_page, may_manage_readers, user_id_of
 from subscribers.links.see_other import see_other
 from subscribers.models import ReaderChange, Tag
 

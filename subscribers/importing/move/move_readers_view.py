@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from subscribers.desk_access import desk_page, may_manage_readers
+from subscribers.desk_frame import desk_page, may_manage_readers
 from subscribers.importing import stored_file
 from subscribers.importing.move.products import BECOMES, FILE, PRODUCTS, Product
 

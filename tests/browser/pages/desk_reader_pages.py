@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from delivery.postmark.provider_events import Bounced
 from publishing.content.edition_content import Content
-from publishing.past_issues.run import run_next_move
+from publishing.past_issues.move_task import run_next_move
 from publishing.publish.publish import publish
 from subscribers.consent.consent_log import record_consent
 from subscribers.delivery_hooks import RegisteredReaders
@@ -21,7 +21,7 @@ from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.importing import accept_upload
 from subscribers.importing.accept_upload import statement
 from subscribers.importing.file_format.read_file import ReaderFile
-from subscribers.importing.run import run_next_import
+from subscribers.importing.import_task import run_next_import
 from subscribers.leaving.leave import leave
 from subscribers.models import ReaderFieldDefinition, Subscriber, SubscriberImport, Tag
 from subscribers.models.consent_record import How

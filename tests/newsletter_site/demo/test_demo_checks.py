@@ -11,7 +11,7 @@ from delivery.rules.edition_state import EditionState
 from newsletter_site.demo.demo_browser import Post
 from newsletter_site.demo.demo_checks import Observed, broken_promises
 from newsletter_site.demo.single_instance import READERS, DemoError, refuse_other_readers
-from publishing.editions.status import EditionStatus
+from publishing.editions.edition_status import EditionStatus
 from subscribers.confirmed_readers import confirmed
 from subscribers.importing.import_file import ImportReport, import_file
 from subscribers.models import Subscriber, SubscriberImport

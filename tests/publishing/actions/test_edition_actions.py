@@ -16,7 +16,7 @@ from delivery.queue.short_transaction import short_transaction
 from delivery.rules.call_results import AllAccepted
 from publishing.actions.edition_actions import ACTIONS, OLD_NAMES, applicable, perform
 from publishing.activity.activity_sentences import code_of, plain_sentence_of
-from publishing.editions.status import load_status
+from publishing.editions.edition_status import load_status
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Edition
 from publishing.content.edition_content import Content
-from publishing.editions.status import load_status
+from publishing.editions.edition_status import load_status
 from publishing.models import Draft, Issue
 from publishing.progress.edition_progress import is_public
 from publishing.publish.publish import publish

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from delivery.models import Edition
-from publishing.exporting import run
+from publishing.exporting import export_task
 from publishing.models import Export, ExportPiece, Snippet
 from subscribers.models import ReaderFieldDefinition, Subscriber, Tag
 from tests.newsletter_site.api_caller import Program
@@ -84,7 +84,7 @@ def test_the_page_offers_the_file_that_a_worker_wrote(
     manager.post(PAGE)
     assert "waiting for a worker" in manager.get(PAGE).words
     export = Export.objects.get()
-    assert run.run_next_export(never)
+    assert export_task.run_next_export(never)
     assert "Download" in manager.get(PAGE).words
     answer = manager.get(f"{PAGE}{export.pk}/").answer
     content = b"".join(answer.streaming_content)
@@ -103,14 +103,14 @@ def test_an_interrupted_export_begins_anew(
 ) -> None:
     manager.post(PAGE)
     looks = iter([False] * 3)
-    assert run.run_next_export(lambda: next(looks, True))
+    assert export_task.run_next_export(lambda: next(looks, True))
     assert Export.objects.get().state == "waiting"
     # A killed worker leaves its lease and pieces.
     Export.objects.update(state="running", lease_until=timezone.now())
     ExportPiece.objects.create(export=Export.objects.get(), number=0, content=b"half")
-    assert run.run_next_export(never)
+    assert export_task.run_next_export(never)
     export = Export.objects.get()
-    archive = io.BytesIO(b"".join(run.stored_pieces(export)))
+    archive = io.BytesIO(b"".join(export_task.stored_pieces(export)))
     assert zipfile.ZipFile(archive).testzip() is None
 
 
@@ -121,7 +121,7 @@ def test_a_worker_without_the_lease_stores_nothing(manager: WindowOf) -> None:
         Export.objects.update(epoch=7)
         return False
 
-    assert run.run_next_export(lose_the_lease)
+    assert export_task.run_next_export(lose_the_lease)
     assert Export.objects.get().state == "running"
     assert not ExportPiece.objects.exists()
 
@@ -129,7 +129,7 @@ def test_a_worker_without_the_lease_stores_nothing(manager: WindowOf) -> None:
 def test_a_newer_export_replaces_the_older_file(manager: WindowOf) -> None:
     for _ in range(2):
         manager.post(PAGE)
-        run.run_next_export(never)
+        export_task.run_next_export(never)
     older, newer = Export.objects.order_by("pk")
     assert (older.state, newer.state) == ("expired", "finished")
     assert not ExportPiece.objects.filter(export=older).exists()
@@ -142,7 +142,7 @@ def test_a_program_requests_and_downloads_an_export(new_author: Callable[..., An
     assert (answer.status_code, answer.json()["state"]) == (201, "waiting")
     url = f"/exports/{answer.json()['export']}/"
     assert program.get(f"{url}homing.zip").status_code == 404
-    run.run_next_export(never)
+    export_task.run_next_export(never)
     assert program.get(url).json()["state"] == "finished"
     content = b"".join(program.get(f"{url}homing.zip").streaming_content)
     assert zipfile.ZipFile(io.BytesIO(content)).testzip() is None

@@ -21,7 +21,7 @@ from publishing.content.edition_content import Content
 from publishing.editions.versions import default_goes_to
 from publishing.external_checks.open_link import FetchError
 from publishing.models import Issue, IssueMove, IssueMovePiece, UploadedImage
-from publishing.past_issues import run
+from publishing.past_issues import move_task
 from publishing.past_issues.past_issue import MOST_ISSUES, parse_date
 from publishing.publish.publish import publish
 from tests.newsletter_site.api_caller import Program
@@ -60,8 +60,8 @@ class Web:
 
 def move(content: bytes, author: Any = None, site: str = "", web: Web | None = None) -> IssueMove:
     with transaction.atomic():
-        request = run.request_move(io.BytesIO(content), "a.zip", site, author and author.pk)
-    assert run.run_next_move(lambda: False, lambda: web or Web())  # type: ignore[arg-type,return-value]
+        request = move_task.request_move(io.BytesIO(content), "a.zip", site, author and author.pk)
+    assert move_task.run_next_move(lambda: False, lambda: web or Web())  # type: ignore[arg-type,return-value]
     request.refresh_from_db()
     return request
 
@@ -274,14 +274,14 @@ def test_lists_of_buttondown_can_be_json(author: Any) -> None:
 def test_a_killed_move_continues_with_the_same_result(author: Any) -> None:
     rows = [{"post_id": f"{n}.issue-{n}", "title": f"{n}"} for n in range(3)]
     with transaction.atomic():
-        run.request_move(io.BytesIO(substack(LETTER, *rows)), "a.zip", "", author.pk)
+        move_task.request_move(io.BytesIO(substack(LETTER, *rows)), "a.zip", "", author.pk)
     looks = iter([False] * 3)
-    assert run.run_next_move(lambda: next(looks, True), Web)  # type: ignore[arg-type]
+    assert move_task.run_next_move(lambda: next(looks, True), Web)  # type: ignore[arg-type]
     stopped = IssueMove.objects.get()
     assert (stopped.state, stopped.done < 4) == ("waiting", True)
     # A killed worker leaves its lease.
     IssueMove.objects.update(state="running", lease_until=timezone.now())
-    assert run.run_next_move(lambda: False, Web)  # type: ignore[arg-type]
+    assert move_task.run_next_move(lambda: False, Web)  # type: ignore[arg-type]
     ended = IssueMove.objects.get()
     assert (ended.state, ended.done, ended.counts["moved"]) == ("finished", 4, 4)
     assert Issue.objects.filter(moved_from="substack").count() == 4
@@ -294,8 +294,8 @@ def test_a_worker_that_lost_its_lease_moves_nothing_in(author: Any) -> None:
             return SWIFTS
 
     with transaction.atomic():
-        run.request_move(io.BytesIO(substack()), "a.zip", "", author.pk)
-    assert run.run_next_move(lambda: False, SlowWeb)  # type: ignore[arg-type]
+        move_task.request_move(io.BytesIO(substack()), "a.zip", "", author.pk)
+    assert move_task.run_next_move(lambda: False, SlowWeb)  # type: ignore[arg-type]
     assert not Issue.objects.filter(moved_from="substack").exists()
     assert IssueMove.objects.get().done == 0
 
@@ -315,7 +315,7 @@ def test_the_page_takes_an_export_and_shows_the_report(window: WindowOf) -> None
     export.name = "substack.zip"
     assert window.post(PAGE, file=export).status == 303
     assert "waiting for a worker" in window.get(PAGE).words
-    assert run.run_next_move(lambda: False)
+    assert move_task.run_next_move(lambda: False)
     words = window.get(PAGE).words
     assert "1 issue was moved in." in words
     assert "1 issue was left out because it was not public" in words
@@ -343,13 +343,13 @@ def test_a_program_moves_issues_in(author: Any) -> None:
         answer = program.post("/past-issues/?filename=a.zip", content, key="k", **octets)
         assert (answer.status_code, answer.json()["state"]) == (201, "waiting")
     assert program.post("/past-issues/", content, **octets).status_code == 409
-    assert run.run_next_move(lambda: False)
+    assert move_task.run_next_move(lambda: False)
     ended = program.get(f"/past-issues/{answer.json()['move']}/").json()
     assert (ended["state"], ended["issues"], ended["done"]) == ("finished", 2, 2)
     found = [(one["result"], one["count"], one["titles"]) for one in ended["results"]]
     assert found == [("moved", 1, []), ("not_public", 1, ["X"])]
     refused = program.post("/past-issues/", b"{}", **octets).json()["move"]
-    assert run.run_next_move(lambda: False)
+    assert move_task.run_next_move(lambda: False)
     assert (
         "does not recognise this file" in program.get(f"/past-issues/{refused}/").json()["refusal"]
     )
@@ -375,7 +375,7 @@ def test_another_file_is_refused_with_a_sentence(window: WindowOf, content: byte
     file = io.BytesIO(content)
     file.name = "a.zip"
     window.post(PAGE, file=file)
-    assert run.run_next_move(lambda: False)
+    assert move_task.run_next_move(lambda: False)
     assert "Nothing was moved in." in window.get(PAGE).words
 
 

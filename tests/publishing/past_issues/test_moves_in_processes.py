@@ -15,7 +15,7 @@ from django.utils import timezone
 from delivery.models import Edition
 from delivery.tasks.separate_process import run_separately
 from publishing.models import IssueMove, IssueMovePiece, MovedIssue, UploadedImage
-from publishing.past_issues import run
+from publishing.past_issues import move_task
 from publishing.past_issues.report_sentences import error_sentence
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.past_issues.sample_exports import LETTER, SWIFTS, substack
@@ -75,7 +75,7 @@ def test_a_move_whose_process_is_killed_is_refused_once(
     monkeypatch.setenv("DATABASE_URL", database_url)
     rows = [{"post_id": f"{n}.issue-{n}", "title": f"{n}"} for n in (1, 2)]
     export = substack(LETTER, *rows, **{"pictures/swifts.png": SWIFTS})
-    move = run.request_move(io.BytesIO(export), "a.zip", "", author.pk)
+    move = move_task.request_move(io.BytesIO(export), "a.zip", "", author.pk)
     earlier = children()
     with psycopg.connect(database_url) as other:
         other.execute(
@@ -100,7 +100,7 @@ def test_a_move_runs_to_its_end_in_its_own_process(
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", database_url)
     export = substack(LETTER, **{"pictures/swifts.png": SWIFTS})
-    move = run.request_move(io.BytesIO(export), "a.zip", "", author.pk)
+    move = move_task.request_move(io.BytesIO(export), "a.zip", "", author.pk)
     assert run_separately("past_issues", lambda: False)
     move.refresh_from_db()
     assert (move.state, move.counts) == ("finished", {"moved": 1})

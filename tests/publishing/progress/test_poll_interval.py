@@ -8,7 +8,7 @@ from threading import Barrier, Thread
 import pytest
 
 from delivery.rules.edition_counts import EditionCounts
-from publishing.editions.status import status_from_counts
+from publishing.editions.edition_status import status_from_counts
 from publishing.progress.open_pages import OpenPages, SharedReadings
 from publishing.progress.poll_interval import LONGEST_S, ask_again_s, reload_s
 from tests.delivery.because import because

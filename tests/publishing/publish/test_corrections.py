@@ -15,7 +15,7 @@ from delivery.reconcile import database_identity
 from delivery.rules.call_results import NotSent, Unanswered
 from delivery.rules.outcomes import Sent
 from publishing.activity.activity_sentences import plain_sentence_of
-from publishing.editions.status import load_status
+from publishing.editions.edition_status import load_status
 from publishing.editions.versions import (
     VersionRefusedError,
     audience_choices,

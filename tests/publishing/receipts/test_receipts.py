@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection, transaction
 
 from delivery.models import Batch, Delivery, Edition
-from publishing.editions.status import load_status
+from publishing.editions.edition_status import load_status
 from publishing.models import Receipt
 from publishing.publish.publish import publish
 from publishing.receipts.receipts import (

@@ -31,8 +31,8 @@ from publishing.actions.edition_actions import CannotDoThatError, applicable, re
 from publishing.actions.edition_actions import perform as perform_and_record
 from publishing.content.edition_content import Content
 from publishing.editions import start_scheduled
+from publishing.editions.edition_status import EditionStatus
 from publishing.editions.start_scheduled import start_due
-from publishing.editions.status import EditionStatus
 from publishing.editions.versions import VersionRefusedError, public_editions
 from publishing.models import Issue
 from publishing.publish.publish import KeyUsedForOtherContentError, publish

@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from subscribers.importing import accept_upload
 from subscribers.importing.accept_upload import statement
 from subscribers.importing.file_format.read_file import ReaderFile
-from subscribers.importing.run import run_next_import
+from subscribers.importing.import_task import run_next_import
 from subscribers.models import SubscriberImport
 from tests.publishing.author_browser import Page, WindowOf
 

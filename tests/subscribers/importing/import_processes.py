@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 
-from subscribers.importing.run import ONE_AT_A_TIME
+from subscribers.importing.import_task import ONE_AT_A_TIME
 from tests.freeze_process import freeze
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -19,7 +19,7 @@ from subscribers.importing.accept_upload import statement, store_for_import
 from subscribers.importing.file_format.columns import layout_of
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.tag_cell import MOST_TAGS_OF_A_ROW, read_tags
-from subscribers.importing.run import run_next_import
+from subscribers.importing.import_task import run_next_import
 from subscribers.models import (
     ConsentRecord,
     ReaderFieldDefinition,

@@ -9,7 +9,7 @@ from django.contrib.admin.models import LogEntry
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from delivery.models import Delivery
-from subscribers.importing.run import run_next_import
+from subscribers.importing.import_task import run_next_import
 from subscribers.models import (
     ConsentRecord,
     ImportPiece,

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 from delivery.tasks.separate_process import run_separately
-from subscribers.importing.run import CHUNK, run_next_import
+from subscribers.importing.import_task import CHUNK, run_next_import
 from subscribers.importing.undo.undo_import import CHUNK as UNDO_CHUNK
 from subscribers.models import (
     ConsentRecord,

@@ -16,7 +16,7 @@ from subscribers.importing.accept_upload import statement
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile, Row
 from subscribers.importing.import_file import import_file
-from subscribers.importing.run import (
+from subscribers.importing.import_task import (
     CHUNK,
     MOST_CHARACTERS_IN_CHUNK,
     chunks,

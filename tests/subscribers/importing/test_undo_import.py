@@ -18,7 +18,7 @@ from delivery.tasks.periodic_tasks import TaskInterruptedError
 from delivery.tasks.run_leased_task import ClaimedTask, claim
 from publishing.models import Draft
 from subscribers.data_requests.erase import erase
-from subscribers.importing.run import run_next_import
+from subscribers.importing.import_task import run_next_import
 from subscribers.importing.undo import undo_import
 from subscribers.importing.undo.made_things import find_made
 from subscribers.importing.undo.undo_import import run_undo, start_undo

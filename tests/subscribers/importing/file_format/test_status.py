@@ -15,7 +15,7 @@ from subscribers.importing.file_format.columns import layout_of
 from subscribers.importing.file_format.read_file import Row
 from subscribers.importing.file_format.status import RowStatus
 from subscribers.importing.file_format.validate_row import validate_row
-from subscribers.importing.run import CHUNK
+from subscribers.importing.import_task import CHUNK
 from subscribers.models import (
     ConsentRecord,
     RejectedRow,

@@ -1,8 +1,8 @@
 """Steps around the workers: provider, search, reaper, author and time."""
 
+from tests.small_model.model_worker import Steps, ended, has_later_mail, requeued
 from tests.small_model.state import UNDER_A_LEASE, Batch, Call, Lost, State, Step, call_of
 from tests.small_model.variant import Variant
-from tests.small_model.worker import Steps, ended, has_later_mail, requeued
 
 
 def provider_steps(state: State, variant: Variant) -> Steps:
