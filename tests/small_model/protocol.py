@@ -1,7 +1,8 @@
 """The delivery protocol as a small machine: states and possible next steps.
 
 It has one batch with one delivery, some workers, the lease reaper, a provider and a clock.
-`model_worker.py` and `model_environment.py` hold the steps; the test next to them runs each with the real code.
+`model_worker.py` and `model_environment.py` hold the steps; the test next to them runs each with
+the real code.
 """
 
 from collections.abc import Hashable
