@@ -39,9 +39,9 @@ from publishing.drafts.keep_signed_out import (
     sign_writer,
 )
 from publishing.editions.edition_name import parse_issue_id, progress_url
+from publishing.editions.edition_status import load_status
 from publishing.editions.listing import POSTED_AS, has_been_public
 from publishing.editions.posted_tags import choice_of, tags_by_name
-from publishing.editions.status import load_status
 from publishing.editions.versions import (
     audience_choices,
     plan_version,

@@ -24,7 +24,7 @@ from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.drafts.draft_form import SHA256_HEX, first_error
 from publishing.editions.audience import NOBODY
 from publishing.editions.edition_name import progress_url
-from publishing.editions.status import load_status
+from publishing.editions.edition_status import load_status
 from publishing.editions.tag_sentences import edition_audience
 from publishing.editions.versions import overlap_warnings
 from publishing.flash_messages import (
@@ -37,7 +37,7 @@ from publishing.flash_messages import (
     to_nobody,
 )
 from publishing.models import Draft
-from publishing.preflight.check_sheet import PreflightResult, check
+from publishing.preflight.check_draft import PreflightResult, check
 from publishing.preflight.preflight_view import check_page, get_draft_or_404, publication_context
 from publishing.publish.publish_draft import (
     CHANGED,

@@ -15,10 +15,10 @@ from publishing.content.compose_content import edition_columns
 from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content, plain_title
 from publishing.display_name import named
+from publishing.editions.edition_status import load_status
 from publishing.editions.issue_address import plan_address
 from publishing.editions.listing import visibility_of_draft
 from publishing.editions.posted_tags import choice_of
-from publishing.editions.status import load_status
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Draft
 from publishing.publish.publish import (

@@ -16,7 +16,7 @@ from publishing.content.edition_content import Content, texts_of
 from publishing.content.text_diff import LinePair, diff_fields
 from publishing.desk_access import may_publish, user_id_of
 from publishing.drafts.keep_signed_out import keep_when_signed_out, sign_writer
-from publishing.editions.status import EditionStatus, load_status
+from publishing.editions.edition_status import EditionStatus, load_status
 from publishing.editions.versions import VersionRefusedError, versions_of
 from publishing.flash_messages import tag_of, there_already
 from publishing.publish.confirm_view import add_accepted_messages, still_working_page
