@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from delivery.humanise import clock
+from delivery.issue_attributes import ISSUE_ATTRIBUTES
 from delivery.models import Newsletter
 from idempotency.key import FIELD, HEADER, InvalidKey, fresh_key, read_key
 from publishing.composer.composer_stats import composer_stats
@@ -236,6 +237,7 @@ def composer_page(
         "publishing/composer.html",
         {
             "fields": fields,
+            "names": " ".join(one.control for one in ISSUE_ATTRIBUTES),
             "draft": draft,
             "issue": issue,
             "key": key or fresh_key(),

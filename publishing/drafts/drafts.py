@@ -86,7 +86,7 @@ def title_with_tag(tag: int) -> str:
 
 def may_name_field(key: str) -> bool:
     """Whether an open draft has the key of a field anywhere in its words."""
-    names = (Q((f"{one.name}__contains", key)) for one in CONTENT_ATTRIBUTES)
+    names = (Q((f"{one.name}__contains", key)) for one in CONTENT_ATTRIBUTES if one.has_fields)
     return Draft.objects.filter(reduce(or_, names), edition=None).exists()
 
 

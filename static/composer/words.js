@@ -1,7 +1,8 @@
 // Reads the form's fields as one value, and writes them back.
 const TAGS = ["with_tags", "without_tags"];
-const NAMES = ["title", "preheader", "format", "letter", "text_content", "goes_to", "unlisted", "without_note",
-  ...TAGS];
+
+// The page has the names from `delivery/issue_attributes.py`.
+const namesOf = (form) => form.dataset.names.split(" ");
 
 // The letter is posted as `html_content` if it is finished HTML.
 export const fieldOf = (form, name) => form.elements[name] ?? form.elements[`id_${name}`];
@@ -19,7 +20,7 @@ export function wordsOf(form) {
     if (!field) return name === "goes_to" ? "everyone" : "";
     return field.type === "checkbox" ? (field.checked ? "on" : "") : field.value;
   };
-  return Object.fromEntries(NAMES.map((name) => [name, valueOf(name)]));
+  return Object.fromEntries(namesOf(form).map((name) => [name, valueOf(name)]));
 }
 
 // The page's initial values, without text that was typed before the scripts started.
@@ -30,7 +31,7 @@ export function wordsDelivered(form) {
 }
 
 export function put(form, words) {
-  for (const name of NAMES) {
+  for (const name of namesOf(form)) {
     const field = fieldOf(form, name);
     if (!field || !(name in words)) continue;
     if (TAGS.includes(name)) {
@@ -43,5 +44,5 @@ export function put(form, words) {
 }
 
 export function same(one, other) {
-  return NAMES.every((name) => (one[name] ?? "") === (other[name] ?? ""));
+  return Object.keys({ ...one, ...other }).every((name) => (one[name] ?? "") === (other[name] ?? ""));
 }
