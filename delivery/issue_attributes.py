@@ -19,6 +19,7 @@ class Kind(Enum):
     """How an attribute is written, checked and stored."""
 
     LINE = auto()  # one line, in which a reader's own fields may be used
+    ADDRESS = auto()
     HTML = auto()
     TEXT = auto()
     CHOICE = auto()
@@ -105,6 +106,23 @@ PREHEADER = IssueAttribute(
         example="High water on the 12th",
     ),
 )
+REPLY_TO = IssueAttribute(
+    name="reply_to",
+    kind=Kind.ADDRESS,
+    control="reply_to",
+    label=_("Reply-to address"),
+    content="reply_to",
+    column="reply_to",
+    option="--reply-to",
+    option_help="where replies to this issue go (default: the newsletter's reply-to address)",
+    longest=254,
+    too_long=_("The reply-to address has {length} characters; the limit is {most}."),
+    fix=_("Fix the reply-to address"),
+    api=ApiText(
+        "Where replies to this issue go; empty: the newsletter’s reply-to address.",
+        example="editor@posthouse.example.org",
+    ),
+)
 FORMAT = IssueAttribute(name="format", kind=Kind.CHOICE, control="format", label=_("Written in"))
 # In a draft it is Markdown or HTML, and in an edition HTML.
 LETTER = IssueAttribute(
@@ -148,7 +166,7 @@ WITH_TAGS = IssueAttribute(name="with_tags", kind=Kind.CHOICE, control="with_tag
 WITHOUT_TAGS = IssueAttribute(name="without_tags", kind=Kind.CHOICE, control="without_tags")
 
 ISSUE_ATTRIBUTES = (
-    *(TITLE, PREHEADER, FORMAT, LETTER, TEXT),
+    *(TITLE, PREHEADER, REPLY_TO, FORMAT, LETTER, TEXT),
     *(GOES_TO, ARCHIVE, WITHOUT_NOTE, WITH_TAGS, WITHOUT_TAGS),
 )
 # Those that readers get, with which an edition is frozen.

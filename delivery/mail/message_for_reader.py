@@ -116,8 +116,8 @@ class Renderer:
             "TrackLinks": "None",
             "MessageStream": edition.stream,
         }
-        if newsletter.reply_to:
-            self._common["ReplyTo"] = newsletter.reply_to
+        if reply_to := edition.reply_to or newsletter.reply_to:
+            self._common["ReplyTo"] = reply_to
         fixed = (title, html, text, self._list_id, self._key_prefix)
         texts = (repr(fixed), repr(self._common), repr(sorted(self._values.items())))
         self._template = self._split(ValueMarkers(*texts))

@@ -53,6 +53,8 @@ class Edition(models.Model):
 
     title = models.CharField(max_length=500)
     preheader = models.CharField(max_length=300, blank=True, default="", db_default="")
+    # Where replies go; empty for the newsletter's address.
+    reply_to = models.CharField(max_length=254, blank=True, default="", db_default="")
     html_content = models.TextField(blank=True)
     text_content = models.TextField(blank=True)
     html_mail = models.TextField(blank=True)  # With merge fields, in its frame.

@@ -50,6 +50,7 @@ def composer_stats(
     count = ngettext("{n} word, {size} kB as mail.", "{n} words, {size} kB as mail.", words)
     stats = {
         "sender": preview.sender,
+        "reply_to": preview.reply_to,
         "reader": preview.reader,
         "subject": preview.subject,
         "preheader": preview.preheader,

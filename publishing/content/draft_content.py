@@ -35,6 +35,7 @@ class DraftFields:
 
     title: str = ""
     preheader: str = ""
+    reply_to: str = ""
     format: str = MARKDOWN
     letter: str = ""
     text: str = ""

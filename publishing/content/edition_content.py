@@ -29,6 +29,8 @@ from delivery.mail import merge_fields
 from delivery.models import Edition
 from delivery.reader_fields import ReaderField
 from delivery.reports.merge_field_sentence import unknown_field_sentence
+from subscribers.address import read_address
+from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -81,6 +83,7 @@ class Content:
 
     title: str
     preheader: str = ""
+    reply_to: str = ""
     html: str = ""
     text: str = ""
     has_page: bool = True
@@ -126,6 +129,9 @@ def _clean(attribute: IssueAttribute, text: str) -> str:
             return merge_fields.escape_html_braces(text)
         case Kind.TEXT:
             return text
+        case Kind.ADDRESS:
+            address = read_address(text)
+            return text.strip() if isinstance(address, InputRefusal) else address
         case _:
             return text.strip()
 
@@ -144,14 +150,15 @@ def write_fallbacks(content: Content, fields: Sequence[ReaderField]) -> Content:
             text, escaped if one.kind is Kind.HTML else fallbacks
         )
         for one, text in texts_of(content)
+        if one.has_fields
     }
     return replace(content, **written)
 
 
 def used_fields(content: Content, fields: Sequence[ReaderField]) -> list[str]:
     """Return the names of those `fields` that the content uses, in their order."""
-    texts = texts_of(content)
-    used = {field.name for _, text in texts for field in merge_fields.iter_fields(text)}
+    texts = (text for one, text in texts_of(content) if one.has_fields)
+    used = {field.name for text in texts for field in merge_fields.iter_fields(text)}
     return [field.name for field in fields if field.name in used]
 
 
@@ -166,7 +173,12 @@ class ContentProblem:
 
 def find_problems(content: Content, own: Sequence[ReaderField] = ()) -> list[ContentProblem]:
     """Return all problems that prevent publishing. `own` are the author's fields."""
-    unknown = [problem for each in texts_of(content) for problem in _unknown_fields(*each, own)]
+    unknown = [
+        problem
+        for one, text in texts_of(content)
+        if one.has_fields
+        for problem in _unknown_fields(one, text, own)
+    ]
     found = [
         (
             LETTER,
@@ -217,6 +229,10 @@ def _form_problems(attribute: IssueAttribute, text: str) -> Iterator[tuple[Issue
         yield attribute, str(attribute.several_lines)
     if len(text) > attribute.longest:
         yield attribute, sentence_too_long(attribute.too_long, text, attribute.longest)
+    elif attribute.kind is Kind.ADDRESS and text:
+        address = read_address(text)
+        if isinstance(address, InputRefusal):
+            yield attribute, sentence_of(address)
     if attribute.is_part and "\x00" in text:
         yield attribute, _("This part has a NUL character, which mails cannot contain. Remove it.")
 

@@ -28,6 +28,7 @@ class Preview:
     """The inbox line, both parts, and the size in bytes before fields are filled."""
 
     sender: str
+    reply_to: str
     reader: str
     subject: str
     preheader: str
@@ -82,6 +83,7 @@ def render_preview(
     message = orjson.loads(renderer.body([reader], uuid.UUID(int=0)))[0]
     return Preview(
         sender=parseaddr(newsletter.sender)[0] or newsletter.sender,
+        reply_to=message.get("ReplyTo") or parseaddr(newsletter.sender)[1],
         reader=reader[1],
         subject=message["Subject"],
         preheader=FieldTemplate(edition.preheader, html=False).fill(merge_values(reader, used)),

@@ -29,7 +29,7 @@ def whole_archive() -> list[tuple[Any, ...]]:
     return [
         (
             *(edition.issue_id, edition.issue.slug, edition.issue.unlisted, edition.title),
-            *(edition.preheader, edition.html_content, edition.text_content),
+            *(edition.preheader, edition.reply_to, edition.html_content, edition.text_content),
             *(edition.merge_fields, edition.first_public_at),
         )
         for edition in published_editions()
@@ -55,7 +55,11 @@ def export(author: Any, three_readers: Any, tmp_path: Path) -> Path:
         author.pk, "1", Content(title="Swifts", html="<p>Old</p>", text="Old"), hold_s=0
     ).edition
     corrected = Content(
-        title="Swifts, {{ name }}", html=html, text="Plain {{ city }}", preheader="They left."
+        title="Swifts, {{ name }}",
+        preheader="They left.",
+        reply_to="swifts@posthouse.example.org",
+        html=html,
+        text="Plain {{ city }}",
     )
     publish(author.pk, "2", corrected, hold_s=0, issue=first.issue_id, version=2)
     publish(author.pk, "3", Content(title="Text", text="Only text"), hold_s=0, archive="unlisted")
