@@ -92,6 +92,15 @@ def test_the_page_offers_the_file_that_a_worker_wrote(
     assert zipfile.ZipFile(io.BytesIO(content)).testzip() is None
 
 
+def test_a_failed_export_says_so_and_can_be_requested_again(manager: WindowOf) -> None:
+    Export.objects.create(state="failed", finished_at=timezone.now())
+    assert "started many times and never finished" in manager.get(PAGE).words
+    manager.post(PAGE)
+    assert "and none is running. Ask an operator to run: ./homing deliver" in (
+        manager.get(PAGE).words
+    )
+
+
 def test_an_export_needs_the_permission_for_readers(window: WindowOf) -> None:
     assert window.get(PAGE).status == 403
     assert window.post(PAGE).status == 403
