@@ -18,9 +18,6 @@ a write without the task stops the work
 each claim raises the epoch
     claim: epoch=F("epoch")« + 1»,
     test_a_worker_that_lost_its_task_changes_nothing
-a cancelled task changes no more
-    ClaimedTask._row: filter(pk=task.pk«, state=task.state»)
-    test_a_cancelled_task_ends_at_its_next_step
 a task is not cancelled within a step
     ClaimedTask.hold: «self._renew({})»
     test_cancelling_waits_for_a_step
