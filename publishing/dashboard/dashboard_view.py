@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
@@ -24,7 +25,7 @@ from publishing.progress.live_page import Poll, next_poll, poll_from
 from publishing.progress.poll_interval import ask_desk_again_s
 from subscribers.links.see_other import see_other
 
-LONGEST_ID = 18
+HIGHEST_ID = 2**63 - 1
 _TAB_LABELS = {
     Tab.ALL: gettext_lazy("All"),
     Tab.DRAFTS: gettext_lazy("Drafts"),
@@ -90,21 +91,27 @@ def _update(request: HttpRequest, poll: Poll) -> HttpResponse:
     return HttpResponse(body, headers={"Cache-Control": "no-store"})
 
 
+class AlarmsForm(forms.Form):
+    """The alarms of an edition that an operator has seen, up to the newest shown."""
+
+    edition = forms.IntegerField(min_value=1, max_value=HIGHEST_ID)
+    up_to = forms.IntegerField(min_value=1, max_value=HIGHEST_ID)
+
+
 @may_operate
 @require_POST
 def acknowledge_alarms(request: HttpRequest) -> HttpResponse:
     """Mark the alarms of an edition as seen. Posting twice is safe."""
-    edition = Edition.objects.filter(pk=_number(request.POST.get("edition", ""))).first()
-    up_to = _number(request.POST.get("up_to", ""))
+    form = AlarmsForm(request.POST)
+    if not form.is_valid():
+        return see_other(reverse("desk:issues"))
+    edition = Edition.objects.filter(pk=form.cleaned_data["edition"]).first()
+    up_to = form.cleaned_data["up_to"]
     looked = mark_seen(edition.pk, up_to, user_id_of(request)) if edition else 0
     if edition and looked:
         record_activity.record_action(user_id_of(request), edition, "acknowledge_alarms")
         messages.success(request, _("Done. The page of the issue still lists the alarms."))
     return see_other(reverse("desk:issues"))
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isdecimal() and len(text) <= LONGEST_ID else 0
 
 
 def _tabs(search: IssueSearch, *, sees_drafts: bool) -> list[tuple[Tab, str, str]]:

@@ -1,8 +1,9 @@
 """The desk's pages that change many readers: question, start and progress."""
 
 from typing import NamedTuple
-from uuid import UUID, uuid4
+from uuid import uuid4
 
+from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.urls import reverse
@@ -17,7 +18,7 @@ from subscribers.desk.many_readers.change_readers import (
     stop_change,
 )
 from subscribers.desk.many_readers.change_sentences import progress_sentence, question
-from subscribers.desk.reader_filter import ReaderFilter, read_filter, read_number
+from subscribers.desk.reader_filter import LARGEST_ID, ReaderFilter, read_filter, read_number
 from subscribers.desk.reader_form import ReasonForm
 from subscribers.desk.reader_list import PAGE, SearchTookTooLongError
 from subscribers.desk_frame import desk_page, may_manage_readers, user_id_of
@@ -25,6 +26,7 @@ from subscribers.links.see_other import see_other
 from subscribers.models import ReaderChange, Tag
 
 Action = ReaderChange.Action
+HIGHEST_ID = 2**63 - 1
 
 
 class _Choice(NamedTuple):
@@ -117,7 +119,7 @@ def _choice(form: QueryDict) -> _Choice:
         form.get("do", ""),
         read_filter({name: str(text) for name, text in form.items()}),
     )
-    of_page = [read_number(text, 2**63 - 1) for text in form.getlist("reader")[:PAGE]]
+    of_page = [read_number(text, HIGHEST_ID) for text in form.getlist("reader")[:PAGE]]
     is_selected = form.get("scope") != "found"
     ids = [one for one in of_page if one is not None] if is_selected else []
     tag, missing = None, ""
@@ -132,15 +134,19 @@ def _choice(form: QueryDict) -> _Choice:
     return _Choice(action, tag, chosen, ids, missing)
 
 
+class StartForm(forms.Form):
+    """What the author confirmed: the number of readers, and the newest of them."""
+
+    key = forms.UUIDField()
+    number = forms.IntegerField(min_value=1, max_value=LARGEST_ID)
+    up_to = forms.IntegerField(min_value=1, max_value=HIGHEST_ID)
+
+
 def _start(request: HttpRequest, choice: _Choice, reason: str) -> ReaderChange | None:
-    try:
-        key = UUID(request.POST.get("key", ""))
-    except ValueError:
+    form = StartForm(request.POST)
+    if not form.is_valid():
         return None
-    number = read_number(request.POST.get("number", ""))
-    up_to = read_number(request.POST.get("up_to", ""), 2**63 - 1)
-    if not number or not up_to:
-        return None
+    key, number, up_to = (form.cleaned_data[name] for name in ("key", "number", "up_to"))
     selection = Selection(choice.chosen, choice.ids, up_to)
     by = user_id_of(request)
     return start_change(key, choice.action, choice.tag, selection, number, by, reason=reason)
