@@ -68,7 +68,7 @@ class TagsField(forms.Field):
 class RevisionForm(forms.Form):
     """The revision that a form was opened with."""
 
-    revision = forms.IntegerField(required=False, min_value=0)
+    revision = forms.IntegerField(required=False, min_value=0, widget=forms.HiddenInput)
 
     @property
     def base_revision(self) -> int:
@@ -84,7 +84,9 @@ class DraftForm(RevisionForm):
     loses no text.
     """
 
-    format = forms.ChoiceField(choices=Draft.Format.choices, required=False)
+    format = forms.ChoiceField(
+        choices=Draft.Format.choices, required=False, widget=forms.HiddenInput
+    )
     html_content = WordsField(LETTER.label, widget=forms.Textarea(attrs={"id": "id_letter"}))
     goes_to = forms.ChoiceField(
         choices=Edition.GoesTo.choices, required=False, label=gettext_lazy("Who gets it")
@@ -98,7 +100,7 @@ class DraftForm(RevisionForm):
     without_note = forms.BooleanField(required=False)
     with_tags = TagsField(required=False)
     without_tags = TagsField(required=False)
-    issue = forms.UUIDField(required=False)
+    issue = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
     written: DraftFields
 

@@ -21,7 +21,9 @@ class PublishForm(DraftForm):
     A valid form has the `publish_request`.
     """
 
-    version = forms.IntegerField(required=False, min_value=1, max_value=HIGHEST_VERSION)
+    version = forms.IntegerField(
+        required=False, min_value=1, max_value=HIGHEST_VERSION, widget=forms.HiddenInput
+    )
 
     publish_request: PublishRequest
 
