@@ -34,7 +34,11 @@ PROOFS: dict[str, tuple[int, str, dict[str, str]]] = {
         "pytest -q --quick -m hypothesis --hypothesis-profile fuzz --hypothesis-seed SEED",
         {},
     ),
-    "histories": (20, "tests.histories --histories 200 --steps 60 --seed SEED", {}),
+    "histories": (
+        30,
+        "pytest -q tests/histories --hypothesis-seed SEED",
+        {"HOMING_HISTORIES": "200"},
+    ),
     "model": (30, "pytest -q tests/small_model", {"HOMING_MODEL": "whole"}),
 }
 

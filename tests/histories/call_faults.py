@@ -1,25 +1,14 @@
-"""Faults of a call, a search and a worker in a random history."""
+"""Faults of a call and of the search in a random history: the sandbox's, by name."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-# The network holds the call until the history releases it, after the caller has given up.
-HELD = "held"
-# Long enough for one small request on one machine. After this time the caller of a held call gives
-# up.
-GIVES_UP_AFTER_S = 0.08
-
 _TO_IS_WRONG = "Invalid 'To' address: 'reader'."
-
-# By name: the sandbox's fault that hits the next call, and its settings.
-OF_A_CALL: Mapping[str, tuple[str, Mapping[str, Any]] | None] = MappingProxyType(
+OF_A_CALL: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
     {
-        "none": None,
-        HELD: ("hold", {"moment": "before_accept"}),
         "accepted, then closed": ("accept_then_close", {}),
-        "accepted, then stalled": ("accept_then_stall", {"seconds": 1}),
         "accepted, then 500": ("accept_then_500", {}),
         "accepted, then cut short": ("accept_then_truncate", {}),
         "accepted, then garbled": ("accept_then_garble", {}),
@@ -44,26 +33,21 @@ OF_A_CALL: Mapping[str, tuple[str, Mapping[str, Any]] | None] = MappingProxyType
         "the first meets an inner error": ("item_error", {"code": 101, "k": 1}),
     }
 )
-
-# Seconds by which the search may lag: within the schedule of look-ups, and beyond it.
-SHORT_LAGS_S = (60, 200, 700)
-LONG_LAG_S = 5000
-
-OF_THE_SEARCH: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
+SEARCH_IS_DOWN: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
     {
-        **{f"{lag} s late": ("search_delay", {"seconds": lag}) for lag in SHORT_LAGS_S},
-        "hours late": ("search_delay", {"seconds": LONG_LAG_S}),
         "503": ("search_503", {"calls": None}),
         "429": ("search_429", {"calls": None, "retry_after": 30}),
     }
 )
+# Seconds within the schedule of look-ups.
+SEARCH_LAGS_S = (60, 200, 700)
 
 
-class FreezePoint(StrEnum):
-    """Point at which a worker may be lost or freeze. No transaction is open."""
+class LossPoint(StrEnum):
+    """Point at which a worker may be lost. No transaction is open."""
 
     CLAIMED = "after the claim, before its call is on record"
     STARTED = "after its call is on record, before the call"
     ANSWERED = "after the call, before settling it"
     ASKS = "after the claim of a look-up, before asking"
-    TOLD = "after the look-up's answer, before settling it"
+    ASKED = "after the look-up's answer, before settling it"
