@@ -345,7 +345,7 @@ WEB_CONCURRENCY = env.whole("WEB_CONCURRENCY", 2, least=1, most=64)
 LOG_FORMAT = env.choice("LOG_FORMAT", "lines" if DEBUG else "json", ("json", "lines"))
 LOG_LEVEL = env.choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error")).upper()
 # Operators need these lines after restoring a backup (docs/restore.md).
-ALWAYS_LOGGED = ("publishing.activity.record_activity", "subscribers.data_requests.erase")
+ALWAYS_LOGGED = ("publishing.activity.record_issue_activity", "subscribers.data_requests.erase")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

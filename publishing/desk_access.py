@@ -7,7 +7,7 @@ from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH, TAKE_R
 from subscribers.desk_frame import Guard
 from subscribers.desk_frame import desk_page as desk_page
 from subscribers.desk_frame import user_id_of as user_id_of
-from subscribers.permissions import CHANGE_NEWSLETTER, MANAGE
+from subscribers.reader_permissions import CHANGE_NEWSLETTER, MANAGE
 
 may_publish = Guard(
     PUBLISH, refusal=_("Your account may not publish. Ask your administrator for access.")

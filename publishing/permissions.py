@@ -5,7 +5,7 @@ import uuid
 from django.contrib.auth import get_user_model
 from django.contrib.auth.base_user import AbstractBaseUser
 
-from subscribers.permissions import MANAGE
+from subscribers.reader_permissions import MANAGE
 
 WRITE = "publishing.write_draft"
 PUBLISH = "publishing.publish_edition"

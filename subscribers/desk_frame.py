@@ -18,7 +18,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from delivery.models import Newsletter
-from subscribers.permissions import CHANGE_NEWSLETTER, MANAGE
+from subscribers.reader_permissions import CHANGE_NEWSLETTER, MANAGE
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise

@@ -123,7 +123,7 @@ def publish_past(services: Services, number: int, folder: Path, pause: Callable[
     from delivery.rules.edition_state import EditionState
     from publishing.content.edition_content import Content
     from publishing.editions.edition_status import load_status
-    from publishing.publish.publish import publish
+    from publishing.publish.publish_edition import publish
 
     past = PAST[number]
     bring_in(PAST[number - 1].readers if number else 0, past.readers, folder)

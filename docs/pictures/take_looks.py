@@ -76,7 +76,7 @@ def send(services: Services, look: str, letter: Letter) -> tuple[str, str]:
     from delivery.rules.edition_state import EditionState
     from publishing.content.draft_content import MARKDOWN, DraftFields, build_content
     from publishing.editions.edition_status import load_status
-    from publishing.publish.publish import publish
+    from publishing.publish.publish_edition import publish
 
     content = build_content(
         DraftFields(

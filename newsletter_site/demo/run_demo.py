@@ -20,7 +20,7 @@ from newsletter_site.demo.single_instance import READERS, DemoError
 from newsletter_site.demo.terminal import StoppedError, Terminal
 from newsletter_site.embedded_postgres import prepare_data_dir
 from publishing.editions.edition_status import load_status
-from publishing.publish.publish import edition_by_key
+from publishing.publish.publish_edition import edition_by_key
 from subscribers.confirmed_readers import confirmed
 from subscribers.importing.import_file import import_file
 from subscribers.models import Subscriber

@@ -23,7 +23,7 @@ from publishing.actions.edition_actions import (
     refusal_of,
 )
 from publishing.actions.edition_actions import reschedule as give_time
-from publishing.activity import record_activity
+from publishing.activity import record_issue_activity
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_operate, may_publish, user_id_of
 from publishing.drafts.drafts import open_for_issue
@@ -64,7 +64,7 @@ def action(request: HttpRequest, issue: uuid.UUID, name: str) -> HttpResponse:
         unlists = may_unlist and "unlisted" in request.POST
 
         def record(code: str) -> None:
-            record_activity.record_action(user_id_of(request), edition, code)
+            record_issue_activity.record_action(user_id_of(request), edition, code)
             if unlists:
                 set_visibility(user_id_of(request), edition.issue_id, Visibility.UNLISTED)
 
@@ -114,7 +114,7 @@ def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
                     edition,
                     at,
                     before=_before(request.POST.get("before", "")),
-                    record=lambda old: record_activity.record_rescheduling(
+                    record=lambda old: record_issue_activity.record_rescheduling(
                         user_id_of(request), edition, old, at
                     ),
                 )

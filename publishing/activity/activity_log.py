@@ -18,7 +18,7 @@ from publishing.activity.activity_sentences import sentence_of
 from publishing.display_name import called
 from publishing.models import Draft
 from publishing.permissions import MAY_WRITE, OPERATE, PUBLISH
-from subscribers.permissions import CHANGE_NEWSLETTER, MANAGE
+from subscribers.reader_permissions import CHANGE_NEWSLETTER, MANAGE
 
 User = AbstractBaseUser | AnonymousUser
 

@@ -15,7 +15,7 @@ from api.schema import BEFORE, LIMIT, DecimalInt, json_response
 from delivery.interface import join_transaction
 from publishing.actions.action_sentences import in_one_line
 from publishing.actions.edition_actions import OLD_NAMES, CannotDoThatError, perform
-from publishing.activity import record_activity
+from publishing.activity import record_issue_activity
 from publishing.api import issue_scopes
 from publishing.api.issue_shapes import (
     ActionDone,
@@ -183,7 +183,7 @@ def act_on_issue(
         )
 
     def work(_: str) -> HttpResponse:
-        record = partial(record_activity.record_action, caller.user.pk, edition)
+        record = partial(record_issue_activity.record_action, caller.user.pk, edition)
         try:
             with join_transaction():
                 name = OLD_NAMES.get(action, action)

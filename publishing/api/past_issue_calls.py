@@ -13,7 +13,7 @@ from api.idempotent_call import require_key, run_call
 from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, field_problem, problem_responses
 from api.schema import ResponseBody, json_response
 from idempotency.fingerprint import FileDigest
-from publishing.activity.record_activity import record_move
+from publishing.activity.record_issue_activity import record_move
 from publishing.api import issue_scopes
 from publishing.models import IssueMove
 from publishing.past_issues import move_task

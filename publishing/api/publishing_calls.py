@@ -21,7 +21,7 @@ from delivery.interface import database_time, join_transaction
 from delivery.models import Newsletter
 from delivery.rules.scheduled_time import ScheduledTime
 from publishing.actions.edition_actions import CannotDoThatError, reschedule
-from publishing.activity.record_activity import record_rescheduling
+from publishing.activity.record_issue_activity import record_rescheduling
 from publishing.api import issue_scopes
 from publishing.api.content_body import content_in, refuse_problems
 from publishing.api.issue_shapes import (
@@ -41,7 +41,7 @@ from publishing.editions.issue_address import exact_address
 from publishing.editions.tag_sentences import unknown_tag_sentence
 from publishing.editions.versions import VersionRefusedError, version_refusal, versions_of
 from publishing.models import Visibility
-from publishing.publish.publish import (
+from publishing.publish.publish_edition import (
     KeyUsedForOtherContentError,
     PublishRequest,
     edition_by_key,

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.models import Newsletter
-from publishing.activity import record_activity
+from publishing.activity import record_issue_activity
 from publishing.approval.approval_rules import (
     ApprovalRule,
     Verdict,
@@ -114,7 +114,7 @@ def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
             raise CannotApproveError(
                 _("This draft was changed just now. Nothing was approved. Check it again.")
             )
-        record_activity.record_draft_activity("approve_draft", by, found)
+        record_issue_activity.record_draft_activity("approve_draft", by, found)
 
 
 def approver_of(

@@ -65,7 +65,7 @@ from publishing.progress.issue_list import rows_of, shown_in
 from publishing.templatetags.desk import scheduled_for
 from subscribers.importing.import_page import status_sentence
 from subscribers.models import Subscriber, SubscriberImport
-from subscribers.permissions import CHANGE_NEWSLETTER, MANAGE
+from subscribers.reader_permissions import CHANGE_NEWSLETTER, MANAGE
 from subscribers.reader_totals import counts_by_state, load_new_readers
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from delivery.models import Edition, Newsletter
 from delivery.monitoring.alarms import mark_seen
-from publishing.activity import record_activity
+from publishing.activity import record_issue_activity
 from publishing.dashboard.dashboard import Viewer, desk_context, read_sending
 from publishing.dashboard.issue_pages import IssueSearch, Sort, Tab
 from publishing.desk_access import desk_page, may_operate, may_see_the_desk, user_id_of
@@ -109,7 +109,7 @@ def acknowledge_alarms(request: HttpRequest) -> HttpResponse:
     up_to = form.cleaned_data["up_to"]
     looked = mark_seen(edition.pk, up_to, user_id_of(request)) if edition else 0
     if edition and looked:
-        record_activity.record_action(user_id_of(request), edition, "acknowledge_alarms")
+        record_issue_activity.record_action(user_id_of(request), edition, "acknowledge_alarms")
         messages.success(request, _("Done. The page of the issue still lists the alarms."))
     return see_other(reverse("desk:issues"))
 

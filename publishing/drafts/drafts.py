@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 from delivery.issue_attributes import CONTENT_ATTRIBUTES
 from delivery.models import Edition
 from idempotency.key import fresh_key
-from publishing.activity.record_activity import record_draft_activity
+from publishing.activity.record_issue_activity import record_draft_activity
 from publishing.content.draft_content import (
     HTML,
     MARKDOWN,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from publishing.activity.record_activity import record_listing
+from publishing.activity.record_issue_activity import record_listing
 from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content
 from publishing.editions.audience import EVERY_READER, NOBODY, TagChoice

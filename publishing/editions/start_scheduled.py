@@ -16,7 +16,7 @@ from delivery.interface import (
 )
 from delivery.models import Edition
 from delivery.tasks.background_tasks import BackgroundTask
-from publishing.activity.record_activity import record_start
+from publishing.activity.record_issue_activity import record_start
 from publishing.content.edition_content import plain_title
 from publishing.editions import approved_sender
 from publishing.editions.audience import enqueue_audience

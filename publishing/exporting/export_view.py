@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from delivery.tasks.leased_task import TaskState
 from delivery.tasks.task_sentences import task_sentence
-from publishing.activity.record_activity import record_export_activity
+from publishing.activity.record_issue_activity import record_export_activity
 from publishing.desk_access import desk_page, user_id_of
 from publishing.exporting import export_task
 from publishing.models import Export

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from delivery.tasks.task_sentences import task_sentence
-from publishing.activity.record_activity import record_move
+from publishing.activity.record_issue_activity import record_move
 from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.past_issues import move_task
 from publishing.past_issues.report_sentences import error_sentence, refusal_sentence, report_lines

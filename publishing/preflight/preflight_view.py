@@ -36,7 +36,7 @@ from publishing.preflight.parse_letter import ParsedLetter
 from publishing.rehearsal.rehearse import current_rehearsal
 from publishing.scheduling.schedule_form import ScheduleForm
 from subscribers.links.see_other import see_other
-from subscribers.permissions import CHANGE_NEWSLETTER, MANAGE
+from subscribers.reader_permissions import CHANGE_NEWSLETTER, MANAGE
 
 # A page that readers may know can only become unlisted.
 _BUTTONS = {

@@ -31,7 +31,7 @@ from publishing.progress.reader_outcomes import (
 from subscribers.data_requests.personal_data_sentences import STATES
 from subscribers.desk.reader_filter import read_search
 from subscribers.models import Subscriber
-from subscribers.permissions import MANAGE
+from subscribers.reader_permissions import MANAGE
 
 # The default list is the first of these that is not empty.
 LISTED_UNASKED = ("failed", "unknown", "suppressed", "withdrawn")

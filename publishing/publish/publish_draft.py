@@ -21,7 +21,7 @@ from publishing.editions.listing import visibility_of_draft
 from publishing.editions.posted_tags import choice_of
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Draft
-from publishing.publish.publish import (
+from publishing.publish.publish_edition import (
     KeyUsedForOtherContentError,
     content_for,
     is_scheduled_for,

@@ -11,7 +11,7 @@ from publishing.editions.audience import EVERYONE
 from publishing.editions.edition_name import HIGHEST_VERSION
 from publishing.editions.posted_tags import TAG_FIELDS, choice_of
 from publishing.editions.versions import version_refusal
-from publishing.publish.publish import PublishRequest
+from publishing.publish.publish_edition import PublishRequest
 from subscribers.fields.own_fields import load_own_fields
 
 

@@ -20,7 +20,7 @@ from publishing.editions.edition_status import EditionStatus, load_status
 from publishing.editions.versions import VersionRefusedError, versions_of
 from publishing.flash_messages import tag_of, there_already
 from publishing.publish.confirm_view import add_accepted_messages, still_working_page
-from publishing.publish.publish import (
+from publishing.publish.publish_edition import (
     KeyUsedForOtherContentError,
     edition_by_key,
     has_content,

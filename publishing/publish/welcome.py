@@ -11,7 +11,7 @@ from django.urls import reverse
 from delivery.interface import control
 from delivery.models import Delivery, Edition, Newsletter
 from delivery.models.delivery import Outcome
-from publishing.activity.record_activity import record_action
+from publishing.activity.record_issue_activity import record_action
 from publishing.approval.approval import second_of
 from publishing.content.compose_content import edition_columns
 from publishing.content.edition_content import Content

@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from api.bearer import Scope
-from subscribers.permissions import MANAGE
+from subscribers.reader_permissions import MANAGE
 
 READERS = Scope(
     "readers",

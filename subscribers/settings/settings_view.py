@@ -18,7 +18,7 @@ from subscribers.desk_frame import desk_page, may_manage_readers, may_see_settin
 from subscribers.links.see_other import see_other
 from subscribers.models import ReaderFieldDefinition, Tag
 from subscribers.models.fields_and_tags import MOST_FIELDS
-from subscribers.permissions import MANAGE
+from subscribers.reader_permissions import MANAGE
 from subscribers.settings import change_fields_and_tags
 from subscribers.settings.field_and_tag_forms import FieldForm, TagForm
 from subscribers.settings.field_and_tag_sentences import in_use_sentence, limit_sentence

@@ -8,7 +8,7 @@ from delivery.models import Delivery, Edition
 from idempotency.claim import slot_locks
 from publishing.content.edition_content import Content
 from publishing.models import Draft
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from tests.browser.author_session import (
     ACCEPTED,
     FORM,

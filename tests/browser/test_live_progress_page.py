@@ -16,7 +16,7 @@ from delivery.models import Batch, Delivery, Edition
 from delivery.queue.control import send_now
 from publishing.content.draft_content import build_content
 from publishing.editions.start_scheduled import start_due
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.models import SubscriberImport
 from tests.browser.author_session import FORM, WRITE, do, is_saved, look_now, succeeded, write
 from tests.browser.conftest import READERS

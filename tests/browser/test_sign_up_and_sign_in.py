@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from delivery.models import Edition, Newsletter
 from postmark_sandbox.server import SandboxServer
 from publishing.models import Draft
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.models import ConsentRecord, ReaderFieldDefinition, Subscriber, Tag
 from subscribers.signup.form_tags import sign_tags
 from tests.browser.author_session import WRITE, accepted_by, come_to, sign_in

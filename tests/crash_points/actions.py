@@ -28,7 +28,7 @@ from delivery.worker.process import recover_dead_workers
 from delivery.worker.step import Dispatcher
 from delivery.worker.unsent_calls import UnsentCalls
 from publishing.content.edition_content import Content
-from publishing.publish.publish import PublishResult, edition_by_key, publish
+from publishing.publish.publish_edition import PublishResult, edition_by_key, publish
 from tests.crash_points.points import watch
 from tests.crash_points.provider import Provider
 from tests.delivery.because import because

@@ -23,7 +23,7 @@ from delivery.rules.edition_state import EditionState, state_of
 from delivery.worker.step import Dispatcher
 from postmark_sandbox.sandbox_state import Sandbox
 from publishing.content.edition_content import Content
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber
 
 

@@ -11,7 +11,7 @@ from django.test import Client
 
 from delivery.models import Edition
 from publishing.models import Draft
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from tests.newsletter_site.every_url import Address, every_address
 from tests.publishing.content_factory import letter
 

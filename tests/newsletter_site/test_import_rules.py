@@ -39,3 +39,25 @@ def test_no_folder_has_too_many_modules() -> None:
             modules[path.parent.relative_to(ROOT)] += path.name != "__init__.py"
 
     assert {folder: n for folder, n in modules.items() if n > MOST_MODULES} == {}
+
+
+# Names that Django, pytest or Python look for, and those that people type.
+GIVEN = {
+    *("__init__.py", "__main__.py", "admin.py", "apps.py", "conftest.py", "models.py", "urls.py"),
+    *("base.py", "settings.py"),
+}
+TYPED = {"commands", "rows"}  # of manage.py, and of the benchmarks
+
+
+def test_a_file_name_occurs_once() -> None:
+    names = Counter(
+        path.name
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*.py")
+        if path.name not in GIVEN
+        and not TYPED & set(path.parts)
+        and ROOT / "idempotency/example" not in path.parents
+        and "migrations" not in path.parts
+    )
+
+    assert [name for name, times in names.items() if times > 1] == []

@@ -172,7 +172,7 @@ def _publish(session: psycopg.Connection, readers: int) -> None:
     from django.contrib.auth import get_user_model
 
     from publishing.content.edition_content import Content
-    from publishing.publish.publish import publish
+    from publishing.publish.publish_edition import publish
 
     session.execute(
         """

@@ -9,7 +9,7 @@ from django.contrib.auth.models import Permission
 
 from delivery.models import Edition
 from postmark_sandbox.server import SandboxServer
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.content_factory import letter

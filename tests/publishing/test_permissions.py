@@ -15,7 +15,7 @@ from django.urls import reverse
 from delivery.models import Delivery, Edition
 from publishing import urls
 from publishing.actions.edition_actions import ACTIONS
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.desk import urls as desk_urls
 from tests.publishing.author_browser import FORM, WindowOf
 from tests.publishing.content_factory import letter

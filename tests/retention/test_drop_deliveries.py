@@ -31,7 +31,7 @@ from publishing.editions.audience import EVERYONE, REACHED
 from publishing.editions.edition_status import dropped_sentence
 from publishing.editions.versions import VersionRefusedError, plan_version
 from publishing.progress.reader_outcomes import ALL, CopiesDroppedError, every_copy
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from publishing.receipts import drop_old_deliveries
 from publishing.receipts.drop_old_deliveries import (
     CannotDropError,

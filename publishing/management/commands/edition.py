@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from publishing.actions.action_sentences import in_one_line
 from publishing.actions.edition_actions import ACTIONS, OLD_NAMES, CannotDoThatError, perform
-from publishing.activity.record_activity import record_action_from_the_command_line
+from publishing.activity.record_issue_activity import record_action_from_the_command_line
 from publishing.editions.edition_status import load_status
 from publishing.management.edition_command import EditionCommand
 

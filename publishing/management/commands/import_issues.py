@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from delivery.tasks.leased_task import TaskState
-from publishing.activity.record_activity import record_move
+from publishing.activity.record_issue_activity import record_move
 from publishing.models import IssueMove
 from publishing.past_issues import move_task
 from publishing.past_issues.past_issue import UnusableExportError

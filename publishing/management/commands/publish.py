@@ -28,7 +28,7 @@ from publishing.flash_messages import to_nobody
 from publishing.management.content_options import add_content_options, content_of_options
 from publishing.management.edition_command import VersionedCommand
 from publishing.models import Visibility
-from publishing.publish.publish import (
+from publishing.publish.publish_edition import (
     KeyUsedForOtherContentError,
     PublishResult,
     edition_by_key,

@@ -12,7 +12,7 @@ from idempotency.key import fresh_key
 from publishing.content.draft_content import MARKDOWN, DraftFields, build_content
 from publishing.drafts import drafts
 from publishing.models import Draft
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber, Tag
 from tests.browser.author_session import (
     LETTER,

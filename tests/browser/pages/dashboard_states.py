@@ -12,7 +12,7 @@ from django.utils import timezone
 from delivery.models import Alarm, Batch, Edition, Newsletter, WorkerHeartbeat
 from delivery.monitoring import worker_heartbeat
 from delivery.rules.reason import Reason, ReasonCode
-from publishing.activity.record_activity import record_action
+from publishing.activity.record_issue_activity import record_action
 from publishing.models import Draft
 from subscribers.models import Subscriber
 from subscribers.record_activity import record_import_activity

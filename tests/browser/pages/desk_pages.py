@@ -21,7 +21,7 @@ from publishing.drafts import drafts
 from publishing.external_checks import cached_results
 from publishing.external_checks.open_link import LinkResult
 from publishing.models import Draft, Snippet
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from publishing.publish.welcome import turn_on
 from publishing.rehearsal.rehearse import request_rehearsal, run_next_rehearsal
 from publishing.test_letters.test_letters import send_test

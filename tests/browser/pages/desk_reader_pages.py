@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from delivery.postmark.provider_events import Bounced
 from publishing.content.edition_content import Content
 from publishing.past_issues.move_task import run_next_move
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.consent.consent_log import record_consent
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.desk.many_readers.change_readers import Selection, count_selected, start_change

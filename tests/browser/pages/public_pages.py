@@ -6,7 +6,7 @@ from typing import Any
 from playwright.sync_api import Page, expect
 
 from publishing.content.edition_content import Content
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.consent.consent_log import record_consent
 from subscribers.links import request_token
 from subscribers.links.request_token import Request

@@ -10,7 +10,7 @@ from delivery.models import Delivery, Edition, EditionResult
 from delivery.queue import control
 from delivery.reports.load_edition_results import load_results
 from publishing.content.edition_content import Content
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.leaving.leave import leave
 from subscribers.links.unsubscribe_token import token_for
 from subscribers.models.consent_record import How

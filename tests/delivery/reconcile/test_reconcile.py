@@ -22,7 +22,7 @@ from delivery.reconcile.record_findings import end_reconciliation, load_editions
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.reason import Reason, ReasonCode
 from publishing.content.edition_content import Content
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.reconcile.table_backup import KeptRows
 from tests.delivery.webhook_events import key_of

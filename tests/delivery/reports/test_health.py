@@ -17,7 +17,7 @@ from delivery.reports.load_edition_counts import load_open_newsletters
 from delivery.reports.sending_health import Health, HealthLine, health_lines, read_health
 from delivery.reports.worker_warnings import load_warnings
 from delivery.rules.reason import Reason, ReasonCode
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber
 from tests.publishing.content_factory import letter
 from tests.subscribers.factories import SubscriberFactory

@@ -19,7 +19,7 @@ from delivery.models import Edition
 from delivery.queue.control import cancel
 from newsletter_site.api.openapi_document import document
 from publishing.models import Export, IssueMove
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.models import ReaderFieldDefinition, Subscriber, SubscriberImport, Tag
 from subscribers.models.fields_and_tags import MOST_FIELDS
 from tests.newsletter_site.api_caller import Program

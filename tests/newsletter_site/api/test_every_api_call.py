@@ -23,7 +23,7 @@ from publishing.actions.edition_actions import ACTIONS, OLD_NAMES
 from publishing.api.issue_calls import ActionName, Which
 from publishing.models import Export, IssueMove
 from publishing.progress.reader_outcomes import LISTS
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.api import reader_calls
 from subscribers.desk import reader_actions
 from subscribers.models import ReaderFieldDefinition, Tag

@@ -15,7 +15,7 @@ from django.test import Client
 
 from delivery import log_context
 from publishing.content.edition_content import Content
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from tests.capture_log import Lines, log_lines
 from tests.subscribers.factories import SubscriberFactory
 
@@ -203,7 +203,9 @@ def test_a_replayed_form_has_a_new_request_id(lines: Lines, settings: Any) -> No
 
     assert (first.status_code, again.status_code) == (303, 303)
     assert first["X-Request-ID"] != again["X-Request-ID"]
-    (published,) = [line for line in lines() if line["logger"] == "publishing.publish.publish"]
+    (published,) = [
+        line for line in lines() if line["logger"] == "publishing.publish.publish_edition"
+    ]
     (replayed,) = [line for line in lines() if "posted again" in line["event"]]
     assert published["event"] == "version 1 of an issue was published; readers: 1"
     assert published["request"] == first["X-Request-ID"]

@@ -18,7 +18,7 @@ from publishing.actions.edition_actions import ACTIONS, OLD_NAMES, applicable, p
 from publishing.activity.activity_sentences import code_of, plain_sentence_of
 from publishing.editions.edition_status import load_status
 from publishing.models import Draft
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber
 from tests.delivery.worker_steps import Call, claim_next_batch
 from tests.publishing.author_browser import address

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Edition
 from publishing.activity.activity_sentences import sentence_of
-from publishing.activity.record_activity import (
+from publishing.activity.record_issue_activity import (
     record_action,
     record_draft_activity,
     record_listing,
@@ -22,7 +22,7 @@ from publishing.activity.record_activity import (
 )
 from publishing.drafts.drafts import delete_draft
 from publishing.models import Draft, Issue
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber, SubscriberImport
 from subscribers.record_activity import (
     record_export,

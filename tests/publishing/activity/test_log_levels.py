@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.content_factory import letter
@@ -43,7 +43,7 @@ def test_actions_on_pages_are_logged(
 ) -> None:
     edition = publish(author.pk, "a key", letter("Swifts"), hold_s=600).edition
 
-    with caplog.at_level("INFO", "publishing.activity.record_activity"):
+    with caplog.at_level("INFO", "publishing.activity.record_issue_activity"):
         window.post(f"/admin/newsletters/{edition.issue_id}/pause/", version="1")
 
     assert "version 1 of an issue: pause" in caplog.messages

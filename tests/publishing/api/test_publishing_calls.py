@@ -14,7 +14,7 @@ from idempotency.claim import slot_locks
 from idempotency.models import PostedForm
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.editions.versions import versions_of
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.content_factory import letter

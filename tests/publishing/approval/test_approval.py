@@ -24,8 +24,8 @@ from publishing.approval.approval import (
 from publishing.content.draft_content import build_content
 from publishing.editions.start_scheduled import start_due
 from publishing.models import Draft
-from publishing.publish.publish import publish
 from publishing.publish.publish_draft import Confirmation, DraftChangedError, publish_draft
+from publishing.publish.publish_edition import publish
 from publishing.settings.change_settings import SettingRefusedError, change_settings
 from subscribers.models import ReaderFieldDefinition, Tag
 from tests.publishing.author_browser import FORM, WindowOf

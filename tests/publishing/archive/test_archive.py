@@ -12,7 +12,7 @@ from delivery.models import Edition, Newsletter
 from publishing.content.edition_content import Content
 from publishing.content.public_html import sanitise_html
 from publishing.models import Issue
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from tests.publishing.content_factory import letter
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -9,7 +9,7 @@ from django.test import Client
 
 from delivery.models import Newsletter
 from publishing.content.public_html import first_image, sanitise_html
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.consent import consent_wording
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import Page

@@ -6,7 +6,7 @@ import pytest
 
 from delivery.models import Newsletter
 from publishing.content.edition_content import Content
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber
 from tests.subscribers.signup_browser import visitor
 

@@ -8,7 +8,7 @@ from idempotency.models import PostedForm
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.archive.archived_editions import latest_issues
 from publishing.models import Issue
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from tests.publishing.author_browser import FORM
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import sent

@@ -12,7 +12,7 @@ from publishing.editions.audience import TagChoice
 from publishing.editions.listing import visibility_after
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Draft, Issue
-from publishing.publish.publish import KeyUsedForOtherContentError, publish
+from publishing.publish.publish_edition import KeyUsedForOtherContentError, publish
 from subscribers.models import Subscriber, Tag
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import Page, WindowOf

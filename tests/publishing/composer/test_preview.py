@@ -15,7 +15,7 @@ from publishing.composer.preview_view import next_version_preview
 from publishing.content.draft_content import HTML, MARKDOWN, DraftFields, build_content
 from publishing.drafts import drafts
 from publishing.models import Draft
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber, Tag
 from tests.publishing.author_browser import LETTER, WindowOf
 

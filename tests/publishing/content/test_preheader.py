@@ -6,7 +6,7 @@ from delivery.issue_attributes import PREHEADER
 from delivery.models import Edition
 from publishing.archive.archived_editions import latest_issues
 from publishing.content.edition_content import Content
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from tests.publishing.author_browser import FORM, LETTER, WindowOf
 
 pytestmark = pytest.mark.django_db(transaction=True)

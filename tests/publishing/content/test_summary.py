@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from publishing.archive.archived_editions import latest_issues
 from publishing.content.summary import LONGEST, summarise
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.content_factory import letter
 

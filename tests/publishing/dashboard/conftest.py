@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from delivery.models import Edition
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from tests.publishing.content_factory import letter
 
 

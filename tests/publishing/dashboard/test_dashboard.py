@@ -20,7 +20,7 @@ from publishing.approval.approval import approval_hash, approve
 from publishing.external_checks.cached_results import DOMAIN, save
 from publishing.external_checks.domain_records import DnsStatus, Records
 from publishing.models import Draft
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.models import ReaderFieldDefinition, Subscriber
 from tests.delivery.because import because
 from tests.publishing.author_browser import WindowOf

@@ -12,7 +12,7 @@ from delivery.queue.control import stop
 from delivery.queue.enqueue_transactional import request_mail
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Issue
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.publishing.content_factory import letter

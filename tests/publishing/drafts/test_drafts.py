@@ -13,7 +13,7 @@ from publishing.content.draft_content import HTML, MARKDOWN, DraftFields, build_
 from publishing.drafts import drafts
 from publishing.drafts.drafts import MOST_UNTOUCHED
 from publishing.models import Draft
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from tests.publishing import edition_states
 from tests.publishing.content_factory import letter
 from tests.publishing.schedule_issue import tomorrow

@@ -12,7 +12,7 @@ from idempotency.key import fresh_key
 from publishing.content.draft_content import DraftFields
 from publishing.drafts import drafts
 from publishing.models import Draft
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import hold_is_over, in_doubt, sent

@@ -13,7 +13,7 @@ from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.content.compose_content import compose_content
 from publishing.images.unused_images import delete_unused
 from publishing.models import Draft, UploadedImage
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.content_factory import letter
 

@@ -15,7 +15,7 @@ from publishing.archive.archived_editions import published_editions
 from publishing.content.edition_content import Content
 from publishing.images.images import in_html, store_image
 from publishing.models import Issue, UploadedImage
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.models import ReaderFieldDefinition
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.past_issues.sample_exports import SWIFTS, substack, zipped

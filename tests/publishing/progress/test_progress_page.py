@@ -19,7 +19,7 @@ from delivery.monitoring import worker_heartbeat
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.reason import Reason, ReasonCode
 from publishing.activity.activity_sentences import plain_sentence_of
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
 from tests.delivery.because import because

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from delivery.models import Batch, WorkerHeartbeat
 from publishing.drafts.drafts import open_for_issue
 from publishing.models import Draft
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import sent

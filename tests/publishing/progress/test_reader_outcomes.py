@@ -18,7 +18,7 @@ from delivery.models import Batch, Delivery
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.progress.outcome_sentences import why_of
 from publishing.progress.reader_outcomes import every_copy, outcome_page
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.data_requests.erase import erase
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import WindowOf, address

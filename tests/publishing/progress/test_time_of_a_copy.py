@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.db.models import F
 
 from delivery.models import Delivery, Edition, Newsletter
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import WindowOf, address

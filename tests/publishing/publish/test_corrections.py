@@ -23,7 +23,7 @@ from publishing.editions.versions import (
     plan_version,
 )
 from publishing.models import Issue
-from publishing.publish.publish import (
+from publishing.publish.publish_edition import (
     KeyUsedForOtherContentError,
     PublishResult,
     has_content,

@@ -13,7 +13,7 @@ from publishing.content.edition_content import Content
 from publishing.drafts.drafts import open_for_issue
 from publishing.editions.versions import overlap_warnings
 from publishing.models import Draft
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import FORM, LETTER, WindowOf

@@ -14,7 +14,7 @@ from publishing.editions.address_words import address_words, is_address
 from publishing.editions.issue_address import exact_address, save_moved_issue
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Draft, Issue, Visibility
-from publishing.publish.publish import KeyUsedForOtherContentError, publish
+from publishing.publish.publish_edition import KeyUsedForOtherContentError, publish
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import FORM, Page, WindowOf
 from tests.publishing.content_factory import letter

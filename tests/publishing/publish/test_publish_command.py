@@ -13,7 +13,7 @@ from publishing.actions.edition_actions import ACTIONS
 from publishing.editions.versions import overlap_warnings
 from publishing.management.commands import edition
 from publishing.management.commands.publish import Command
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import cancelled, sent
 

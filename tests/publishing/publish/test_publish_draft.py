@@ -22,7 +22,7 @@ from publishing.external_checks import cached_results
 from publishing.external_checks.open_link import LinkResult
 from publishing.flash_messages import to_nobody
 from publishing.models import Draft
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from tests.publishing.author_browser import FORM, WindowOf
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import hold_is_over, sent

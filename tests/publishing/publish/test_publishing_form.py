@@ -13,8 +13,8 @@ from publishing.content.draft_content import build_content
 from publishing.drafts import drafts
 from publishing.drafts.drafts import lock_by_key
 from publishing.models import Draft, Issue
-from publishing.publish.publish import publish
 from publishing.publish.publish_draft import Confirmation, publish_draft
+from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import FORM, LETTER, Page, WindowOf
 from tests.publishing.content_factory import letter

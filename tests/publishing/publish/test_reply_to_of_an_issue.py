@@ -10,7 +10,7 @@ from delivery.models import Edition, Newsletter
 from idempotency.key import fresh_key
 from publishing.content.draft_content import DraftFields, build_content
 from publishing.drafts import drafts
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from publishing.test_letters.test_letters import send_test
 from tests.newsletter_site.api_caller import Program
 

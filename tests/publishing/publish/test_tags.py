@@ -20,7 +20,7 @@ from publishing.drafts import drafts
 from publishing.editions.audience import TagChoice
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Draft
-from publishing.publish.publish import KeyUsedForOtherContentError, publish
+from publishing.publish.publish_edition import KeyUsedForOtherContentError, publish
 from subscribers.models import Subscriber, Tag
 from subscribers.settings.change_fields_and_tags import TagInUseError, delete_tag
 from tests.delivery.edition_factory import Newsroom

@@ -12,7 +12,7 @@ from django.db import IntegrityError, connection, transaction
 from delivery.models import Batch, Delivery, Edition
 from publishing.editions.edition_status import load_status
 from publishing.models import Receipt
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from publishing.receipts.receipts import (
     NotAReceiptError,
     diff_receipts,

@@ -35,7 +35,7 @@ from publishing.editions.edition_status import EditionStatus
 from publishing.editions.start_scheduled import start_due
 from publishing.editions.versions import VersionRefusedError, public_editions
 from publishing.models import Issue
-from publishing.publish.publish import KeyUsedForOtherContentError, publish
+from publishing.publish.publish_edition import KeyUsedForOtherContentError, publish
 from publishing.scheduling.local_time import is_too_late
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom

@@ -29,7 +29,7 @@ from publishing.drafts import drafts
 from publishing.drafts.draft_form import DraftForm
 from publishing.models import Draft
 from publishing.progress.issue_list import newest_editions
-from publishing.publish.publish import publish
+from publishing.publish.publish_edition import publish
 from publishing.test_letters.test_letter_view import FIELDS, SendTestForm
 from publishing.test_letters.test_letters import is_settled, letter_sentence
 from subscribers.data_requests.erase import erase

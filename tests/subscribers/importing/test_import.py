@@ -8,7 +8,7 @@ from django.core.management import call_command
 from subscribers.consent.consent_log import record_consent
 from subscribers.data_requests.erase import erase
 from subscribers.files.file_pieces import LONGEST_PIECE
-from subscribers.importing.run import CHUNK
+from subscribers.importing.import_task import CHUNK
 from subscribers.models import ImportSeenAddress, RejectedRow, Subscriber, SubscriberImport
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
 from tests.subscribers.factories import (

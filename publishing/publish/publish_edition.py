@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from delivery import log_context
 from delivery.models import Edition, Newsletter
 from delivery.rules.scheduled_time import ScheduledTime
-from publishing.activity.record_activity import record_publication
+from publishing.activity.record_issue_activity import record_publication
 from publishing.approval.approval import second_of
 from publishing.content.compose_content import edition_columns
 from publishing.content.edition_content import Content, find_problems
