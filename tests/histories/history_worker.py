@@ -14,7 +14,7 @@ from delivery.rules.call_results import AllAccepted, Answered, CallResult, Looku
 from delivery.rules.outcomes import Failed, Suppressed
 from delivery.worker.step import Dispatcher
 from postmark_sandbox.sandbox_state import Sandbox
-from tests.histories.call_faults import OF_A_CALL, LossPoint
+from tests.histories.drawn_faults import OF_A_CALL, LossPoint
 
 DEADLINE_S = 20.0
 LEASE_S = 60.0
