@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection, transaction
 
-from delivery.models import Batch, Delivery, Edition
+from delivery.models import Batch, Delivery, Edition, Newsletter
 from publishing.editions.edition_status import load_status
 from publishing.models import Receipt
 from publishing.publish.publish_edition import publish
@@ -55,9 +55,15 @@ def downloaded(window, edition):
     return answer.answer.content.decode()
 
 
-def test_the_receipt_holds_content_audience_counts_and_times(window, new_author, done):
+def test_the_receipt_holds_content_audience_counts_and_times(
+    author, window, new_author, three_readers
+):
     second = new_author("pauline", first_name="Pauline", last_name="Dunn")
-    Edition.objects.filter(pk=done.pk).update(approved_by=second)
+    Newsletter.objects.get_current()
+    Newsletter.objects.update(second_person=True)
+    content = letter("On the patience of herons")
+    done = publish(author.pk, "k", content, hold_s=0, approved_by=second.pk).edition
+    sent(done)
     given = json.loads(downloaded(window, done))
     facts = given["receipt"]
 
