@@ -1,6 +1,5 @@
 """An author uses settings, a field, a welcome letter and an export, on two sizes."""
 
-import zipfile
 from collections.abc import Callable
 from typing import Any
 
@@ -8,8 +7,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from postmark_sandbox.server import SandboxServer
-from publishing.exporting.export_task import run_next_export
-from subscribers.models import Subscriber
 from tests.browser.author_session import (
     WRITE,
     accepted_by,
@@ -21,7 +18,6 @@ from tests.browser.author_session import (
 from tests.browser.pages.accessibility import DESKTOP, NARROWEST
 from tests.browser.web_site import WebSite
 from tests.subscribers.factories import SubscriberFactory
-from tests.subscribers.signup_browser import get_current, press, sign_up
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
 SIZES = pytest.mark.parametrize("size", [DESKTOP, NARROWEST], ids=["computer", "phone"])
@@ -110,44 +106,6 @@ def test_first_steps_lead_to_a_name_and_a_sender(
     expect(page.get_by_role("listitem").filter(has_text="Choose the sender")).to_contain_text(
         "Done"
     )
-
-
-@SIZES
-def test_a_welcome_letter_goes_out_once(
-    new_page: Callable[..., Page], author: Any, site: WebSite, provider: SandboxServer, size: Any
-) -> None:
-    page = new_page(author, viewport=size)
-    page.goto(WRITE)
-    write(page, "It is good to have you here.", title="Welcome")
-    is_saved(page)
-    page.goto(WELCOME)
-    page.get_by_role("button", name="Turn on").click()
-    expect(page.locator("main")).to_contain_text("“Welcome” has been on since")
-    sign_up(ADA)
-    press(get_current(ADA))
-    press(get_current(ADA))
-    site.deliver()
-    assert [mail.item["Subject"] for mail in accepted_by(provider)].count("Welcome") == 1
-    page.goto(WELCOME)
-    expect(page.locator("main")).to_contain_text("It was sent 1 time.")
-    page.get_by_role("button", name="Turn off").click()
-    expect(page.locator("main")).to_contain_text("The welcome letter is off.")
-
-
-@SIZES
-def test_everything_is_downloaded(new_page: Callable[..., Page], author: Any, size: Any) -> None:
-    SubscriberFactory(email=ADA)
-    page = new_page(author, viewport=size)
-    page.goto("/admin/newsletters/readers/")
-    page.get_by_role("link", name="Download everything").click()
-    page.get_by_role("button", name="Write the export").click()
-    expect(page.get_by_text("The export is queued")).to_be_visible()
-    run_next_export(lambda: False)
-    with page.expect_download() as download:
-        page.get_by_role("link", name="Download").click()
-    with zipfile.ZipFile(download.value.path()) as archive:
-        assert ADA in archive.read("readers.csv").decode()
-    assert Subscriber.objects.count() == 1
 
 
 def test_changed_look_is_previewed_and_reaches_the_front_page(desk: Page) -> None:

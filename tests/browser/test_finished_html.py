@@ -4,10 +4,9 @@ import psycopg
 import pytest
 from playwright.sync_api import Page, expect
 
-from delivery.models import Delivery, Edition
+from delivery.models import Edition
 from idempotency.claim import slot_locks
 from publishing.content.edition_content import Content
-from publishing.models import Draft
 from publishing.publish.publish_edition import publish
 from tests.browser.author_session import (
     ACCEPTED,
@@ -15,11 +14,7 @@ from tests.browser.author_session import (
     TITLE,
     ask,
     check,
-    copies_of,
-    edition,
     is_ready,
-    publish_to,
-    succeeded,
     write,
 )
 from tests.browser.conftest import READERS
@@ -44,22 +39,6 @@ def write_html(page: Page) -> str:
     """Fill in the publishing form; return its key."""
     write(page, "<p>Dear {{ name|reader }}, they have gone.</p>")
     return page.locator("#composer [name=idempotency_key]").input_value()
-
-
-def test_double_click_checks_once_and_publishes_once(form, site, provider, readers):
-    key = write_html(form)
-    form.get_by_role("button", name="Check and publish").dblclick()
-    expect(form.get_by_role("heading", level=1)).to_have_text("Before it goes out")
-    assert Draft.objects.get().key == key
-    assert not Edition.objects.exists()
-
-    publish_to(form, READERS, double_click=True)
-
-    expect(form.get_by_role("heading", level=1)).to_have_text(TITLE)
-    site.deliver()
-    succeeded(form, f"Succeeded. Postmark accepted {READERS} copies")
-    assert copies_of(provider, edition()) == {one.email: 1 for one in readers}
-    assert Delivery.objects.filter(outcome="sent").count() == READERS
 
 
 def back_to_the_form(page: Page) -> None:

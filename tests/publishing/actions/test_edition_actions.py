@@ -103,6 +103,10 @@ def control(edition, **facts):
     Edition.objects.filter(pk=edition.pk).update(**facts)
 
 
+def paused(edition):
+    control(edition, control="paused")
+
+
 def names(edition):
     return {action.name for action in applicable(load_status(edition.pk))}
 
@@ -155,6 +159,7 @@ def test_page_and_command_refuse_actions_that_do_not_apply(publish_letter, windo
     ("hold_s", "becomes", "name", "numbers", "state"),
     [
         (0, sent, "pause", "2 readers .* 4 copies", "paused"),
+        (0, paused, "resume", "6 readers", "sending"),
         (60, None, "send-now", "6 copies", "sending"),
         (60, None, "call-back", "6 readers", "cancelled"),
         (0, sent, "cancel", "2 readers .* 4 copies", "cancelled"),

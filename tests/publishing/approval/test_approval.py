@@ -150,7 +150,7 @@ def test_switching_approval_on_waits_for_running_publications(author):
     assert Edition.objects.count() == 1
 
 
-def test_html_form_without_approval_keeps_text_and_frees_key(two, window, three_readers):
+def test_form_without_approval_keeps_text_and_frees_key(two, window, three_readers):
     fields = window.open_form()
 
     page = window.post(**fields)

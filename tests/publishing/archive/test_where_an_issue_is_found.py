@@ -109,6 +109,7 @@ def test_scripts_and_programs_follow_the_same_default(
     assert found("--tag", "Founders") == "unlisted"
     assert "Anyone with the link can read it" in capsys.readouterr().err
     assert found("--tag", "Founders", "--listed") == "public"
+    assert found("--unlisted") == "unlisted"
     assert found("--not-in-archive") == "none"
 
     def answered(status: int, **words: object) -> str:

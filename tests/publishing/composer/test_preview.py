@@ -107,7 +107,7 @@ def test_the_text_part_is_plain_text(window, author):
     assert policy_of(page)["default-src"] == "'none'"
 
 
-def test_preview_of_html_form_fields_matches_the_mail(window):
+def test_preview_of_posted_fields_matches_the_mail(window):
     page = window.post(PREVIEW, **LETTER)
     text = window.post(PREVIEW, **LETTER, part="text")
     fields = {"title": "Gone", "format": "markdown", "letter": "They *have*.", "text_content": ""}

@@ -40,17 +40,6 @@ def test_a_form_without_the_field_is_still_published(window, three_readers):
     assert bytes(edition.content_hash) == letter.sha256
 
 
-def test_another_preheader_under_the_same_key_is_other_content(window, three_readers):
-    fields = {**window.open_form(), "preheader": WORDS}
-    assert window.post(**fields).status == 303
-
-    page = window.post(**{**fields, "preheader": "Other words"})
-
-    assert page.status == 422
-    assert page.form_with("title").fields["preheader"] == "Other words"
-    assert Edition.objects.get().preheader == WORDS
-
-
 def test_preheader_error_is_shown_at_its_field(window, three_readers):
     long = "x" * (PREHEADER.longest + 1)
     for preheader, sentence in (

@@ -129,13 +129,3 @@ def test_unconfirmed_copies_of_a_closed_issue_are_not_sent(
     Batch.objects.filter(edition=closed).update(state="parked")
     Edition.objects.filter(pk=closed.pk).update(control="closed")
     assert "1 copy of these issues is unconfirmed." in strips_on(window.get(DESK))
-
-
-def test_issues_of_one_day_show_their_time(
-    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
-) -> None:
-    publish_one("Herons")
-    SubscriberFactory()
-    publish_one("Swifts")
-    figures = window.get(DESK).html.partition("Show the figures</summary><p>")[2]
-    assert re.match(r"\d+ \w+ at \d\d:\d\d 3; \d+ \w+ at \d\d:\d\d 4; now 4\.", figures)

@@ -312,21 +312,6 @@ class TestThePages:
         now = Draft.objects.get()
         assert (now.format, now.letter) == (MARKDOWN, in_html)
 
-    def test_two_texts_posted_signed_out_are_both_kept(self, window):
-        form = window.get(WRITE).form_with("letter")
-        window.client.logout()
-
-        led = [
-            window.post(form.action, **{**form.fields, "letter": words}).answer["Location"]
-            for words in ("First.", "Second.", "Second.", "First.")
-        ]
-
-        kept = {draft.letter: str(draft.pk) for draft in Draft.objects.all()}
-        assert set(kept) == {"First.", "Second."}
-        assert Draft.objects.count() == 2
-        for words, address in zip(("First.", "Second.", "Second.", "First."), led, strict=True):
-            assert kept[words] in address
-
     def test_unchanged_text_posted_signed_out_creates_no_second_draft(self, window, new_author):
         draft = begun(new_author("ines"))
         form = window.get(f"{DRAFTS}{draft.pk}/").form_with("letter")
@@ -342,18 +327,6 @@ class TestThePages:
         window.client.force_login(window.author)
         page = window.get(f"{DRAFTS}{kept.pk}/?signed_out=")
         assert "Your text is saved in this draft" in page.words
-
-    def test_text_for_a_published_draft_is_kept_as_another(self, window, author):
-        form = window.get(WRITE).form_with("letter")
-        key = form.fields["idempotency_key"]
-        draft = drafts.create(author.pk, key, wording()).draft
-        publish(author.pk, key, letter(), hold_s=0, draft=draft)
-        window.client.logout()
-
-        answer = window.post(form.action, **{**form.fields, "letter": "Since then."}).answer
-
-        kept = Draft.objects.exclude(pk=draft.pk).get()
-        assert (kept.letter, str(kept.pk) in answer["Location"]) == ("Since then.", True)
 
     def test_text_stays_on_page_beyond_limit_of_signed_out_drafts(self, window, new_author):
         begun(new_author("ines"))
@@ -393,12 +366,6 @@ class TestThePages:
         window.post(mine.action, **mine.fields)
 
         assert Draft.objects.exclude(pk=draft.pk).get().letter == "Mine."
-
-    def test_a_signed_out_post_without_our_cookie_is_not_kept(self, window, author):
-        window.client.logout()
-        window.post(DRAFTS, idempotency_key=fresh_key(), title="x", letter="x", writer="x")
-
-        assert not Draft.objects.exists()
 
     def test_the_next_version_is_written_in_the_composer(self, window, author, three_readers):
         edition = publish(author.pk, fresh_key(), letter(), hold_s=0).edition

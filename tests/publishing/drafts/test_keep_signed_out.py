@@ -7,7 +7,6 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from delivery.models import Edition
-from publishing.drafts.drafts import MOST_UNTOUCHED
 from publishing.models import Draft
 from tests.publishing.author_browser import FORM, LETTER, Page, WindowOf
 
@@ -65,17 +64,6 @@ def test_other_text_under_one_key_is_kept_too(window, three_readers):
 
     kept = Draft.objects.filter(edition=None)
     assert sorted(kept.values_list("title", flat=True)) == ["Better words", "Other words"]
-
-
-def test_too_many_letters_posted_signed_out_are_returned_on_page(window):
-    for number in range(MOST_UNTOUCHED):
-        post_signed_out(window, title=f"Letter {number}")
-
-    fields, page = post_signed_out(window, title="One more")
-
-    assert page.status == 429
-    assert page.form_with("title").fields["title"] == fields["title"]
-    assert Draft.objects.count() == MOST_UNTOUCHED
 
 
 def test_empty_form_is_not_kept_and_nul_loses_no_text(window):
@@ -139,23 +127,6 @@ def test_form_older_than_session_returns_with_text_and_key(author, settings, thr
     assert not Edition.objects.exists()
     answer = client.post(FORM, again, secure=True, headers={"Referer": "https://testserver/"})
     assert answer.status_code == 303
-
-
-def test_a_form_checked_while_signed_out_returns_complete(window, three_readers):
-    form = window.get().form_with("title")
-    window.post("/admin/logout/")
-    answer = window.post(form.action, **{**form.fields, **LETTER, "then": "check"})
-    sign_in(window)
-
-    draft = Draft.objects.get()
-    assert (draft.title, draft.letter, draft.text) == tuple(LETTER.values())
-    assert f"{FORM}drafts/{draft.pk}/" in unquote(answer.answer["Location"])
-
-    asked = window.get(f"{FORM}drafts/{draft.pk}/publish/?when=now").form_with("revision")
-    window.post("/admin/logout/")
-    answer = window.post(asked.action, **asked.fields)
-    assert unquote(answer.answer["Location"]).endswith(f"?next={asked.action}")
-    assert not Edition.objects.exists()
 
 
 def test_a_signed_out_save_of_the_composer_keeps_no_form(window):

@@ -101,12 +101,6 @@ def test_a_failed_export_says_so_and_can_be_requested_again(manager: WindowOf) -
     )
 
 
-def test_an_export_needs_the_permission_for_readers(window: WindowOf) -> None:
-    assert window.get(PAGE).status == 403
-    assert window.post(PAGE).status == 403
-    assert not Export.objects.exists()
-
-
 def test_an_interrupted_export_begins_anew(
     manager: WindowOf, three_readers: list[Subscriber]
 ) -> None:

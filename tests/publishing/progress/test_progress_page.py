@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.core.management import call_command
 from django.db.models import TextField, Value
 from django.db.models.functions import Cast, Concat, Now
@@ -18,7 +17,6 @@ from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Newsletter
 from delivery.monitoring import worker_heartbeat
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.reason import Reason, ReasonCode
-from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.publish.publish_edition import publish
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
@@ -255,24 +253,6 @@ def test_an_unknown_issue_or_version_is_named_in_the_404(window, edition):
         page = window.get(address_of)
         assert page.status == 404
         assert named in page.words
-
-
-def test_resuming_queues_one_batch_and_is_logged(window, edition):
-    settled(edition, 0)
-    Batch.objects.filter(edition=edition, state="ready").update(state="paused")
-    Edition.objects.update(control="stopped", control_reason="Postmark refuses the sender.")
-
-    answer = window.post(address(edition, "resume/"))
-
-    assert answer.status == 303
-    assert answer.answer["Location"] == address(edition)
-    assert Edition.objects.get().control == "running"
-    assert Batch.objects.filter(state="ready").count() == 1
-    # A second post changes nothing.
-    assert window.post(address(edition, "resume/")).status == 303
-    assert window.get(address(edition, "resume/")).answer["Location"] == address(edition)
-    entry = LogEntry.objects.get(action_flag=CHANGE)
-    assert plain_sentence_of(entry) == "Edith Marlow resumed On the patience of herons."
 
 
 def test_an_older_version_links_to_the_newest(window, author, edition):

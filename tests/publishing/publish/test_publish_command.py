@@ -15,7 +15,7 @@ from publishing.management.commands import edition
 from publishing.management.commands.publish import Command
 from publishing.publish.publish_edition import publish
 from tests.publishing.content_factory import letter
-from tests.publishing.edition_states import cancelled, sent
+from tests.publishing.edition_states import sent
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -58,16 +58,6 @@ def test_letter_is_published_and_last_line_is_the_result(author, text):
     edition = Edition.objects.get()
     assert (edition.text_content, edition.preheader) == ("They have gone.\n", "Quite.")
     assert printed["issue"] == str(edition.issue_id)
-
-
-def test_unlisted_option_belongs_to_the_key(author, text):
-    asked = ("--title", "Swifts", "--author", "edith", "--text-file", text, "--idempotency-key")
-    (first, _), (again, _) = (script(*asked, "k", "--unlisted") for _ in range(2))
-
-    assert (first["created"], again["created"]) == (True, False)
-    assert Edition.objects.get().issue.unlisted
-    with pytest.raises(CommandError, match="unlisted"):
-        script(*asked, "k")
 
 
 @pytest.mark.parametrize(
@@ -128,15 +118,6 @@ def test_a_script_publishes_in_the_archive_only(author, three_readers, text):
     assert (printed["version"], printed["audience"], printed["created"]) == (1, 0, True)
     assert messages == ["Not mailed: archive only."]
     assert not Delivery.objects.exists()
-
-
-def test_after_a_cancelled_version_a_script_reaches_the_rest(first, text):
-    sent(first, "Ada")
-    cancelled(first)
-
-    printed, _ = correct(first, text, "--version", "2")
-
-    assert (printed["audience"], Edition.objects.get(version=2).goes_to) == (2, "unreached")
 
 
 @pytest.mark.parametrize(

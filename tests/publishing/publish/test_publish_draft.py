@@ -397,7 +397,7 @@ def test_different_press_of_a_published_draft_gets_422(
 
 
 @pytest.mark.parametrize("answer_expired", [False, True])
-def test_draft_whose_key_was_used_in_html_form_is_refused(
+def test_draft_whose_key_published_other_content_is_refused(
     window, draft, three_readers, answer_expired
 ):
     fields = sheet(window, draft)

@@ -589,7 +589,7 @@ def test_events_after_an_erasure_restore_no_data(window, worker):
     assert not Suppression.objects.exists()
 
 
-def test_html_form_has_the_authors_address_for_tests(author, window):
+def test_form_has_the_authors_address_for_tests(author, window):
     author.email = "edith@posthouse.example"
     author.save()
 
