@@ -117,11 +117,9 @@ def _is_named(guard: Guard, words: Sequence[str]) -> bool:
 
 
 def _made_ready(guard: Guard, tree: Tree, tests: NamedTests) -> _Guard:
-    """Find the code and the tests of an entry, and print where it is outdated."""
+    """Find the code and the tests of an entry."""
     try:
         found = [tree.find(change) for change in guard.changes]
-        for note in (one.note for one in found if one.note):
-            print(f"Update the entry: {guard.promise}: {note}")
         nodes = tuple(tests.node(test) for test in guard.tests)
         files, sql = without(found), guard.sql
         # The changed functions replace those of the test database.

@@ -1,20 +1,27 @@
-"""Find the code of a guard by its function, even if that was moved or renamed."""
+"""Find the code of a guard in the function that its entry names."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-from tests.guards.notation import Change, Mark
-from tests.guards.source import Scope, Source
-
-_Where = Sequence[tuple[Source, Scope | None]]
+from tests.guards.notation import Change
 
 # Folders that are not part of the product.
 NOT_THE_PRODUCT = ("tests", "benchmarks", "migrations")
+
+_STRING_OR_COMMENT = re.compile(
+    r"(?P<q>\"{3}|'{3})(?:\\.|(?!(?P=q)).)*(?P=q)"
+    r"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|(?P<comment>#[^\n]*)",
+    re.DOTALL,
+)
+_COMMENT_OF_SQL = re.compile(r"^[ \t]*-- [^\n]*|\\$", re.MULTILINE)
+_NAMED = re.compile(r"^\s*(?:(?:async )?(?:def|class) (\w+)|(\w+)(?:: .+)? = )", re.MULTILINE)
 
 
 class LostError(Exception):
@@ -22,32 +29,59 @@ class LostError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
-    """A replacement in a file: where it starts and ends, and the new text."""
+class Scope:
+    """Where a function, class, assigned name or module is in a file's text."""
 
+    name: str
     start: int
     end: int
-    text: str
+
+
+class Source:
+    """A file of the product, parsed on demand."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+        self.is_python = path.endswith(".py") or "." not in path
+        has_module = self.is_python or path.endswith(".sql")
+        bare = path.removesuffix(".py").removesuffix(".sql").removesuffix("/__init__")
+        self.module = bare.replace("/", ".") if has_module else path
+
+    @property
+    def may_name(self) -> set[str]:
+        """The names that its scopes may have, without their parents' names."""
+        module = self.module.rpartition(".")[2]
+        return {module, *(name for match in _NAMED.finditer(self.text) for name in match.groups())}
+
+    @cached_property
+    def without_comments(self) -> str:
+        """The text with blanks in the place of comments."""
+
+        def blank(match: re.Match[str]) -> str:
+            return " " * len(match[0])
+
+        if not self.is_python:
+            return re.sub(r"(?m)^\s*(?:#|-- )[^\n]*", blank, self.text)
+        text = _STRING_OR_COMMENT.sub(lambda m: blank(m) if m["comment"] else m[0], self.text)
+        return _COMMENT_OF_SQL.sub(blank, text)
+
+    @cached_property
+    def scopes(self) -> list[Scope]:
+        """The module, then every scope in it."""
+        whole = Scope(self.module, 0, len(self.text))
+        if not self.is_python:
+            return [whole]
+        starts = [0, *(end.end() for end in re.finditer(r"\n|\Z", self.text))]
+        return [whole, *_named_in(ast.parse(self.text, self.path).body, "", starts)]
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The place of a change; `note` says how to update an outdated entry."""
+    """The place of a change: its file, and each replacement as start, end and new text."""
 
     source: Source
-    edits: tuple[Edit, ...]
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    source: Source
-    first: int
-
-    @property
-    def name(self) -> str:
-        start = self.source.tokens[self.source.firm[self.first]].start
-        return f"{self.source.path}: {self.source.innermost(start)}"
+    edits: tuple[tuple[int, int, str], ...]
 
 
 class Tree:
@@ -73,29 +107,21 @@ class Tree:
 
     def find(self, change: Change) -> Found:
         """Find where to make a change. Raises `LostError`."""
-        words = change.words
         named = list(self._named(change.where))
-        if place := _only_one(change, _exactly(words, named)):
-            return _found(place, change, {})
-        # It was moved out of its class or module, or renamed within its class.
-        apart = re.split(r"[.:]", change.where)
-        alike = named or [*self._named(apart[-1]), *self._named(apart[-2] if apart[1:] else "-")]
-        everywhere = [(source, None) for source in self.sources]
-        place = _only_one(change, _exactly(words, alike))
-        if place is None:
-            moved, renamed = _exactly(words, everywhere), _renamed(words, alike)
-            # A single match in the named function wins over several matches elsewhere.
-            likely = renamed if len(renamed) == 1 != len(moved) else moved | renamed
-            place = _only_one(change, likely or _renamed(words, everywhere))
-        if place is None:
-            there = "is not in it" if named else "is nowhere, and its function is missing"
-            fault = f"{change.where} has lost its anchor: `{change.plain}` {there}."
-            raise LostError(f"{fault} Update the entry.")
-        names = dict(zip(words, place.source.words_at(place.first, len(words)), strict=True))
-        other = {was: now for was, now in names.items() if was != now}
-        renamed_text = f", with {', '.join(f'{now} for {was}' for was, now in other.items())}"
-        note = f"{change.where} is now {place.name}{renamed_text if other else ''}"
-        return _found(place, change, other, note)
+        places = {
+            (source.path, match.start()): (source, match)
+            for source, scope in named
+            for match in change.pattern.finditer(source.without_comments, scope.start, scope.end)
+        }
+        if len(places) == 1:
+            ((source, match),) = places.values()
+            return Found(source, tuple(_edits(source, match, change.texts)))
+        paths = ", ".join(sorted({path for path, _ in places})[:4])
+        there = "is not in it" if named else "has no function of that name to be in"
+        if places:
+            there = f"is in {len(places)} places, {paths}"
+        fault = f"{change.where} has lost its anchor: `{change.plain}` {there}."
+        raise LostError(f"{fault} Update the entry.")
 
     def _named(self, where: str) -> Iterator[tuple[Source, Scope]]:
         """Find every scope with this name. Use `module:name` if the name is ambiguous."""
@@ -114,15 +140,15 @@ def without(found: Iterable[Found]) -> dict[str, str]:
 
     A block that would become empty gets a `pass`. Raises `SyntaxError` if a text is not Python.
     """
-    edits: dict[Source, list[Edit]] = defaultdict(list)
+    edits: dict[Source, list[tuple[int, int, str]]] = defaultdict(list)
     for one in found:
         edits[one.source] += one.edits
     texts: dict[str, str] = {}
     for source, ours in edits.items():
         for nothing in ("", "pass"):
             text = source.text
-            for edit in sorted(ours, key=lambda one: one.start, reverse=True):
-                text = text[: edit.start] + (edit.text or nothing) + text[edit.end :]
+            for start, end, new in sorted(ours, reverse=True):
+                text = text[:start] + (new or nothing) + text[end:]
             texts[source.path] = text
             if not source.is_python:
                 break
@@ -135,73 +161,40 @@ def without(found: Iterable[Found]) -> dict[str, str]:
     return texts
 
 
-def _exactly(words: Sequence[str], where: _Where) -> set[_Place]:
-    return {_Place(source, at) for source, scope in where for at in source.exactly(words, scope)}
-
-
-def _renamed(words: Sequence[str], where: _Where) -> set[_Place]:
-    """Find these words where the fewest words were changed, and at most half of them."""
-    kept = {
-        _Place(source, at): len({*words} & {*source.words_at(at, len(words))})
-        for source, scope in where
-        for at in source.renamed(words, scope)
-    }
-    most = max(kept.values(), default=0)
-    return {place for place, count in kept.items() if count == most >= len({*words}) / 2}
-
-
-def _only_one(change: Change, places: Iterable[_Place]) -> _Place | None:
-    found = list(places)
-    if len(found) > 1:
-        names = ", ".join(sorted({place.name for place in found})[:4])
-        raise LostError(
-            f"{change.where} has lost its anchor: `{change.plain}` is in {len(found)} places, "
-            f"{names}. Add words around it to the entry."
-        )
-    return found[0] if found else None
+def _edits(
+    source: Source, match: re.Match[str], texts: Sequence[str]
+) -> Iterator[tuple[int, int, str]]:
+    for number, text in enumerate(texts, 1):
+        start, end = match.span(number)
+        if start == end and text:
+            after = text if text.endswith("¶") else f"{text} "
+            text = f" {text}" if start > match.start() else after
+        line = source.text[source.text.rfind("\n", 0, start) + 1 :]
+        indentation = line[: len(line) - len(line.lstrip(" "))]
+        yield start, end, re.sub(r"\s*¶", f"\n{indentation}", text)
 
 
 def _ends_with(name: str, tail: str) -> bool:
     return not tail or f".{name}".endswith(f".{tail}")
 
 
-def _found(place: _Place, change: Change, names: Mapping[str, str], note: str = "") -> Found:
-    source = place.source
-    there = _tokens_there(source, place.first, change)
-
-    def edit(mark: Mark) -> Edit:
-        goes = [token for token in there[mark.first : mark.end] if token is not None]
-        if goes:
-            start, end = source.tokens[goes[0]].start, source.tokens[goes[-1]].end
-        elif before := [token for token in there[: mark.first] if token is not None]:
-            start = end = source.tokens[before[-1]].end
-        else:
-            start = end = source.tokens[next(t for t in there if t is not None)].start
-        text = re.sub(r"[^\W\d]\w*", lambda word: names.get(word[0], word[0]), mark.text)
-        if not goes and text:
-            text = f" {text}" if mark.first else text if text.endswith("¶") else f"{text} "
-        line = source.text[source.text.rfind("\n", 0, start) + 1 :]
-        indentation = line[: len(line) - len(line.lstrip(" "))]
-        return Edit(start, end, re.sub(r"\s*¶", f"\n{indentation}", text))
-
-    return Found(source, tuple(edit(mark) for mark in change.marks), note)
-
-
-def _tokens_there(source: Source, first: int, change: Change) -> list[int | None]:
-    """Map each token of the fragment to a token of the file.
-
-    A soft token (a quote, a comma) may have none.
-    """
-    firm = iter(source.firm[first:])
-    there: list[int | None] = [None if token.soft else next(firm) for token in change.tokens]
-    for way in (1, -1):
-        last: int | None = None
-        for place in range(len(there))[::way]:
-            beside = None if last is None else last + way
-            if there[place] is not None:
-                last = there[place]
-            elif beside in range(len(source.tokens)) and (
-                source.tokens[beside].text == change.tokens[place].text
-            ):
-                there[place] = last = beside
-    return there
+def _named_in(
+    body: Sequence[ast.stmt], within: str, starts: Sequence[int], *, is_function: bool = False
+) -> Iterator[Scope]:
+    """Yield the functions, classes and assigned names of a body, with nested ones."""
+    for node in body:
+        first, names, deeper = node.lineno, [], within
+        inner = [getattr(node, part, []) for part in ("body", "orelse", "finalbody")]
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                names, deeper = [node.name], f"{within}{node.name}."
+                first = min([first, *(one.lineno for one in node.decorator_list)])
+            case ast.Assign() if not is_function:
+                names = [one.id for one in node.targets if isinstance(one, ast.Name)]
+            case ast.AnnAssign(target=ast.Name() as target) if not is_function:
+                names = [target.id]
+        for name in names:
+            yield Scope(f"{within}{name}", starts[first - 1], starts[node.end_lineno or first])
+        inside = is_function or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for part in inner:
+            yield from _named_in(part, deeper, starts, is_function=inside)

@@ -9,60 +9,66 @@ The whole notation: docs/proof/guards.md.
 
 import re
 from dataclasses import dataclass, field
-from typing import NamedTuple
-
-from tests.guards.source import Token, tokens_of
 
 _MARK = re.compile(r"«(?P<goes>[^»→]*)(?:→(?P<comes>[^»]*))?»")
 _CHANGE = re.compile(r"(?P<where>[\w./:-]+): (?P<fragment>.*«.*)")
 _TEST = re.compile(r"(\w+::)*test_\w+(\[.*\])?")
 
-
-class Mark(NamedTuple):
-    """The tokens `first` up to `end` of a fragment, and the text to replace them."""
-
-    first: int
-    end: int
-    text: str
+_QUOTE = r"[rbfuRBFU]{0,2}(?:\"{3}|'{3}|[\"'])"
+_TOKEN = re.compile(rf"{_QUOTE}|\w+|[<>=!:+-]=|<>|[|:*/]{{2}}|->|[«»]|[^\w\s]")
+# Layout does not matter: blanks, quotes, and the comma before a closing bracket.
+_GAP = rf"(?:\s|{_QUOTE})*"
 
 
 @dataclass(frozen=True)
 class Change:
     """A change in the function `where`: its fragment marks `«this → that»`.
 
-    `«this»` is dropped, and `«→ that»` is added.
+    `«this»` is dropped, and `«→ that»` is added. `pattern` matches the fragment in any layout, with
+    a group for each mark; `texts` are their replacements.
     """
 
     where: str
     fragment: str
     plain: str = field(init=False, compare=False)
-    tokens: tuple[Token, ...] = field(init=False, compare=False)
-    marks: tuple[Mark, ...] = field(init=False, compare=False)
+    pattern: re.Pattern[str] = field(init=False, compare=False)
+    texts: tuple[str, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        plain, spans, last = "", [], 0
-        for mark in _MARK.finditer(self.fragment):
-            plain += self.fragment[last : mark.start()]
-            spans.append((len(plain), len(plain + mark["goes"]), (mark["comes"] or "").strip()))
-            plain, last = plain + mark["goes"], mark.end()
-        plain += self.fragment[last:]
-        tokens = tokens_of(plain)
-        if tokens[-1].text == ",":
-            tokens[-1] = tokens[-1]._replace(soft=True)
-        marks = []
-        for start, end, text in spans:
-            if any(token.start < cut < token.end for token in tokens for cut in (start, end)):
-                raise ValueError(f"«» must enclose whole words: {self.fragment}")
-            before = sum(token.end <= start for token in tokens)
-            marks.append(Mark(before, before + sum(start <= t.start < end for t in tokens), text))
-        object.__setattr__(self, "plain", re.sub(r"\s+", " ", plain).strip())
-        object.__setattr__(self, "tokens", tuple(tokens))
-        object.__setattr__(self, "marks", tuple(marks))
+        texts = tuple((mark["comes"] or "").strip() for mark in _MARK.finditer(self.fragment))
+        plain = re.sub(r"\s+", " ", _MARK.sub(lambda mark: mark["goes"], self.fragment)).strip()
+        marked = _MARK.sub(lambda mark: f"«{mark['goes']}»", self.fragment)
+        object.__setattr__(self, "plain", plain)
+        object.__setattr__(self, "pattern", re.compile(_pattern_of(marked)))
+        object.__setattr__(self, "texts", texts)
 
-    @property
-    def words(self) -> list[str]:
-        """The words to look for in the source."""
-        return [token.text for token in self.tokens if not token.soft]
+
+def _pattern_of(fragment: str) -> str:
+    """Write the expression that finds a fragment in any layout; its marks become groups."""
+    words = _TOKEN.findall(fragment)
+    pattern = gap = ""
+    for number, word in enumerate(words):
+        after = [each for each in words[number + 1 :] if each not in {"«", "»"}]
+        if word == "«" and words[number + 1] != "»":
+            # A quote at the edge of a mark belongs to the mark.
+            pattern += (gap and r"\s*" if _is_quote(after[0]) else gap) + "("
+            gap = ""
+        elif word in {"«", "»"}:
+            pattern += "()"[word == "»"]
+        elif _is_quote(word):
+            pattern += rf"(?:\s*{_QUOTE})?" if gap else f"(?:{_QUOTE}{_GAP})?"
+        elif word == "," and (not after or after[0] in ")]}"):
+            pattern += f"(?:{gap},)?"
+        else:
+            edge = r"\b" if word[-1].isalnum() or word[-1] == "_" else ""
+            comma = f"(?:{gap},)?" if word in ")]}" else ""
+            pattern += f"{comma}{gap}{edge}{re.escape(word)}{edge}"
+            gap = _GAP
+    return pattern
+
+
+def _is_quote(word: str) -> bool:
+    return word.endswith(("'", '"'))
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,8 @@ the database itself refuses a correction that cannot reach all earlier recipient
     sql: DROP TRIGGER who_was_reached_is_known ON edition
     test_database_refuses_a_correction_from_other_code
 an event about a dropped copy does not revive an erased reader
-    _delete_if_erased: is_erased = «readers.registered().reader_at(address_key) is None → False»
+    _delete_if_erased: is_erased = «reader_hooks.registered().reader_at(address_key) is None →
+        False»
     test_events_about_an_erased_reader_are_not_kept
 a restored backup does not reopen dropped copies
     _stop_open_editions: WHERE «deliveries_dropped_at IS NULL → true» AND EXISTS (SELECT FROM batch

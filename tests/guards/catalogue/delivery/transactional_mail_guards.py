@@ -25,7 +25,7 @@ mail requeued for a held-back edition starts no call
     start: if «control != "running" → False»:
     test_a_request_to_a_paused_edition_waits_without_a_call
 a refused mail that its reader requested is lifted and sent
-    _change_deliveries: if «inactive → False»: readers
+    _change_deliveries: if «inactive → False»: reader_hooks
     test_a_sign_up_after_a_bounce_gets_its_mail
 only a reader's own request lifts a suppression
     REQUESTED_BY: «Q(act=Act.ASKED, how__in=OF_FORMS) → Q(act=Act.ASKED)»

@@ -148,7 +148,7 @@ a row that says unsubscribed is no duplicate
     REMOVE_DUPLICATES: excluded.has_left AND (NOT seen.has_left «OR seen.line = excluded.line»)
     test_an_unsubscribed_row_counts_anywhere_in_the_file
 who is gone further down is not mailed for an earlier row
-    _run: «_note_gone(lease, record, file) → pass»
+    _run: «_note_gone(running, file) → pass»
     test_no_piece_mails_a_reader_who_is_gone_further_down
 within a piece the unsubscribed rows go first
     REMOVE_DUPLICATES: ORDER BY email_key, «has_left DESC NULLS LAST,» line

@@ -44,7 +44,7 @@ publishing blocks erasing until its copies are visible
     enqueue: «cursor.execute(LOCK_ENQUEUE)»
     test_a_concurrent_publication_excludes_an_erased_reader
 a piece of an import blocks erasing until its rows are visible
-    _apply_chunk: «cursor.execute(LOCK_ENQUEUE)» guard
+    _apply_chunk: «cursor.execute(LOCK_ENQUEUE)» running
     test_erasure_waits_for_an_import_that_read_erased_addresses
 erasing covers mails of a reader who never confirmed
     expire_pending: «anonymise_unconfirmed(deleted)»
