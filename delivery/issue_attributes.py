@@ -27,10 +27,11 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ApiText:
-    """What the API's document says about an attribute."""
+    """What the API's document says about an attribute, and its name there if that differs."""
 
     description: str
     example: str
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +39,8 @@ class IssueAttribute:
     """One attribute of an issue: its name in each place, empty where it is not.
 
     `name` is its column in a draft, and `control` its field in the form and its script. `content`
-    is its name in the content, the content's hash and the API, `column` its column in an edition,
-    `option` that of the command `publish`, and `file` its own file in an export. `longest` counts
+    is its name in the content and the content's hash, `column` its column in an edition, `option`
+    that of the command `publish`, and `file` its own file in an export. `longest` counts
     the characters that can be published. `fix` is the link from a finding to the form. Two drafts
     are compared by the attributes with a `label`. Commands and the API show their texts in
     English.
@@ -52,6 +53,7 @@ class IssueAttribute:
     content: str = ""
     column: str = ""
     option: str = ""
+    old_option: str = ""
     option_help: str = ""
     file: str = ""
     longest: int = 0
@@ -59,6 +61,11 @@ class IssueAttribute:
     several_lines: StrPromise | str = ""
     fix: StrPromise | str = ""
     api: ApiText = ApiText("", example="")
+
+    @property
+    def api_name(self) -> str:
+        """Its name in the API and in an export."""
+        return self.api.name or self.content
 
     @property
     def is_part(self) -> bool:
@@ -88,14 +95,15 @@ TITLE = IssueAttribute(
         "The subject. You can use {{ name }}, {{ email }}.", example="Tide tables for October"
     ),
 )
-PREHEADER = IssueAttribute(
-    name="preheader",
+PREVIEW_TEXT = IssueAttribute(
+    name="preview_text",
     kind=Kind.LINE,
     control="preheader",
     label=_("Preview text"),
-    content="preheader",
-    column="preheader",
-    option="--preheader",
+    content="preview_text",
+    column="preview_text",
+    option="--preview-text",
+    old_option="--preheader",
     option_help="the text beside the subject in an inbox (default: the letter's first words)",
     longest=300,
     too_long=_("The preview text has {length} characters; the limit is {most}."),
@@ -104,6 +112,7 @@ PREHEADER = IssueAttribute(
     api=ApiText(
         "Inboxes show it beside the subject; empty: the letter’s first words.",
         example="High water on the 12th",
+        name="preheader",
     ),
 )
 REPLY_TO = IssueAttribute(
@@ -166,7 +175,7 @@ WITH_TAGS = IssueAttribute(name="with_tags", kind=Kind.CHOICE, control="with_tag
 WITHOUT_TAGS = IssueAttribute(name="without_tags", kind=Kind.CHOICE, control="without_tags")
 
 ISSUE_ATTRIBUTES = (
-    *(TITLE, PREHEADER, REPLY_TO, FORMAT, LETTER, TEXT),
+    *(TITLE, PREVIEW_TEXT, REPLY_TO, FORMAT, LETTER, TEXT),
     *(GOES_TO, ARCHIVE, WITHOUT_NOTE, WITH_TAGS, WITHOUT_TAGS),
 )
 # Those that readers get, with which an edition is frozen.

@@ -122,7 +122,7 @@ class Draft(models.Model):
     without_tags = ArrayField(models.IntegerField(), default=list, db_default=[])
 
     title = models.TextField(blank=True, db_default="")
-    preheader = models.TextField(blank=True, db_default="")
+    preview_text = models.TextField(blank=True, db_default="")
     reply_to = models.TextField(blank=True, default="", db_default="")
     format = models.CharField(
         max_length=10, choices=Format, default=Format.MARKDOWN, db_default=Format.MARKDOWN

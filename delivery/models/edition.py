@@ -52,7 +52,7 @@ class Edition(models.Model):
     idempotency_key = models.CharField(max_length=49, null=True)
 
     title = models.CharField(max_length=500)
-    preheader = models.CharField(max_length=300, blank=True, default="", db_default="")
+    preview_text = models.CharField(max_length=300, blank=True, default="", db_default="")
     # Where replies go; empty for the newsletter's address.
     reply_to = models.CharField(max_length=254, blank=True, default="", db_default="")
     html_content = models.TextField(blank=True)

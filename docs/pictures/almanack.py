@@ -42,7 +42,7 @@ TOPICS = {
 }
 
 TITLE = "Swifts leave without saying goodbye"
-PREHEADER = "They are gone between one evening and the next."
+PREVIEW_TEXT = "They are gone between one evening and the next."
 LETTER = """\
 Dear {{ name|reader }},
 

@@ -12,7 +12,7 @@ class Letter:
     newsletter: str
     tagline: str
     title: str
-    preheader: str
+    preview_text: str
     text: str
 
 

@@ -29,7 +29,7 @@ from almanack import (  # noqa: E402
     LETTER,
     NEWSLETTER,
     PAST,
-    PREHEADER,
+    PREVIEW_TEXT,
     READERS_NOW,
     SECOND_DRAFT,
     SENDER,
@@ -315,7 +315,7 @@ def write(page: Page) -> None:
     """Write the letter, and wait until its preview is shown."""
     page.goto("/admin/newsletters/write/")
     page.get_by_label("Title and subject").fill(TITLE)
-    page.get_by_label("Preview text").fill(PREHEADER)
+    page.get_by_label("Preview text").fill(PREVIEW_TEXT)
     page.get_by_label("Letter, in Markdown").fill(LETTER)
     page.wait_for_url("**/drafts/*/")
     page.get_by_label("Letter, in Markdown").evaluate("letter => { letter.scrollTop = 0 }")

@@ -80,7 +80,10 @@ def send(services: Services, look: str, letter: Letter) -> tuple[str, str]:
 
     content = build_content(
         DraftFields(
-            title=letter.title, preheader=letter.preheader, format=MARKDOWN, letter=letter.text
+            title=letter.title,
+            preview_text=letter.preview_text,
+            format=MARKDOWN,
+            letter=letter.text,
         )
     )
     key = f"look-{look}-{letter.newsletter}"[:40]

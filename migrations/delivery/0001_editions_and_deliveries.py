@@ -143,7 +143,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "preheader",
+                    "preview_text",
                     models.CharField(blank=True, db_default="", default="", max_length=300),
                 ),
                 ("scheduled_for", models.DateTimeField(null=True)),

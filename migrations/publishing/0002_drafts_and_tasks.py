@@ -47,7 +47,7 @@ class Migration(migrations.Migration):
                 ),
                 ("unlisted", models.BooleanField(db_default=False, default=False)),
                 ("title", models.TextField(blank=True, db_default="")),
-                ("preheader", models.TextField(blank=True, db_default="")),
+                ("preview_text", models.TextField(blank=True, db_default="")),
                 (
                     "format",
                     models.CharField(

@@ -14,7 +14,7 @@ from subscribers.fields.own_fields import load_own_fields
 def _fields() -> dict[str, Any]:
     """Return a field for each attribute. Only the title is required."""
     return {
-        one.content: (
+        one.api_name: (
             str,
             Field(
                 default=... if one is TITLE else "",
@@ -38,14 +38,14 @@ else:
 def content_in(body: ContentBody) -> Content:
     """Build the content that a call sends."""
     return Content.from_input(
-        **{one.content: getattr(body, one.content) for one in CONTENT_ATTRIBUTES}
+        **{one.content: getattr(body, one.api_name) for one in CONTENT_ATTRIBUTES}
     )
 
 
 def refuse_problems(content: Content) -> None:
     """Raise `ProblemError` for content that cannot be published."""
     errors = [
-        FieldError(problem.attribute.content, problem.sentence)
+        FieldError(problem.attribute.api_name, problem.sentence)
         for problem in find_problems(content, load_own_fields())
     ]
     if errors:

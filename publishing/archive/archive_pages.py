@@ -107,7 +107,7 @@ def issue(request: HttpRequest, slug: str) -> HttpResponse:
             "title": plain_title(edition),
             "body": mark_safe(align_by_class(body)),  # noqa: S308 -- sanitised
             **cacheable_form_context(),
-            "summary": summarise(edition.html_content, edition.text_content, edition.preheader),
+            "summary": summarise(edition.html_content, edition.text_content, edition.preview_text),
             "image": first_image(body, settings.SITE_URL),
             "unlisted": unlisted,
             "earlier": earlier,

@@ -29,7 +29,9 @@ def listed_issues_of(editions: QuerySet[Any], start: int, stop: int) -> list[dic
     return [
         {
             "title": plain_title(edition),
-            "summary": summarise(edition.html_beginning, edition.text_beginning, edition.preheader),
+            "summary": summarise(
+                edition.html_beginning, edition.text_beginning, edition.preview_text
+            ),
             "slug": edition.issue.slug,
             # A correction keeps the date of the first version.
             "published_at": edition.first_public_at,

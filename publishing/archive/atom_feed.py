@@ -76,7 +76,7 @@ class IssueFeed(Feed):  # type: ignore[type-arg]  # it takes no types at run tim
         return ""  # `content` holds the letter
 
     def item_extra_kwargs(self, item: Any) -> dict[str, Any]:
-        summary = summarise(item.html_content, item.text_content, item.preheader)
+        summary = summarise(item.html_content, item.text_content, item.preview_text)
         # Many readers of feeds ignore `xml:base`.
         body = absolute_addresses(str(self._render(item)), item.archive_url)
         if item.corrected_at:

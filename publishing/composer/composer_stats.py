@@ -53,7 +53,7 @@ def composer_stats(
         "reply_to": preview.reply_to,
         "reader": preview.reader,
         "subject": preview.subject,
-        "preheader": preview.preheader,
+        "preview_text": preview.preview_text,
         "count": count.format(n=digits(words), size=digits(kilobytes(preview.size))),
         "automatic_text": automatic,
     }

@@ -25,7 +25,7 @@ def compose_content(content: Content, newsletter: Newsletter | None = None) -> M
             content.text,
             newsletter=newsletter,
             site_url=settings.SITE_URL,
-            preheader=content.preheader,
+            preview_text=content.preview_text,
             has_topics=has_topics(),
             has_page=content.has_page,
         )

@@ -34,7 +34,7 @@ class DraftFields:
     """
 
     title: str = ""
-    preheader: str = ""
+    preview_text: str = ""
     reply_to: str = ""
     format: str = MARKDOWN
     letter: str = ""

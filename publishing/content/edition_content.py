@@ -82,7 +82,7 @@ class Content:
     """
 
     title: str
-    preheader: str = ""
+    preview_text: str = ""
     reply_to: str = ""
     html: str = ""
     text: str = ""
@@ -117,9 +117,9 @@ class Content:
         return " ".join(only_xml_characters(filled).split()) or _("Untitled")
 
     @property
-    def plain_preheader(self) -> str:
+    def plain_preview_text(self) -> str:
         """The preview text, with merge fields as their fallbacks."""
-        return " ".join(merge_fields.FieldTemplate(self.preheader, html=False).fill({}).split())
+        return " ".join(merge_fields.FieldTemplate(self.preview_text, html=False).fill({}).split())
 
 
 def _clean(attribute: IssueAttribute, text: str) -> str:

@@ -31,7 +31,7 @@ class Preview:
     reply_to: str
     reader: str
     subject: str
-    preheader: str
+    preview_text: str
     html: str
     text: str
     size: int
@@ -86,7 +86,9 @@ def render_preview(
         reply_to=message.get("ReplyTo") or parseaddr(newsletter.sender)[1],
         reader=reader[1],
         subject=message["Subject"],
-        preheader=FieldTemplate(edition.preheader, html=False).fill(merge_values(reader, used)),
+        preview_text=FieldTemplate(edition.preview_text, html=False).fill(
+            merge_values(reader, used)
+        ),
         html=message.get("HtmlBody", ""),
         text=message.get("TextBody", ""),
         size=MailParts(edition.html_mail, edition.text_mail).size,

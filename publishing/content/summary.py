@@ -18,9 +18,9 @@ _BREAK = re.compile(r"<br[^>]*>")
 _END_OF_SENTENCE = re.compile(r"[.!?…][”’»\"')]*(?=\s)")
 
 
-def summarise(html_content: str, text_content: str, preheader: str = "") -> str:
-    """Return the preheader or the first real paragraph, at most `LONGEST` characters."""
-    own = " ".join(FieldTemplate(preheader, html=False).fill({}).split())
+def summarise(html_content: str, text_content: str, preview_text: str = "") -> str:
+    """Return the preview text or the first real paragraph, at most `LONGEST` characters."""
+    own = " ".join(FieldTemplate(preview_text, html=False).fill({}).split())
     if own:
         return own
     paragraphs = _of_html(html_content) if html_content.strip() else []

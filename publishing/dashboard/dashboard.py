@@ -211,7 +211,7 @@ def _todo_of_people(viewer: Viewer, approved: Collection[UUID], rule: ApprovalRu
     if viewer.publishes and rule.is_required:
         unapproved = [
             {"draft": draft, "title": _title(draft)}
-            for draft in _of_others(viewer).defer("letter", "text", "preheader")
+            for draft in _of_others(viewer).defer("letter", "text", "preview_text")
             if draft.pk not in approved
         ]
         todo += todo_list("draft", unapproved)

@@ -197,7 +197,7 @@ def _issue(
                 "state": status.state.value,
                 "counts": counts_of(status.counts),
                 **{name: getattr(edition, name) for name in _FACTS},
-                **{one.content: text for one, text in texts if not one.file},
+                **{one.api_name: text for one, text in texts if not one.file},
                 "published_at": edition.published_at.isoformat(),  # exact
             },
         )

@@ -25,8 +25,9 @@ def add_content_options(parser: ArgumentParser, *, needs_title: bool) -> None:
             parser.add_argument(one.option, type=Path, help=one.option_help)
         else:
             required = needs_title and one is TITLE
+            names = [one.option, one.old_option] if one.old_option else [one.option]
             parser.add_argument(
-                one.option, default="", required=required, metavar="TEXT", help=one.option_help
+                *names, default="", required=required, metavar="TEXT", help=one.option_help
             )
 
 

@@ -95,7 +95,7 @@ def own_content(entries: ZipEntries, past: PastIssue, take: Take) -> Content:
 
     def text_of(attribute: IssueAttribute) -> str:
         if not attribute.file:
-            return word_of(row, attribute.content)[: attribute.longest + 1]
+            return word_of(row, attribute.api_name)[: attribute.longest + 1]
         path = f"{past.source}{attribute.file}"
         if path not in entries:
             return ""

@@ -13,7 +13,7 @@ from typing import IO, Any, TypeVar
 from urllib.parse import urlsplit
 
 from delivery.humanise import digits
-from delivery.issue_attributes import PREHEADER, TITLE
+from delivery.issue_attributes import PREVIEW_TEXT, TITLE
 from publishing.past_issues.own_export import SUMMARY, read_own_issues
 from publishing.past_issues.past_issue import (
     LONGEST_LETTER,
@@ -235,7 +235,7 @@ def _issue(
         key[:_LONGEST_ADDRESS],
         slug[:_LONGEST_ADDRESS],
         title[: TITLE.longest + 1],
-        subtitle[: PREHEADER.longest + 1],
+        subtitle[: PREVIEW_TEXT.longest + 1],
         at,
         skip,
         source,

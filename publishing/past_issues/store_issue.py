@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from delivery.issue_attributes import PREHEADER, TITLE
+from delivery.issue_attributes import PREVIEW_TEXT, TITLE
 from delivery.mail.merge_fields import escape_braces
 from delivery.models import Edition
 from publishing.content.compose_content import edition_columns
@@ -38,9 +38,9 @@ def content_of(past: PastIssue, html: str) -> Content:
     """Return the content of a cleaned letter. Raises `SkipIssueError`."""
     title = _one_line(past.title, TITLE.longest)
     text = html_to_text(html, settings.SITE_URL)
-    subtitle = _one_line(past.subtitle, PREHEADER.longest)
+    subtitle = _one_line(past.subtitle, PREVIEW_TEXT.longest)
     return check_content(
-        Content.from_input(title=title or "…", html=html, text=text, preheader=subtitle)
+        Content.from_input(title=title or "…", html=html, text=text, preview_text=subtitle)
     )
 
 

@@ -61,7 +61,7 @@ class CheckContext:
     def passages(self) -> list[Passage]:
         """Everything that readers see, title first. Plain text only if the author wrote it."""
         passages = [Passage(TextLocation("title"), self.content.title)]
-        passages.append(Passage(TextLocation("preheader"), self.content.preheader))
+        passages.append(Passage(TextLocation("preview_text"), self.content.preview_text))
         passages.extend(self.letter.passages)
         if self.has_own_text or not self.content.html.strip():
             passages.extend(parse_text(self.content.text))

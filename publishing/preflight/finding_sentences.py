@@ -67,7 +67,7 @@ def _as_text(value: object, clock: Clock) -> object:
 
 _LOCATIONS = {
     "title": gettext_lazy("title"),
-    "preheader": gettext_lazy("preview text"),
+    "preview_text": gettext_lazy("preview text"),
     "link": gettext_lazy("address of a link"),
     "paragraph": gettext_lazy("paragraph {number}"),
     "text": gettext_lazy("plain text, paragraph {number}"),

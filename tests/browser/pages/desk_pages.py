@@ -40,7 +40,7 @@ LONG_TITLE = DraftFields(title=LONGEST, format=MARKDOWN, letter="Welcome.")
 # No part of this draft can be broken into lines, and every part has an error.
 LONG = DraftFields(
     title=LONGEST * 2,
-    preheader=LONGEST * 2,
+    preview_text=LONGEST * 2,
     format=MARKDOWN,
     letter=f"# {LONGEST}\n\n`{LONGEST * 3}` {{{{ no }}}}",
 )
@@ -51,7 +51,7 @@ TABLE = DraftFields(
 )
 WELL = DraftFields(
     title="Swifts",
-    preheader="Where they are",
+    preview_text="Where they are",
     format=MARKDOWN,
     letter=f"Dear {{{{ name|reader }}}}, [gone]({LINK}).",
 )

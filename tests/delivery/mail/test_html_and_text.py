@@ -20,8 +20,12 @@ SITE = "https://letter.example.org"
 NEWSLETTER = Newsletter(name="Ada & Friends", postal_address="1 Quay <b>, Lisbon", language="en-GB")
 
 
-def mail(html: str = "", text: str = "", *, title: str = "Tides", preheader: str = "") -> MailParts:
-    return compose(title, html, text, newsletter=NEWSLETTER, site_url=SITE, preheader=preheader)
+def mail(
+    html: str = "", text: str = "", *, title: str = "Tides", preview_text: str = ""
+) -> MailParts:
+    return compose(
+        title, html, text, newsletter=NEWSLETTER, site_url=SITE, preview_text=preview_text
+    )
 
 
 def inline_styles(fragment: str) -> str:
@@ -109,7 +113,7 @@ DOCUMENT = "<!DOCTYPE html><html><head><title>Mine</title></head><body><p>x</p>{
 def test_whole_document_only_gets_its_missing_footer() -> None:
     document = DOCUMENT.format('<a href="{{ unsubscribe_url }}">Leave</a>')
     assert mail(document).html == document
-    html = mail(DOCUMENT.format("<p>last</p>"), preheader="x").html
+    html = mail(DOCUMENT.format("<p>last</p>"), preview_text="x").html
     before, _, after = html.partition("{{ unsubscribe_url }}")
     assert before.startswith("<!DOCTYPE html><html><head><title>Mine</title>")
     assert "<p>last</p>" in before
@@ -123,8 +127,8 @@ def test_unclosed_document_still_gets_its_footer(document: str) -> None:
     assert uses_field(mail(document).html, "unsubscribe_url")
 
 
-def test_mail_begins_with_the_hidden_preheader_and_blanks() -> None:
-    html = mail("<p>First words.</p>", preheader='For {{ name|"you" }} & <all>').html
+def test_mail_begins_with_the_hidden_preview_text_and_blanks() -> None:
+    html = mail("<p>First words.</p>", preview_text='For {{ name|"you" }} & <all>').html
     words = "".join(read(html[html.index("<body") :]).words)
     hidden = re.search(r'<div style="display:none;[^"]*">(.*?)</div>', html)
     assert hidden

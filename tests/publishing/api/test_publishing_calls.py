@@ -46,7 +46,7 @@ def problem_of(answer: Any) -> str:
 def test_an_issue_is_published_to_every_confirmed_reader(
     program: Program, three_readers: list[Subscriber]
 ) -> None:
-    answer = program.post("/issues/", SWIFTS)
+    answer = program.post("/issues/", {**SWIFTS, "preheader": "Quite."})
 
     assert answer.status_code == 201
     content = answer.json()
@@ -55,6 +55,7 @@ def test_an_issue_is_published_to_every_confirmed_reader(
     assert Delivery.objects.filter(issue=content["issue"]).count() == 3
     edition = Edition.objects.get(issue=content["issue"])
     assert (edition.author_id, edition.title) == (program.person.pk, "Swifts")
+    assert edition.preview_text == "Quite."
     assert LogEntry.objects.get(user=program.person, object_id=content["issue"])
 
 

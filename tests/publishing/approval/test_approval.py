@@ -201,7 +201,7 @@ def test_script_without_approval_is_refused_with_a_sentence(two, author, tmp_pat
     "edit",
     [
         {"title": "Swallows"},
-        {"preheader": "They have gone"},
+        {"preview_text": "They have gone"},
         {"letter": "They have gone."},
         {"text": "Gone."},
         {"format": "html"},

@@ -83,7 +83,7 @@ def test_the_same_letter_for_the_remaining_readers_has_no_note(public_window, fi
         title=first.title,
         html=first.html_content,
         text=first.text_content,
-        preheader=first.preheader,
+        preview_text=first.preview_text,
     )
     publish(
         author.pk, "rest", whole, hold_s=0, issue=first.issue_id, version=2, goes_to="unreached"

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 PREVIEW = "/admin/newsletters/preview/"
 WORDS = DraftFields(
     title="For {{ name }}",
-    preheader="Dear {{ name|reader }}, quite.",
+    preview_text="Dear {{ name|reader }}, quite.",
     format=MARKDOWN,
     letter="Dear {{ name|reader }},\n\n**gone** to [the archive]({{ archive_url }}).",
 )

@@ -205,10 +205,10 @@ def test_stored_words_have_plain_line_ends_and_no_control_characters() -> None:
         title="On\x07 herons",
         html="<p>a\r\nb</p>",
         text="one\x0btwo\x0cthree\rfour",
-        preheader=" Qui\x1bte ",
+        preview_text=" Qui\x1bte ",
     )
     assert written == Content(
-        title="On herons", html="<p>a\nb</p>", text="one\ntwo\nthree\nfour", preheader="Quite"
+        title="On herons", html="<p>a\nb</p>", text="one\ntwo\nthree\nfour", preview_text="Quite"
     )
 
 
@@ -225,7 +225,7 @@ BREAKS = ["\n", "\t", "\x7f", "\x85", "\u2028", "\u2029"]
 
 @pytest.mark.parametrize("sign", BREAKS)
 def test_a_title_of_more_than_a_line_is_refused(sign: str) -> None:
-    for field in ("title", "preheader"):
+    for field in ("title", "preview_text"):
         words = {"title": "Swifts", "text": "They have gone.", field: f"Swifts{sign}gone"}
         [flaw] = find_problems(Content.from_input(**words))
         assert (flaw.attribute.name, "more than one line" in flaw.sentence) == (field, True)

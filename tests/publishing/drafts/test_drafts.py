@@ -30,7 +30,7 @@ def wording(letter: str = "They have gone.", **words: str) -> DraftFields:
     """Words of a draft; a test names what matters."""
     return DraftFields(
         title=words.get("title", "Swifts"),
-        preheader=words.get("preheader", ""),
+        preview_text=words.get("preview_text", ""),
         format=words.get("format", MARKDOWN),
         letter=letter,
         text=words.get("text", ""),
@@ -91,7 +91,7 @@ class TestSaving:
 
 class TestTheNextVersionOfAnIssue:
     def test_the_next_draft_of_a_markdown_letter_is_markdown(self, author):
-        draft = begun(author, "# Gone\n\nThey *have*.", preheader="Quite.")
+        draft = begun(author, "# Gone\n\nThey *have*.", preview_text="Quite.")
         content = build_content(draft.fields)
         edition = publish(author.pk, draft.key, content, hold_s=0).edition
         Draft.objects.update(edition=edition)

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 SWIFTS = DraftFields(
     title="Swifts leave",
-    preheader="Where they are",
+    preview_text="Where they are",
     format="markdown",
     letter="They *have* gone.",
     text="Gone.",

@@ -29,7 +29,7 @@ def whole_archive() -> list[tuple[Any, ...]]:
     return [
         (
             *(edition.issue_id, edition.issue.slug, edition.issue.unlisted, edition.title),
-            *(edition.preheader, edition.reply_to, edition.html_content, edition.text_content),
+            *(edition.preview_text, edition.reply_to, edition.html_content, edition.text_content),
             *(edition.merge_fields, edition.first_public_at),
         )
         for edition in published_editions()
@@ -56,7 +56,7 @@ def export(author: Any, three_readers: Any, tmp_path: Path) -> Path:
     ).edition
     corrected = Content(
         title="Swifts, {{ name }}",
-        preheader="They left.",
+        preview_text="They left.",
         reply_to="swifts@posthouse.example.org",
         html=html,
         text="Plain {{ city }}",

@@ -35,8 +35,8 @@ def domain(**otherwise: Any) -> DomainRecords:
 
 def context(letter: str = LETTER, title: str = "Swifts leave", **otherwise: Any) -> CheckContext:
     text = otherwise.pop("text", "They came, and they have gone.")
-    preheader = otherwise.pop("preheader", "Where they are now")
-    content = Content.from_input(title=title, html=letter, text=text, preheader=preheader)
+    preview_text = otherwise.pop("preview_text", "Where they are now")
+    content = Content.from_input(title=title, html=letter, text=text, preview_text=preview_text)
     well: dict[str, Any] = {
         "content": content,
         "letter": ParsedLetter(content.html),

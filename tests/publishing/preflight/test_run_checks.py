@@ -180,7 +180,7 @@ def test_the_patterns_of_addresses_know_valid_ones(value):
 
 def test_an_own_field_is_known_in_each_part():
     content = Content.from_input(
-        title="{{ city }}", html="<p>{{ city }}</p>", text="{{ city }}", preheader="{{ city }}"
+        title="{{ city }}", html="<p>{{ city }}</p>", text="{{ city }}", preview_text="{{ city }}"
     )
     assert find_problems(content, [CITY]) == []
     assert len(find_problems(content)) == 4
@@ -318,7 +318,7 @@ def test_missing_or_short_text_part_is_advice():
 @pytest.mark.parametrize(
     ("otherwise", "named"),
     [
-        ({"preheader": ""}, "preview text"),
+        ({"preview_text": ""}, "preview text"),
         ({"postal_address": " "}, "postal address"),
         ({"name": "The Homing Letter"}, "“The Homing Letter”"),
         ({"language": ""}, "language"),
@@ -399,7 +399,7 @@ def test_placeholder_domain_is_not_looked_up():
 
 
 def test_summary_counts_stops_and_advice():
-    one = found("<p>{{ nmae }}</p>", preheader="", postal_address="", test=None)
+    one = found("<p>{{ nmae }}</p>", preview_text="", postal_address="", test=None)
     unsure = found(domain=None, domain_checked_at=None)
 
     assert summarise(one) == "Must fix: 1. Advice: 3."

@@ -205,7 +205,7 @@ def test_page_says_that_the_version_was_called_back(window, corrected, was):
         title=fields["title"],
         html=fields["html_content"],
         text=fields["text_content"],
-        preheader=fields["preheader"],
+        preview_text=fields["preheader"],
     )
     publish(window.author.pk, "k2", content, hold_s=600, issue=corrected.issue_id, version=2, at=at)
     changed = {**fields, "text_content": "Fifteen.\n"}

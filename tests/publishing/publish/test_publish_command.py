@@ -56,7 +56,7 @@ def test_letter_is_published_and_last_line_is_the_result(author, text):
     )
 
     edition = Edition.objects.get()
-    assert (edition.text_content, edition.preheader) == ("They have gone.\n", "Quite.")
+    assert (edition.text_content, edition.preview_text) == ("They have gone.\n", "Quite.")
     assert printed["issue"] == str(edition.issue_id)
 
 

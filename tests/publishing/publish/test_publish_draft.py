@@ -40,7 +40,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
 LETTER = "Dear {{ name|reader }},\n\nthey have gone."
 SWIFTS = DraftFields(
-    title="Swifts leave", preheader="Where they are now", format="markdown", letter=LETTER
+    title="Swifts leave", preview_text="Where they are now", format="markdown", letter=LETTER
 )
 
 
@@ -298,7 +298,7 @@ def test_draft_is_published_to_every_confirmed_reader_unchanged(
     assert ACCEPTED in window.get(answer.answer["Location"]).words
     assert made() == ONCE
     assert "Dear {{ name|reader }}" in edition.html_content
-    assert (edition.preheader, edition.idempotency_key) == ("Where they are now", draft.key)
+    assert (edition.preview_text, edition.idempotency_key) == ("Where they are now", draft.key)
     draft.refresh_from_db()
     assert (draft.edition, draft.letter) == (edition, LETTER)
     assert window.get(at(draft, "check")).status == 303

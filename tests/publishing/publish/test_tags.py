@@ -307,7 +307,7 @@ def test_a_page_says_why_a_version_went_to_nobody(
     first = publish(author.pk, "k", letter("{{ name|all }}"), **limited).edition
     sent(first)
     draft = Draft.objects.create(
-        issue=first.issue, title="{{ name|all }}", preheader="{{ name|all }}", letter="More.",
+        issue=first.issue, title="{{ name|all }}", preview_text="{{ name|all }}", letter="More.",
         with_tags=[tags[0].pk], goes_to=goes_to, created_by=author, saved_by=author,
     )  # fmt: skip
     sheet = window.get(f"/admin/newsletters/drafts/{draft.pk}/check/").words

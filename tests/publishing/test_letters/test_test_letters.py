@@ -145,7 +145,7 @@ def test_a_test_letter_differs_from_a_readers_only_in_links(
     content = build_content(
         DraftFields(
             title=posted["title"],
-            preheader=posted.get("preheader", ""),
+            preview_text=posted.get("preheader", ""),
             format=posted.get("format", "html"),
             letter=posted.get("letter", posted.get("html_content")),
             text=posted["text_content"],

@@ -14,7 +14,7 @@ from publishing.preflight.parse_letter import Passage, TextLocation, parse_text
 # By the name of the attribute.
 _UNKNOWN_FIELD = {
     "title": _("The title uses an unknown merge field: {field}"),
-    "preheader": _("The preview text uses an unknown merge field: {field}"),
+    "preview_text": _("The preview text uses an unknown merge field: {field}"),
     "letter": _("The letter uses an unknown merge field: {field}"),
     "text": _("The plain text uses an unknown merge field: {field}"),
 }

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext_lazy as _
 
-from delivery.issue_attributes import PREHEADER
+from delivery.issue_attributes import PREVIEW_TEXT
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, FindingText, Texts, advice, passed
 
 TEXTS: Texts = {
-    "preheader_set": FindingText(_("The preview text is set.")),
-    "no_preheader": FindingText(
+    "preview_text_set": FindingText(_("The preview text is set.")),
+    "no_preview_text": FindingText(
         _("There is no preview text"),
         _("Inboxes show the first words of the letter beside the subject instead."),
     ),
@@ -19,8 +19,8 @@ TEXTS: Texts = {
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Find a letter without preview text."""
-    # A complete HTML document brings its own, so `preheader` is not used there.
-    if context.content.preheader:
-        yield passed("preheader_set")
+    # A complete HTML document brings its own, so `preview_text` is not used there.
+    if context.content.preview_text:
+        yield passed("preview_text_set")
     elif context.mail.html.strip():
-        yield advice("no_preheader", PREHEADER)
+        yield advice("no_preview_text", PREVIEW_TEXT)

@@ -1,8 +1,8 @@
-"""The preheader: next to the subject in inboxes, under the title in the archive."""
+"""The preview text: next to the subject in inboxes, under the title in the archive."""
 
 import pytest
 
-from delivery.issue_attributes import PREHEADER
+from delivery.issue_attributes import PREVIEW_TEXT
 from delivery.models import Edition
 from publishing.archive.archived_editions import latest_issues
 from publishing.content.edition_content import Content
@@ -18,9 +18,9 @@ def test_the_form_asks_for_it_and_it_is_published(window, three_readers):
     assert window.publish(preheader=f" {WORDS} ").status == 303
 
     edition = Edition.objects.get()
-    assert edition.preheader == WORDS
+    assert edition.preview_text == WORDS
     assert WORDS in edition.html_mail
-    # The form of a correction contains the preheader of the newest version.
+    # The form of a correction contains the preview text of the newest version.
     page = window.get(f"{FORM}?issue={edition.issue_id}")
     assert page.form_with("title").fields["preheader"] == WORDS
 
@@ -33,30 +33,30 @@ def test_a_form_without_the_field_is_still_published(window, three_readers):
     assert window.post(**fields).status == 303
 
     edition = Edition.objects.get()
-    assert edition.preheader == ""
+    assert edition.preview_text == ""
     letter = Content(
         title=LETTER["title"], html=LETTER["html_content"], text=LETTER["text_content"]
     )
     assert bytes(edition.content_hash) == letter.sha256
 
 
-def test_preheader_error_is_shown_at_its_field(window, three_readers):
-    long = "x" * (PREHEADER.longest + 1)
-    for preheader, sentence in (
+def test_preview_text_error_is_shown_at_its_field(window, three_readers):
+    long = "x" * (PREVIEW_TEXT.longest + 1)
+    for words, sentence in (
         (long, "301 characters; the limit is 300"),
         ("Leave: {{ unsubscribe_url }}", "“{{ unsubscribe_url }}”"),
     ):
-        page = window.publish(preheader=preheader)
+        page = window.publish(preheader=words)
         assert page.status == 200
         assert sentence in page.words
         assert 'href="#id_preheader"' in page.html
-        assert page.form_with("title").fields["preheader"] == preheader
+        assert page.form_with("title").fields["preheader"] == words
     assert not Edition.objects.exists()
 
 
-def test_the_archive_shows_the_preheader_as_summary(author, three_readers):
+def test_the_archive_shows_the_preview_text_as_summary(author, three_readers):
     content = Content(
-        title="Swifts", html="<p>They have gone.</p>", preheader="{{ name|You }} and  the swifts"
+        title="Swifts", html="<p>They have gone.</p>", preview_text="{{ name|You }} and  the swifts"
     )
     edition = publish(author.pk, "k", content, hold_s=0).edition
 
