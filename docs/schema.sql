@@ -733,7 +733,7 @@ CREATE TABLE reader_change (
     CONSTRAINT reader_change_pkey PRIMARY KEY (id),
     CONSTRAINT reader_change_key_key UNIQUE (key),
     CONSTRAINT a_change_handles_each_reader_once CHECK (changed <= done AND done <= total),
-    CONSTRAINT a_change_of_tags_names_the_tag CHECK ((action = ANY (ARRAY['tag', 'untag'])) AND tag_id IS NOT NULL OR (action = ANY (ARRAY['unsubscribe', 'shut-out', 'lift-bounce', 'erase'])) AND tag_id IS NULL),
+    CONSTRAINT a_change_of_tags_names_the_tag CHECK ((action = ANY (ARRAY['tag', 'untag'])) AND tag_id IS NOT NULL OR (action = ANY (ARRAY['unsubscribe', 'block', 'lift-bounce', 'erase'])) AND tag_id IS NULL),
     CONSTRAINT a_finished_change_handled_all_readers CHECK (done < total AND (state = ANY (ARRAY['waiting', 'running'])) OR done = total AND state = 'finished' OR (state = ANY (ARRAY['cancelled', 'failed']))),
     CONSTRAINT a_lifting_of_bounces_says_why CHECK (NOT action = 'lift-bounce' OR NOT reason = ''),
     CONSTRAINT reader_change_changed_check CHECK (changed >= 0),

@@ -976,7 +976,7 @@ class Migration(migrations.Migration):
                             ("tag", "Tag"),
                             ("untag", "Untag"),
                             ("unsubscribe", "Unsubscribe"),
-                            ("shut-out", "Block"),
+                            ("block", "Block"),
                             ("lift-bounce", "Lift Bounce"),
                             ("erase", "Erase"),
                         ],
@@ -1040,7 +1040,7 @@ class Migration(migrations.Migration):
                         condition=models.Q(
                             models.Q(("action__in", ["tag", "untag"]), ("tag_id__isnull", False)),
                             models.Q(
-                                ("action__in", ["unsubscribe", "shut-out", "lift-bounce", "erase"]),
+                                ("action__in", ["unsubscribe", "block", "lift-bounce", "erase"]),
                                 ("tag_id__isnull", True),
                             ),
                             _connector="OR",

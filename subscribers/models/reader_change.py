@@ -25,7 +25,7 @@ class ReaderChange(LeasedTask):
         TAG = "tag"
         UNTAG = "untag"
         UNSUBSCRIBE = "unsubscribe"
-        BLOCK = "shut-out"
+        BLOCK = "block"
         LIFT_BOUNCE = "lift-bounce"
         ERASE = "erase"
 
@@ -55,7 +55,7 @@ class ReaderChange(LeasedTask):
             *checks(
                 a_change_of_tags_names_the_tag=Q(action__in=["tag", "untag"], tag_id__isnull=False)
                 | Q(
-                    action__in=["unsubscribe", "shut-out", "lift-bounce", "erase"],
+                    action__in=["unsubscribe", "block", "lift-bounce", "erase"],
                     tag_id__isnull=True,
                 ),
                 a_lifting_of_bounces_says_why=~Q(action="lift-bounce") | ~Q(reason=""),

@@ -18,6 +18,7 @@ from subscribers.desk.many_readers.change_readers import (
     stop_change,
 )
 from subscribers.desk.many_readers.change_sentences import progress_sentence, question
+from subscribers.desk.reader_actions import OLD_NAMES
 from subscribers.desk.reader_filter import LARGEST_ID, ReaderFilter, read_filter, read_number
 from subscribers.desk.reader_form import ReasonForm
 from subscribers.desk.reader_list import PAGE, SearchTookTooLongError
@@ -115,10 +116,9 @@ def _change_or_404(change_id: int) -> ReaderChange:
 
 
 def _choice(form: QueryDict) -> _Choice:
-    action, chosen = (
-        form.get("do", ""),
-        read_filter({name: str(text) for name, text in form.items()}),
-    )
+    posted = form.get("do", "")
+    action = OLD_NAMES.get(posted, posted)
+    chosen = read_filter({name: str(text) for name, text in form.items()})
     of_page = [read_number(text, HIGHEST_ID) for text in form.getlist("reader")[:PAGE]]
     is_selected = form.get("scope") != "found"
     ids = [one for one in of_page if one is not None] if is_selected else []

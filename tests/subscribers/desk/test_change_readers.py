@@ -113,6 +113,12 @@ def test_another_number_is_asked_again(window: WindowOf) -> None:
     assert set(Subscriber.objects.values_list("state", flat=True)) == {"unsubscribed"}
 
 
+def test_the_former_name_of_an_action_is_accepted(window: WindowOf) -> None:
+    SubscriberFactory()
+    page = window.get(f"{CHANGE}?do=shut-out&scope=found")
+    assert page.form_with("key").fields["do"] == "block"
+
+
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
@@ -134,17 +140,17 @@ def test_an_incomplete_choice_is_explained(window: WindowOf, query: str, sentenc
     assert Subscriber.objects.count() == 1
 
 
-@pytest.mark.parametrize("action", ["unsubscribe", "shut-out", "erase"])
+@pytest.mark.parametrize("action", ["unsubscribe", "block", "erase"])
 def test_actions_on_many_do_as_on_one(author: Any, action: str) -> None:
     SubscriberFactory.create_batch(2)
     change = start(author, action)
     while run_chunk():
         pass
     states = list(Subscriber.objects.values_list("state", flat=True))
-    assert states == {"unsubscribe": ["unsubscribed"] * 2, "shut-out": ["confirmed"] * 2}.get(
+    assert states == {"unsubscribe": ["unsubscribed"] * 2, "block": ["confirmed"] * 2}.get(
         action, []
     )
-    assert Suppression.objects.count() == (2 if action == "shut-out" else 0)
+    assert Suppression.objects.count() == (2 if action == "block" else 0)
     assert set(ConsentRecord.objects.values_list("how", flat=True)) <= {"operator"}
     change.refresh_from_db()
     assert (change.done, change.changed, change.readers) == (2, 2, [])
@@ -237,7 +243,7 @@ def test_a_failing_change_lets_others_pass_and_ends(
     window: WindowOf, author: Any, birds: Tag
 ) -> None:
     readers = SubscriberFactory.create_batch(2)
-    failing = start(author, "shut-out")
+    failing = start(author, "block")
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE suppression ADD CHECK (address_key = 'nobody')")
     with pytest.raises(IntegrityError):
