@@ -18,9 +18,7 @@ def permissions_by_django(user):
     return ModelBackend().get_all_permissions(get_user_model().objects.get(pk=user.pk))
 
 
-def test_group_and_own_permissions_come_in_one_query(
-    django_assert_num_queries,
-):
+def test_group_and_own_permissions_come_in_one_query(django_assert_num_queries):
     user = the_user()
     user.groups.set(Group.objects.filter(name__in=["Writers", "Operators"]))
     user.user_permissions.add(Permission.objects.get(codename="manage_readers"))

@@ -122,9 +122,7 @@ def test_one_sentence_names_all_missing_variables(settings_under: ReadSettings) 
     assert sentence.startswith("SITE_URL is not set; expected an https address, ")
 
 
-def test_debug_and_the_embedded_database_can_be_chosen(
-    settings_under: ReadSettings,
-) -> None:
+def test_debug_and_the_embedded_database_can_be_chosen(settings_under: ReadSettings) -> None:
     given = {name: value for name, value in REAL.items() if name != "DATABASE_URL"}
     for debug in ("on", "off"):
         asked = settings_under(**given, DEBUG=debug)

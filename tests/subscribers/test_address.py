@@ -56,8 +56,7 @@ def test_invisible_characters_are_removed_around_and_refused_inside(code: int) -
 
 
 @pytest.mark.parametrize(
-    "domain",
-    ["müller.example.org", "MU\u0308LLER.example.org", "XN--MLLER-KVA.Example.org"],
+    "domain", ["müller.example.org", "MU\u0308LLER.example.org", "XN--MLLER-KVA.Example.org"]
 )
 def test_both_spellings_of_a_domain_are_one_address(domain: str) -> None:
     assert read_address(f"ada@{domain}") == "ada@xn--mller-kva.example.org"

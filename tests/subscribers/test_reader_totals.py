@@ -10,6 +10,8 @@ from subscribers.reader_totals import MANY_ROWS, counts_by_state, load_new_reade
 from tests.publishing.second_connection import beside
 from tests.subscribers.factories import SOME_DAY, SubscriberFactory
 
+pytestmark = pytest.mark.django_db
+
 
 def counted() -> dict[str, int]:
     """Return the totals, which must be those of the readers."""
@@ -19,7 +21,6 @@ def counted() -> dict[str, int]:
     return totals
 
 
-@pytest.mark.django_db
 def test_totals_follow_every_change_of_the_readers() -> None:
     first, *_ = SubscriberFactory.create_batch(3)
     SubscriberFactory.create_batch(2, state="pending")
@@ -37,7 +38,6 @@ def test_totals_follow_every_change_of_the_readers() -> None:
     assert counted() == {"confirmed": 2, "bounced": 1, "pending": 1}
 
 
-@pytest.mark.django_db
 def test_an_emptied_table_has_no_readers() -> None:
     SubscriberFactory()
     with connection.cursor() as cursor:
@@ -45,7 +45,6 @@ def test_an_emptied_table_has_no_readers() -> None:
     assert counted() == {}
 
 
-@pytest.mark.django_db
 def test_many_rows_of_totals_are_merged() -> None:
     SubscriberFactory.create_batch(2)
     merge_totals()
@@ -68,7 +67,6 @@ def test_changes_of_two_readers_never_wait_for_each_other() -> None:
     assert counted() == {"bounced": 2}
 
 
-@pytest.mark.django_db
 def test_new_readers_count_by_source_when_they_are_confirmed() -> None:
     SubscriberFactory(source="desk")
     pending = SubscriberFactory.create_batch(2, state="pending", confirmed_at=None)

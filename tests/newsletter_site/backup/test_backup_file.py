@@ -12,12 +12,7 @@ from pathlib import Path
 import pytest
 
 from newsletter_site.backup import BackupRefusedError
-from newsletter_site.backup.backup_file import (
-    ChecksumError,
-    new_file,
-    read_backup,
-    write_backup,
-)
+from newsletter_site.backup.backup_file import ChecksumError, new_file, read_backup, write_backup
 from tests.newsletter_site.backup.example_manifest import BACKUP
 
 CHUNKS = (b"PGDMP" + b"a" * 5000, b"b" * 700)

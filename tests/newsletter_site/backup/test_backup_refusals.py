@@ -7,11 +7,7 @@ from pathlib import Path
 import pytest
 
 from newsletter_site.backup import BackupRefusedError
-from newsletter_site.backup.manifest import (
-    Target,
-    why_not_into,
-    why_not_restorable,
-)
+from newsletter_site.backup.manifest import Target, why_not_into, why_not_restorable
 from newsletter_site.backup.postgres_programs import programs_for, read_failure
 from newsletter_site.backup.settings_file import in_lines, settings_file
 from tests.newsletter_site.backup.example_manifest import BACKUP, KEY

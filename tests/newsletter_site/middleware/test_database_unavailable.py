@@ -49,9 +49,7 @@ def a_session_was_ended() -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def test_a_session_ended_during_a_page_gives_503(
-    other: psycopg.Connection,
-) -> None:
+def test_a_session_ended_during_a_page_gives_503(other: psycopg.Connection) -> None:
     other.execute("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE")
     page = beside(visit)
     eventually(a_session_was_ended, "the page waits")

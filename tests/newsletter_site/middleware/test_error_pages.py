@@ -56,9 +56,7 @@ def test_an_unknown_address_has_our_page_in_debug(
     assert admin_client.get("/archive", secure=True)["Location"] == "/archive/"
 
 
-def test_the_500_page_needs_no_database(
-    rf: RequestFactory,
-) -> None:
+def test_the_500_page_needs_no_database(rf: RequestFactory) -> None:
     answer = defaults.server_error(rf.get("/nowhere"))
     assert answer.status_code == 500
     assert "homing.css" in answer.content.decode()

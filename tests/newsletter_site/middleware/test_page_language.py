@@ -39,9 +39,7 @@ def test_a_readers_page_ignores_the_browsers_language() -> None:
 
 
 def test_the_newsletter_is_read_once_for_a_page() -> None:
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         Client().get("/record/", secure=True)
 
     read = [query for query in queries if 'FROM "newsletter"' in query["sql"]]

@@ -79,8 +79,7 @@ def test_a_failing_page_releases_its_slot(rf: RequestFactory) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "words"),
-    [("/", "Le site"), ("/admin/", "The site"), ("/api/v1/", "The site")],
+    ("path", "words"), [("/", "Le site"), ("/admin/", "The site"), ("/api/v1/", "The site")]
 )
 def test_a_busy_site_says_so_in_the_browsers_language(
     rf: RequestFactory, path: str, words: str

@@ -146,9 +146,7 @@ def test_a_missing_worker_is_reported(client: Client) -> None:
     assert output["reasons"][0].startswith("No worker is running: none was started")
 
 
-def test_a_silent_worker_is_reported_after_a_minute(
-    client: Client,
-) -> None:
+def test_a_silent_worker_is_reported_after_a_minute(client: Client) -> None:
     worker = a_worker(silent_for_s=45)
     assert ask(client, "workers")[0] == 200
     with connection.cursor() as cursor:

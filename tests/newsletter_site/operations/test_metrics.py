@@ -220,9 +220,7 @@ def databases_of_counters() -> set[str]:
     }
 
 
-def test_a_restored_database_starts_new_counters(
-    transactional_db: None,
-) -> None:
+def test_a_restored_database_starts_new_counters(transactional_db: None) -> None:
     """Prometheus would take a decrease for a reset, and count twice."""
     database_identity.check_identity()
     [before] = databases_of_counters()
@@ -505,17 +503,13 @@ def test_unreadable_metrics_name_pending_migrations(
     ]
 
 
-def test_metrics_are_read_despite_pending_migrations(
-    one_migration_less: str,
-) -> None:
+def test_metrics_are_read_despite_pending_migrations(one_migration_less: str) -> None:
     status, body = measured()
     assert status == 200
     assert "\nhoming_migrations_pending 1" in body
 
 
-def test_other_errors_are_not_called_pending_migrations(
-    a_table_less: None,
-) -> None:
+def test_other_errors_are_not_called_pending_migrations(a_table_less: None) -> None:
     status, body = measured()
     assert status == 503
     assert json.loads(body) == {

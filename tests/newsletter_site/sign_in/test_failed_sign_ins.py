@@ -164,9 +164,7 @@ def test_the_cookie_is_for_one_author() -> None:
         assert sign_in(RIGHT, browser=forged).status_code == 429, value
 
 
-def test_the_cookie_is_signed_renewed_and_hidden_from_scripts(
-    settings: LazySettings,
-) -> None:
+def test_the_cookie_is_signed_renewed_and_hidden_from_scripts(settings: LazySettings) -> None:
     own = Client()
     sign_in(RIGHT, browser=own)
     cookie = own.cookies[cookie_name(own)]
@@ -198,9 +196,7 @@ def test_signing_in_resets_earlier_failures() -> None:
     assert sign_in(RIGHT).status_code == 302
 
 
-def test_typed_secrets_are_not_stored_or_logged(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_typed_secrets_are_not_stored_or_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(0)
     typed = "my-password-in-the-wrong-field"
     lock(name=typed)

@@ -58,10 +58,7 @@ def test_backend_sends_a_batch(server: SandboxServer, caller: Caller) -> None:
 
 @pytest.mark.parametrize(
     ("address", "status"),
-    [
-        ("invalid@bounce.example", "invalid"),
-        ("inactive@bounce.example", "rejected"),
-    ],
+    [("invalid@bounce.example", "invalid"), ("inactive@bounce.example", "rejected")],
 )
 def test_backend_understands_a_refused_address(
     server: SandboxServer, address: str, status: str

@@ -132,9 +132,7 @@ def test_one_message_is_shown_part_by_part(caller: Caller, part: str, shown: str
     assert "mailbox open" in reply.text
 
 
-def test_html_of_a_mail_cannot_act(
-    caller: Caller,
-) -> None:
+def test_html_of_a_mail_cannot_act(caller: Caller) -> None:
     html = f'<!DOCTYPE html><p style="color: red">Hello</p>{EVIL}'
     message_id = caller.send(a_message(1, HtmlBody=html))[0]["MessageID"]
     reply = caller.get(f"/message/{message_id}/html")

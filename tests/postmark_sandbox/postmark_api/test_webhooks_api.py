@@ -251,11 +251,7 @@ def test_invalid_webhook_is_refused_with_one_sentence(caller: Caller, receiver: 
     ],
 )
 def test_nothing_is_saved_unless_the_test_event_gets_200(
-    caller: Caller,
-    receiver: Receiver,
-    statuses: list[int],
-    move: tuple[int, str] | None,
-    text: str,
+    caller: Caller, receiver: Receiver, statuses: list[int], move: tuple[int, str] | None, text: str
 ) -> None:
     there = {"base": receiver.base, "host": receiver.base.removeprefix("http://")}
     receiver.statuses = statuses

@@ -220,9 +220,7 @@ def test_a_reader_added_by_a_program_did_not_sign_up(
     assert describe(record)["source"] == "Added by a program"
 
 
-def test_adding_a_reader_twice_logs_no_database_error(
-    database_url: str,
-) -> None:
+def test_adding_a_reader_twice_logs_no_database_error(database_url: str) -> None:
     def second() -> tuple[AddResult, list[DatabaseError]]:
         with failed_statements() as failed:
             return add_reader(ADA.upper(), NO_VALUES, stated_by="Mona Reeve"), failed
@@ -242,12 +240,7 @@ def test_a_reader_is_added_after_an_aborted_call(database_url: str) -> None:
     with transaction.atomic():
         add_reader(ADA, NO_VALUES, stated_by="Mona Reeve")
         second = beside(
-            lambda: add_reader(
-                ADA,
-                NO_VALUES,
-                stated_by="Mona Reeve",
-                consent="at the counter",
-            )
+            lambda: add_reader(ADA, NO_VALUES, stated_by="Mona Reeve", consent="at the counter")
         )
         wait_until_blocked(database_url, "transactionid", "%subscriber%")
         transaction.set_rollback(True)

@@ -26,9 +26,7 @@ def sent(site: ServedSite, program: Program, body: bytes, **announced: str) -> s
     )
 
 
-def test_a_truncated_upload_can_be_repeated_with_the_same_key(
-    database_url: str,
-) -> None:
+def test_a_truncated_upload_can_be_repeated_with_the_same_key(database_url: str) -> None:
     program = Program(get_user_model().objects.create_superuser("mona"))
     whole = {"Content-Length": str(len(LIST))}
     with served_site(database_url) as site:

@@ -52,6 +52,8 @@ from tests.subscribers.signup_browser import link, visitor
 
 __all__ = ["newsroom", "provider"]
 
+pytestmark = pytest.mark.django_db
+
 ADDRESS = "Miriam.Arroia@posthouse.example.org"
 NAME = "Miriam Arroia"
 NOBODY_IN_PARTICULAR = "reader1@example.net"
@@ -93,7 +95,6 @@ def reader_with_history() -> Subscriber:
     return reader
 
 
-@pytest.mark.django_db
 def test_erasure_removes_only_this_reader_everywhere() -> None:
     reader = reader_with_history()
     leave(reader.pk)
@@ -155,7 +156,6 @@ def test_rejected_rows_of_a_reader_are_shown_and_erased(import_rows: ImportRows)
     assert [row.line for row in RejectedRow.objects.order_by("line")] == [2, 3, 4, 5, 6]
 
 
-@pytest.mark.django_db
 def test_erasure_leaves_a_keyed_hash(settings: LazySettings) -> None:
     settings.SECRET_KEY = earlier = "one key, long enough for a test of its own: 0123456789"
     erase(SubscriberFactory(email=ADDRESS).pk)
@@ -169,7 +169,6 @@ def test_erasure_leaves_a_keyed_hash(settings: LazySettings) -> None:
     assert erased_among(asked) == {ADDRESS.lower()}
 
 
-@pytest.mark.django_db
 def test_the_log_of_an_erasure_has_no_address(
     caplog: pytest.LogCaptureFixture, settings: LazySettings
 ) -> None:
@@ -183,7 +182,6 @@ def test_the_log_of_an_erasure_has_no_address(
     assert NAME not in caplog.text
 
 
-@pytest.mark.django_db
 def test_the_unsubscribe_link_of_an_erased_reader_shows_unsubscribed() -> None:
     reader = SubscriberFactory(email=ADDRESS)
     link = f"/unsubscribe/{token_for(reader.pk)}/"
@@ -194,11 +192,8 @@ def test_the_unsubscribe_link_of_an_erased_reader_shows_unsubscribed() -> None:
         assert b"posthouse" not in page.content
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("has_signed_up_again", [False, True])
-def test_a_confirmation_link_of_an_erased_reader_is_too_old(
-    has_signed_up_again: bool,
-) -> None:
+def test_a_confirmation_link_of_an_erased_reader_is_too_old(has_signed_up_again: bool) -> None:
     assert sign_up(ADDRESS, {"name": NAME}, "form", "", "One letter a week.") == 0
     reader = Subscriber.objects.get()
     erase(reader.pk)

@@ -37,6 +37,8 @@ from tests.subscribers.signup_browser import ADA, days_pass, get_current, sign_u
 
 __all__ = ["newsroom", "provider"]
 
+pytestmark = pytest.mark.django_db
+
 
 @pytest.fixture(autouse=True)
 def without_tls(settings: LazySettings) -> None:
@@ -75,7 +77,6 @@ def asked(reader: Subscriber) -> str:
     return link_of(reader)
 
 
-@pytest.mark.django_db
 def test_known_readers_get_a_link_and_answers_are_equal() -> None:
     held = {state: SubscriberFactory(state=state) for state in Subscriber.State.values}
     SuppressionFactory(address_key="shut@posthouse.example.org")
@@ -110,7 +111,6 @@ def statements_for(page: str, address: str) -> list[tuple[str, list[str]]]:
     return sent
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("page", ["/record/", "/subscriptions/"])
 def test_a_form_costs_the_same_for_every_address(page: str) -> None:
     addresses = {
@@ -130,7 +130,6 @@ def test_a_form_costs_the_same_for_every_address(page: str) -> None:
     assert {who: cost for who, cost in costs.items() if cost != costs["nobody"]} == {}
 
 
-@pytest.mark.django_db
 def test_a_failing_request_does_not_delay_others(caplog: pytest.LogCaptureFixture) -> None:
     reader, other = SubscriberFactory(email=ADA), SubscriberFactory()
     request_mail("record", 1, [(reader.pk, ADA)], ahead=True)
@@ -171,7 +170,6 @@ def test_a_request_for_a_locked_reader_does_not_delay_others() -> None:
     assert mails_to(reader) == [1]
 
 
-@pytest.mark.django_db
 def test_a_waiting_request_is_erased_with_its_address() -> None:
     reader = SubscriberFactory(email=ADA)
     post(ADA.upper())
@@ -180,7 +178,6 @@ def test_a_waiting_request_is_erased_with_its_address() -> None:
     answer_requests()
 
 
-@pytest.mark.django_db
 def test_the_unsubscribe_page_mails_a_link_and_reveals_nobody() -> None:
     reader, browser = SubscriberFactory(email=ADA, state="confirmed"), Client()
 
@@ -201,7 +198,6 @@ def test_the_unsubscribe_page_mails_a_link_and_reveals_nobody() -> None:
     assert reader.state == "unsubscribed"
 
 
-@pytest.mark.django_db
 def test_the_daily_limit_covers_both_kinds_of_mail() -> None:
     reader = SubscriberFactory(email=ADA, state="pending")
     record_consent(reader.pk, "asked", "form", request=1)
@@ -213,7 +209,6 @@ def test_the_daily_limit_covers_both_kinds_of_mail() -> None:
     assert mails_to(reader) == [1, 2, 3]
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("address", [ADA, "nobody@posthouse.example.org"])
 @pytest.mark.parametrize("asks", [ask, post], ids=["answered", "waiting"])
 def test_requests_of_a_network_are_limited_per_hour(
@@ -227,7 +222,6 @@ def test_requests_of_a_network_are_limited_per_hour(
     assert ask(address, network="198.51.100.7").status_code == 200
 
 
-@pytest.mark.django_db
 def test_records_of_unknown_addresses_are_deleted_after_a_day() -> None:
     for _ in range(3):
         ask("nobody@posthouse.example.org")
@@ -236,7 +230,6 @@ def test_records_of_unknown_addresses_are_deleted_after_a_day() -> None:
     assert ConsentRecord.objects.filter(subscriber_id=UNKNOWN_READER).count() == 1
 
 
-@pytest.mark.django_db
 def test_an_invalid_address_or_missing_csrf_token_mails_nobody() -> None:
     SubscriberFactory(email=ADA)
     page = ask("ada@posthouse")
@@ -264,7 +257,6 @@ def test_the_mail_leads_to_the_record(newsroom: Newsroom, provider: SandboxServe
     assert ADA in Client().get(link).content.decode().replace("<wbr>", "")
 
 
-@pytest.mark.django_db
 def test_a_link_works_for_seven_days() -> None:
     reader = SubscriberFactory(email=ADA)
     link = asked(reader)
@@ -289,7 +281,6 @@ def test_a_link_works_for_seven_days() -> None:
     assert Client().get(link_of(reader, number=2)).status_code == 410
 
 
-@pytest.mark.django_db
 def test_other_and_forged_links_do_not_open_personal_data() -> None:
     reader = SubscriberFactory(email=ADA)
     link = asked(reader)
@@ -305,7 +296,6 @@ def test_other_and_forged_links_do_not_open_personal_data() -> None:
     assert all('action="/record/"' in page.text for page in pages)
 
 
-@pytest.mark.django_db
 def test_characters_stuck_to_a_data_link_do_not_break_it() -> None:
     reader = SubscriberFactory(email=ADA)
     link = asked(reader)
@@ -370,7 +360,6 @@ def a_day_before_all_sign_ups() -> datetime:
     return editions.latest("published_at").published_at
 
 
-@pytest.mark.django_db
 def test_mails_on_request_show_the_time_of_the_readers_request() -> None:
     first = SubscriberFactory()
     with transaction.atomic():
@@ -395,7 +384,6 @@ def test_mails_on_request_show_the_time_of_the_readers_request() -> None:
     assert page.partition('id="mails"')[2].count(date_format(localtime(signed_up), "j M Y")) == 2
 
 
-@pytest.mark.django_db
 def test_a_mail_without_recorded_request_shows_when_sent() -> None:
     reader = SubscriberFactory()
     request_mail("confirmation", 1, [(reader.pk, reader.email)], ahead=True)
@@ -418,7 +406,6 @@ def press(link: str, what: str) -> object:
     return browser.post(link + what, {"csrfmiddlewaretoken": token}, follow=True)
 
 
-@pytest.mark.django_db
 def test_erasing_an_unconfirmed_sign_up_removes_a_suppression() -> None:
     SuppressionFactory(address_key=ADA)
     sign_up(ADA)
@@ -426,7 +413,6 @@ def test_erasing_an_unconfirmed_sign_up_removes_a_suppression() -> None:
     assert tables_that_hold(ADA) == []
 
 
-@pytest.mark.django_db
 def test_the_record_offers_to_unsubscribe_before_all_data() -> None:
     page = Client().get(asked(SubscriberFactory(email=ADA))).content.decode()
     assert page.index(">Unsubscribe<") < page.index('id="person"')
@@ -443,7 +429,6 @@ def test_the_record_says_why_a_copy_was_not_sent(
     assert "their copy" not in page
 
 
-@pytest.mark.django_db
 def test_readers_do_not_see_technical_reasons() -> None:
     stored = load_personal_data(SubscriberFactory().pk)
     assert stored is not None
@@ -456,7 +441,6 @@ def test_readers_do_not_see_technical_reasons() -> None:
     assert details == [["Not sent: it failed. Parked."], ["Not sent: it failed."]]
 
 
-@pytest.mark.django_db
 def test_unsubscribing_from_the_data_page_shows_the_new_state() -> None:
     reader = SubscriberFactory(email=ADA)
     page = press(asked(reader), "leave/")
@@ -466,7 +450,6 @@ def test_unsubscribing_from_the_data_page_shows_the_new_state() -> None:
     assert reader.state == "unsubscribed"
 
 
-@pytest.mark.django_db
 def test_erasing_needs_a_post_with_the_csrf_token() -> None:
     reader = SubscriberFactory(email=ADA)
     link = asked(reader)
@@ -481,7 +464,6 @@ def test_erasing_needs_a_post_with_the_csrf_token() -> None:
     assert reader.state == "confirmed"
 
 
-@pytest.mark.django_db
 def test_after_erasure_the_links_show_that_data_is_erased() -> None:
     reader = SubscriberFactory(email=ADA)
     link = asked(reader)

@@ -11,10 +11,7 @@ from django.db import connection
 from delivery.check_settings import check_unsubscribe_handling
 from delivery.configuration import postmark_from_settings
 from delivery.feedback import event_inbox, polling
-from delivery.feedback.suppression_changes import (
-    push_suppression_changes,
-    queue_suppression_change,
-)
+from delivery.feedback.suppression_changes import push_suppression_changes, queue_suppression_change
 from delivery.models import (
     Attempt,
     Batch,

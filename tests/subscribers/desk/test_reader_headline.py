@@ -53,9 +53,7 @@ def test_a_lifted_suppression_is_not_shown(reader: PersonalData) -> None:
     assert reader_headline(replace(reader, suppression=lifted)) == reader_headline(reader)
 
 
-def test_the_headline_explains_a_refusal_by_the_provider(
-    reader: PersonalData,
-) -> None:
+def test_the_headline_explains_a_refusal_by_the_provider(reader: PersonalData) -> None:
     shut = reader_headline(replace(reader, suppression=BY_THE_PROVIDER))
     refused = reader_headline(replace(reader, provider_suppressions=[REFUSES]))
     headline = reader_headline(

@@ -2,13 +2,7 @@
 
 import pytest
 
-from subscribers.models import (
-    ImportPiece,
-    ReaderFieldDefinition,
-    Subscriber,
-    SubscriberImport,
-    Tag,
-)
+from subscribers.models import ImportPiece, ReaderFieldDefinition, Subscriber, SubscriberImport, Tag
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.second_connection import at_once
 from tests.subscribers.factories import SubscriberFactory
@@ -72,8 +66,7 @@ def test_an_ignored_column_stays_ignored_in_the_next_change(window: WindowOf) ->
 
 def test_columns_with_the_same_use_are_joined(window: WindowOf) -> None:
     address = uploaded(
-        window,
-        b"email,last name,first name,nick,tiers,labels\na@x.org,W,Ada,A,x,y\n",
+        window, b"email,last name,first name,nick,tiers,labels\na@x.org,W,Ada,A,x,y\n"
     )
     columns = window.get(address).form_with("column-1").fields
     answer = window.post(

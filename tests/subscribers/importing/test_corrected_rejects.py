@@ -11,12 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.db import transaction
 
-from subscribers.models import (
-    ReaderFieldDefinition,
-    Subscriber,
-    Suppression,
-    Tag,
-)
+from subscribers.models import ReaderFieldDefinition, Subscriber, Suppression, Tag
 from tests.publishing.author_browser import WindowOf
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
 from tests.subscribers.factories import the_list
@@ -215,10 +210,7 @@ def test_nobody_is_confirmed_by_rows_of_an_unknown_file(
     ],
 )
 def test_the_name_decides_between_files_alike(
-    file_of: FileOf,
-    import_subscribers: ImportSubscribers,
-    name: str,
-    counts: dict[str, str],
+    file_of: FileOf, import_subscribers: ImportSubscribers, name: str, counts: dict[str, str]
 ) -> None:
     wrong = CONTACTS[1].replace("ada@", "ada@@")
     for kind in (SUBSCRIBED, f"non{SUBSCRIBED}"):

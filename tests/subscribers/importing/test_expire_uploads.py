@@ -37,9 +37,7 @@ def window(transactional_db: None) -> WindowOf:
     return WindowOf(someone("edith", "manage_readers"))
 
 
-def test_after_seven_days_the_content_is_deleted(
-    window: WindowOf,
-) -> None:
+def test_after_seven_days_the_content_is_deleted(window: WindowOf) -> None:
     address = uploaded(window)
     days_pass(6.9)
     assert not expire_file()
@@ -85,9 +83,7 @@ def test_an_expired_file_can_be_uploaded_as_a_new_import(
     assert dry_run["import"] == SubscriberImport.objects.get(state="finished").pk
 
 
-def test_expiry_counts_from_the_last_check_or_upload(
-    window: WindowOf,
-) -> None:
+def test_expiry_counts_from_the_last_check_or_upload(window: WindowOf) -> None:
     upload(window, FAIR)
     days_pass(30)  # nobody ran a worker
     run_workers()

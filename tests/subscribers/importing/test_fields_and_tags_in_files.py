@@ -258,11 +258,7 @@ class TestSignUpDates:
 
     @pytest.mark.parametrize(
         ("others", "since"),
-        [
-            (["13/04/2023"], "2023-01-10"),
-            (["04/13/2023"], "2023-10-01"),
-            (["4.5.2023"], None),
-        ],
+        [(["13/04/2023"], "2023-01-10"), (["04/13/2023"], "2023-10-01"), (["4.5.2023"], None)],
     )
     def test_day_and_month_are_read_alike_in_all_rows(
         self, import_rows: ImportRows, others: list[str], since: str | None

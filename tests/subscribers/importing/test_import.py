@@ -218,9 +218,7 @@ def test_a_terminal_shows_progress_and_ends_with_a_clean_line(file_of: FileOf) -
     assert log.getvalue() == ""  # only long imports write to a log
 
 
-def test_the_same_content_returns_the_first_report(
-    import_rows: ImportRows,
-) -> None:
+def test_the_same_content_returns_the_first_report(import_rows: ImportRows) -> None:
     SubscriberFactory(email="left@example.org", state="unsubscribed")
     rows = ("ada@example.org,Ada", "ada@example.org,", "left@example.org,", "nowhere,")
     first = import_rows(*rows)

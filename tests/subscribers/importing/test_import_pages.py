@@ -78,9 +78,7 @@ def test_an_upload_shows_the_dry_run_and_changes_nothing(window: WindowOf) -> No
         assert words in page.words
 
 
-def test_an_import_matches_its_check_and_asks_readers_to_confirm(
-    window: WindowOf,
-) -> None:
+def test_an_import_matches_its_check_and_asks_readers_to_confirm(window: WindowOf) -> None:
     address = uploaded(window)
     assert "Import 2 readers and ask them to confirm" in window.get(address).words
 
@@ -264,9 +262,7 @@ def test_data_of_a_newer_release_is_shown(window: WindowOf) -> None:
     assert "Refused (reason_of_tomorrow)." in page.words
 
 
-def test_rejected_rows_are_paged_and_downloadable(
-    window: WindowOf,
-) -> None:
+def test_rejected_rows_are_paged_and_downloadable(window: WindowOf) -> None:
     rows = [f"=nowhere{number},Nobody" for number in range(120)]
     address = uploaded(window, "\n".join(["email,name", "ada@example.org,Ada", *rows]).encode())
 

@@ -94,9 +94,7 @@ def test_only_one_import_applies_a_chunk_at_a_time(file_of: FileOf, database_url
     assert not Subscriber.objects.exists()
 
 
-def test_a_file_that_changes_during_upload_is_refused(
-    file_of: FileOf,
-) -> None:
+def test_a_file_that_changes_during_upload_is_refused(file_of: FileOf) -> None:
     with (
         ReaderFile(file_of("ada@example.org,Ada")) as file,
         pytest.raises(UnreadableFileError, match=r"changed while Homing read it\. Import it again"),

@@ -274,11 +274,7 @@ def test_an_import_of_the_same_file_first_ends_the_undo(
     ("state", "more", "why"),
     [
         ("running", {"finished_at": None}, "The import has not ended yet. Undo it when it has."),
-        (
-            "expired",
-            {"confirmed": False},
-            "The file was not imported, so",
-        ),
+        ("expired", {"confirmed": False}, "The file was not imported, so"),
     ],
 )
 def test_only_an_ended_import_is_undone(state: str, more: dict[str, Any], why: str) -> None:

@@ -285,9 +285,7 @@ def test_events_older_than_the_opt_in_have_no_effect(ann: Subscriber) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_events_older_than_an_uncommitted_opt_in_have_no_effect(
-    ann: Subscriber,
-) -> None:
+def test_events_older_than_an_uncommitted_opt_in_have_no_effect(ann: Subscriber) -> None:
     """The reader confirms while the bounce is being applied."""
 
     def apply_late() -> None:

@@ -110,12 +110,7 @@ def test_a_suppression_that_the_provider_lifts_is_lifted(
 def test_the_latest_report_of_the_provider_counts_in_any_order(
     ada: Subscriber, order: tuple[int, ...], last_day: int
 ) -> None:
-    events = [
-        bounced(1),
-        changed(1, "HardBounce"),
-        changed(2, None, "Customer"),
-        bounced(last_day),
-    ]
+    events = [bounced(1), changed(1, "HardBounce"), changed(2, None, "Customer"), bounced(last_day)]
     report(*(events[place] for place in order))
     assert is_mailed(ada) is (last_day == 1)
 

@@ -146,9 +146,7 @@ def test_no_pause_between_codes_is_longer_than_seventeen_minutes(
     assert "someone else knows your password" in page.content.decode()
 
 
-def test_unblocking_ends_pauses_but_still_needs_a_code(
-    codes: list[str],
-) -> None:
+def test_unblocking_ends_pauses_but_still_needs_a_code(codes: list[str]) -> None:
     TOTPDevice.objects.update(throttling_failure_count=5)
     window = Browser()
     window.sign_in("000000")

@@ -45,9 +45,7 @@ def test_app_code_is_not_accepted_as_a_recovery_code(codes: list[str], typed: st
     assert "recovery" not in plain_sentence_of(last_line())
 
 
-def test_operators_commands_are_in_the_activity_log(
-    codes: list[str],
-) -> None:
+def test_operators_commands_are_in_the_activity_log(codes: list[str]) -> None:
     get_user_model().objects.create_superuser("ola")
     window = Browser()
     window.sign_in(code_now())

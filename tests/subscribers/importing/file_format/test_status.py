@@ -16,12 +16,7 @@ from subscribers.importing.file_format.read_file import Row
 from subscribers.importing.file_format.status import RowStatus
 from subscribers.importing.file_format.validate_row import validate_row
 from subscribers.importing.import_task import CHUNK
-from subscribers.models import (
-    ConsentRecord,
-    RejectedRow,
-    Subscriber,
-    Suppression,
-)
+from subscribers.models import ConsentRecord, RejectedRow, Subscriber, Suppression, Tag
 from subscribers.models.consent_record import OF_FORMS
 from subscribers.refusal_sentences import sentence_of
 from subscribers.suppression.manual_suppression import block, unblock
@@ -71,6 +66,30 @@ def test_each_row_is_imported_by_its_status(
     assert all("suppressed" in line for line in gone) or not summary["skipped"]
     pending = {email for email, how in came.items() if how == "pending"}
     assert set(Delivery.objects.values_list("address", flat=True)) == pending
+
+
+# The name, the tags and the day of sign-up of the first reader whom each file adds.
+FIRST_READERS = {
+    "buttondown.csv": ("", ["corporate", "nyc"], "2023-01-02"),
+    "email_list.fieldnotes.csv": ("", [], "2018-08-27"),
+    "field-notes-subscribers-2026-10-01.csv": ("Reader", ["a", "b"], "2023-03-24"),
+    "kit.csv": ("R", ["a", "b"], "2024-01-02"),
+    "members.2026-10-01.csv": ("Ada", ["Blog", "VIP"], "2023-03-24"),
+    "subscribed_members_export_0a1b2c3d4e.csv": ("Ada Whitlock", ["Blog", "VIP"], "2021-04-02"),
+    "subscribers.csv": ("Reader", [], "2024-02-29"),
+}
+
+
+@pytest.mark.parametrize("name", FIRST_READERS)
+def test_names_tags_and_dates_arrive_as_products_write_them(
+    name: str, import_subscribers: ImportSubscribers
+) -> None:
+    import_subscribers(next(path for path in EXPORTS if path.name == name), "--confirmed")
+    reader = Subscriber.objects.earliest("id")
+    tags = Tag.objects.filter(id__in=reader.tags).order_by("name").values_list("name", flat=True)
+    consent = ConsentRecord.objects.get(subscriber=reader).detail
+    signed_up = consent.partition("Signed up there on ")[2][:10]
+    assert (reader.name, list(tags), signed_up) == FIRST_READERS[name]
 
 
 def test_the_report_names_product_statuses_and_reasons(
@@ -130,11 +149,7 @@ class TestWhoIsKnown:
         assert (reader.state, printed.counts) == ("unsubscribed", {"skipped": 1})
         assert not confirmed().exists()
         line = ConsentRecord.objects.get(subscriber=reader)
-        assert (line.act, line.how, line.detail) == (
-            "left",
-            "import",
-            "file_says_unsubscribed",
-        )
+        assert (line.act, line.how, line.detail) == ("left", "import", "file_says_unsubscribed")
         in_words = consent_details.sentence_of(line.detail)
         assert in_words == "According to the imported file, the reader unsubscribed."
 
@@ -274,11 +289,7 @@ def stated(header: str, row: str, *more: str, mapping: tuple[tuple[str, str], ..
         ("email,city,state", "a@x.org,Wick,CA", None),  # a state of a country
         ("email,city,state", "a@x.org,Wick,active", "subscribed"),
         ("first_name,email,created_at,status", "A,a@x.org,2024-05-01,inactive", "unconfirmed"),
-        (
-            "email,Type,Stripe plan,Emails received (6mo)",
-            "a@x.org,Free,,9",
-            "unconfirmed",
-        ),
+        ("email,Type,Stripe plan,Emails received (6mo)", "a@x.org,Free,,9", "unconfirmed"),
         ("email,name", "a@x.org,Ada", None),
     ],
 )

@@ -59,9 +59,7 @@ def test_an_unusual_header_hides_nobody_who_left(lines: tuple[str, ...]) -> None
 @pytest.mark.parametrize("name", ["", ",Ada"])
 def test_a_column_of_statuses_needs_no_header(import_rows: ImportRows, name: str) -> None:
     import_rows(
-        f"{ADA}{name},unsubscribed",
-        header=f"bob@example.org{name},subscribed",
-        options=CONFIRMED,
+        f"{ADA}{name},unsubscribed", header=f"bob@example.org{name},subscribed", options=CONFIRMED
     )
     assert the_list() == {"bob@example.org": (name.lstrip(","), "confirmed")}
     assert Suppression.objects.get().address_key == ADA
