@@ -32,26 +32,20 @@ def nothing_chosen() -> None:
     assert chosen() == []
 
 
-def test_owner_changes_the_setting_of_the_database() -> None:
-    turn_jit_off(connection)
-    assert chosen() == [(None, ["jit=off"])]
-
-
-def test_other_role_changes_its_own_setting_in_this_database() -> None:
-    run("CREATE ROLE tenant LOGIN; SET LOCAL ROLE tenant")
-    turn_jit_off(connection)
-    run("RESET ROLE")
-    assert chosen() == [("tenant", ["jit=off"])]
-
-
-def test_value_that_an_operator_chose_stays() -> None:
-    run("ALTER DATABASE SET jit = on")
-    turn_jit_off(connection)
-    assert chosen() == [(None, ["jit=on"])]
-
-
-def test_value_that_an_operator_chose_for_the_role_stays() -> None:
-    run("CREATE ROLE tenant LOGIN; ALTER ROLE tenant SET jit = on; SET LOCAL ROLE tenant")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("SELECT", [(None, ["jit=off"])]),
+        ("CREATE ROLE tenant LOGIN; SET LOCAL ROLE tenant", [("tenant", ["jit=off"])]),
+        ("ALTER DATABASE SET jit = on", [(None, ["jit=on"])]),
+        ("CREATE ROLE tenant LOGIN; ALTER ROLE tenant SET jit = on; SET LOCAL ROLE tenant", []),
+    ],
+    ids=["owner", "another role", "an operator's choice", "an operator's choice for the role"],
+)
+def test_jit_is_turned_off_where_nobody_chose(
+    before: str, after: list[tuple[str | None, list[str]]]
+) -> None:
+    run(before)
     turn_jit_off(connection)
     run("RESET ROLE")
-    assert chosen() == []
+    assert chosen() == after

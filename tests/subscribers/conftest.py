@@ -12,6 +12,10 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
+from tests.newsletter_site.api_caller import Program
+from tests.publishing.author_browser import WindowOf
+from tests.subscribers.importing.import_browser import someone
+
 FileOf = Callable[..., Path]
 
 
@@ -75,6 +79,24 @@ def import_rows(file_of: FileOf, import_subscribers: ImportSubscribers) -> Impor
         return import_subscribers(file_of(*lines, **words), *options)
 
     return run
+
+
+@pytest.fixture
+def author(db: None) -> Any:
+    """Make an account of Edith Marlow, who may manage readers."""
+    return someone("edith", "manage_readers")
+
+
+@pytest.fixture
+def window(author: Any) -> WindowOf:
+    """Sign Edith in."""
+    return WindowOf(author)
+
+
+@pytest.fixture
+def program(author: Any) -> Program:
+    """Make an API client for Edith."""
+    return Program(author)
 
 
 @pytest.fixture

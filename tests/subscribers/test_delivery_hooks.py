@@ -34,8 +34,9 @@ def test_a_suppressed_address_is_suppressed_unless_unsubscribed(state: str, answ
     assert not_to_mail([reader.pk], "newsletter") == {reader.pk: answer}
 
 
-def test_an_unknown_recipient_is_withdrawn() -> None:
-    assert not_to_mail([987_654_321], "newsletter") == {987_654_321: "withdrawn"}
+@pytest.mark.parametrize("kind", ["newsletter", "confirmation", "record"])
+def test_an_unknown_recipient_is_withdrawn(kind: str) -> None:
+    assert not_to_mail([987_654_321], kind) == {987_654_321: "withdrawn"}
 
 
 @pytest.mark.parametrize("kind", ["newsletter", "welcome"])
@@ -82,9 +83,6 @@ class TestMailOnRequest:
         reader = SubscriberFactory(email="ada@example.org", state="pending")
         SuppressionFactory(address_key="ada@example.org", origin="operator", reason="manual")
         assert not_to_mail([reader.pk], kind) == {reader.pk: "suppressed"}
-
-    def test_an_unknown_recipient_is_withdrawn(self, kind: str) -> None:
-        assert not_to_mail([987_654_321], kind) == {987_654_321: "withdrawn"}
 
     def test_a_refused_transactional_mail_keeps_confirmed_readers(self, kind: str) -> None:
         confirmed, pending = SubscriberFactory(), SubscriberFactory(state="pending")

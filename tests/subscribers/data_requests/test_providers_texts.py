@@ -1,7 +1,6 @@
 """No text of the provider brings an address into our tables, on any path."""
 
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import orjson
@@ -13,17 +12,14 @@ from delivery.configuration import postmark_from_settings
 from delivery.feedback import event_inbox, polling
 from delivery.feedback.suppression_changes import push_suppression_changes, queue_suppression_change
 from delivery.models import (
-    Attempt,
-    Batch,
     Delivery,
-    Edition,
     PeriodicTask,
     ProviderEvent,
     ProviderSuppression,
     SuppressionChange,
 )
 from delivery.reports.reason_sentences import reason_sentence
-from delivery.rules.reason import Reason, ReasonCode, dumps
+from delivery.rules.reason import dumps
 from subscribers.data_requests.erase import erase
 from subscribers.models import Bounce, Subscriber
 from tests.delivery.conftest import newsroom, provider
@@ -32,7 +28,6 @@ from tests.delivery.http_responses import Pages, http
 from tests.delivery.postmark_responses import body
 from tests.delivery.scripted_http_server import ScriptedServer
 from tests.delivery.webhook_events import event
-from tests.subscribers.factories import SOME_DAY
 from tests.subscribers.search_all_tables import tables_that_hold
 
 __all__ = ["newsroom", "provider"]
@@ -165,27 +160,3 @@ def test_a_setting_of_the_stream_is_reported_without_addresses(polled: Pages) ->
     assert "odd" in reason_sentence(problem)
     assert LOCAL_PART not in dumps(problem)
     assert not Delivery.objects.exists()
-
-
-def test_an_upgrade_redacts_the_texts_that_were_stored_before(newsroom: Newsroom) -> None:
-    edition = newsroom.publish(readers=2)
-    newsroom.deliver_all()
-    reader = Subscriber.objects.get(email="reader0@example.net")
-    quoted = Reason.of(ReasonCode.PROVIDER_ERROR, text=f"{TEXT} “'Reader1@X.org'”", error_code=400)
-    Edition.objects.update(control_reason=quoted)
-    Batch.objects.update(reason=quoted)
-    Attempt.objects.update(detail=quoted)
-    queue_suppression_change(reader.email, "suppress")
-    SuppressionChange.objects.update(refusal_reason=TEXT)
-    Bounce.objects.create(
-        subscriber=reader, type="HardBounce", inactive=True, at=SOME_DAY, description=TEXT
-    )
-    assert len(columns_that_quote()) == 5
-    with connection.cursor() as cursor:
-        for name in ("delivery.0015_texts_without", "subscribers.0020_bounces_without"):
-            cursor.execute(import_module(f"migrations.{name}_addresses").REDACT)
-    assert columns_that_quote() == []
-    assert LOCAL_PART not in str(Edition.objects.get().control_reason).lower()
-    assert reason_sentence(newsroom.attempts(edition)[0].detail).startswith("Postmark refuses: “…")
-    assert rests() == {"edition", "batch", "attempt"}
-    assert Bounce.objects.get().description.endswith(REST)

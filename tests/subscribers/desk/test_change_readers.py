@@ -26,23 +26,10 @@ from subscribers.settings.change_fields_and_tags import delete_tag
 from tests.publishing.author_browser import Page, WindowOf
 from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
 from tests.subscribers.factories import SubscriberFactory
-from tests.subscribers.importing.import_browser import someone
 
 pytestmark = pytest.mark.django_db
 READERS = "/admin/newsletters/readers/"
 CHANGE = f"{READERS}change/"
-
-
-@pytest.fixture
-def author() -> Any:
-    """Make an account that may manage readers."""
-    return someone("edith", "manage_readers")
-
-
-@pytest.fixture
-def window(author: Any) -> WindowOf:
-    """Sign the author in."""
-    return WindowOf(author)
 
 
 @pytest.fixture

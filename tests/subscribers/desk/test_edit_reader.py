@@ -13,19 +13,12 @@ from subscribers.models import ConsentRecord, ReaderFieldDefinition, Subscriber,
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory
-from tests.subscribers.importing.import_browser import someone
 from tests.subscribers.signup_browser import ADA, press
 
 pytestmark = pytest.mark.django_db
 READERS = "/admin/newsletters/readers/"
 ADD = f"{READERS}add/"
 GRACE = "grace@posthouse.example.org"
-
-
-@pytest.fixture
-def window() -> WindowOf:
-    """Sign in an author who may manage readers."""
-    return WindowOf(someone("edith", "manage_readers"))
 
 
 @pytest.fixture

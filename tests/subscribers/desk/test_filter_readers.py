@@ -11,7 +11,6 @@ from subscribers.desk.reader_list import ReaderCount, count_readers, matching_re
 from subscribers.models import Subscriber, Tag
 from tests.publishing.author_browser import WindowOf
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
-from tests.subscribers.importing.import_browser import someone
 
 READERS = "/admin/newsletters/readers/"
 
@@ -79,8 +78,7 @@ def test_a_long_count_stops_at_its_limit(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.django_db
-def test_the_list_shows_its_filters_and_keeps_them() -> None:
-    window = WindowOf(someone("edith", "manage_readers"))
+def test_the_list_shows_its_filters_and_keeps_them(window: WindowOf) -> None:
     birds = Tag.objects.create(name="Birds")
     SubscriberFactory.create_batch(51, tags=[birds.pk])
     fair = SubscriberImportFactory(filename="fair.csv", rows=1, added=1)

@@ -24,7 +24,7 @@ from subscribers.desk import reader_list
 from subscribers.desk.reader_actions import ACTIONS
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.desk.reader_list import SEARCH_S
-from subscribers.models import ConsentRecord, ReaderFieldDefinition, Subscriber, Suppression, Tag
+from subscribers.models import ReaderFieldDefinition, Subscriber, Suppression, Tag
 from subscribers.suppression import manual_suppression
 from tests.subscribers.factories import (
     SubscriberFactory,
@@ -388,15 +388,6 @@ def test_former_names_of_actions_still_work(operator: Client) -> None:
     assert Suppression.objects.get().lifted_at is None
     operator.post(page_of(reader, "let-in"))
     assert Suppression.objects.get().lifted_at is not None
-
-
-def test_an_author_can_unsubscribe_a_reader(operator: Client) -> None:
-    reader = SubscriberFactory()
-    operator.post(page_of(reader, "unsubscribe"))
-    reader.refresh_from_db()
-    assert reader.state == "unsubscribed"
-    assert ConsentRecord.objects.values_list("act", "how").get() == ("left", "operator")
-    assert SuppressionChange.objects.get().change == "suppress"
 
 
 def test_an_address_can_be_blocked_and_unblocked(operator: Client) -> None:

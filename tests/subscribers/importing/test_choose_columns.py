@@ -6,16 +6,11 @@ from subscribers.models import ImportPiece, ReaderFieldDefinition, Subscriber, S
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.second_connection import at_once
 from tests.subscribers.factories import SubscriberFactory
-from tests.subscribers.importing.import_browser import run_workers, someone, upload, uploaded
+from tests.subscribers.importing.import_browser import run_workers, upload, uploaded
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 FILE = b"email,name,town,shoe,active\nada@x.org,Ada,York,7,true\nbob@x.org,Bob,,8,false\n"
-
-
-@pytest.fixture
-def window(transactional_db: None) -> WindowOf:
-    return WindowOf(someone("edith", "manage_readers"))
 
 
 def test_columns_are_shown_with_samples_and_a_proposal(window: WindowOf) -> None:

@@ -9,7 +9,7 @@ from subscribers.importing.file_format.yes_or_no import Answer, TagColumn, tag_c
 from subscribers.models import Subscriber, SubscriberImport, Tag
 from tests.publishing.author_browser import WindowOf
 from tests.subscribers.conftest import ImportRows
-from tests.subscribers.importing.import_browser import run_workers, someone, uploaded
+from tests.subscribers.importing.import_browser import run_workers, uploaded
 
 GHOST = "id,email,name,subscribed_to_emails,complimentary_plan,stripe_customer_id,labels"
 ROWS = (
@@ -87,8 +87,7 @@ def test_a_tag_without_a_valid_name_is_refused(import_rows: ImportRows, name: st
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_page_offers_the_column_with_its_counts() -> None:
-    window = WindowOf(someone("edith", "manage_readers"))
+def test_the_page_offers_the_column_with_its_counts(window: WindowOf) -> None:
     address = uploaded(window, "\n".join((GHOST, *ROWS, "")).encode())
     offer = "Can be the tag “complimentary” for 1 row (yes: 1, no: 1, empty: 1)."
     assert offer in window.get(address).words

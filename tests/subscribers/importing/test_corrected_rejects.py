@@ -15,7 +15,7 @@ from subscribers.models import ReaderFieldDefinition, Subscriber, Suppression, T
 from tests.publishing.author_browser import WindowOf
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
 from tests.subscribers.factories import the_list
-from tests.subscribers.importing.import_browser import run_workers, someone, uploaded
+from tests.subscribers.importing.import_browser import run_workers, uploaded
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -220,9 +220,8 @@ def test_the_name_decides_between_files_alike(
     assert {email: state for email, (_, state) in the_list().items()} == counts
 
 
-def test_rejected_rows_keep_columns_chosen_on_the_page() -> None:
+def test_rejected_rows_keep_columns_chosen_on_the_page(window: WindowOf) -> None:
     ReaderFieldDefinition.objects.create(key="city", label="City", position=1)
-    window = WindowOf(someone("edith", "manage_readers"))
     address = uploaded(window, b"email,name,place\nada@@x.org,Ada,Bern\nbob@@x.org,Bob,Chur\n")
     columns = window.get(address).form_with("column-1").fields
     answer = window.post(f"{address}columns/", **{**columns, "column-3": "city"})

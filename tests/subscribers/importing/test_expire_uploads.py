@@ -13,14 +13,7 @@ from subscribers.models import ImportPiece, RejectedRow, Subscriber, SubscriberI
 from tests.publishing.author_browser import WindowOf
 from tests.subscribers.conftest import ImportRows
 from tests.subscribers.factories import SubscriberImportFactory
-from tests.subscribers.importing.import_browser import (
-    FAIR,
-    IMPORTS,
-    run_workers,
-    someone,
-    upload,
-    uploaded,
-)
+from tests.subscribers.importing.import_browser import FAIR, IMPORTS, run_workers, upload, uploaded
 from tests.subscribers.signup_browser import days_pass
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -29,12 +22,6 @@ WHAT_BECAME_OF_IT = (
     "The file was checked and not imported within 7 days, so it was deleted. No reader was added. "
     "Upload the file again to import it."
 )
-
-
-@pytest.fixture
-def window(transactional_db: None) -> WindowOf:
-    """Sign in Edith, who may manage readers."""
-    return WindowOf(someone("edith", "manage_readers"))
 
 
 def test_after_seven_days_the_content_is_deleted(window: WindowOf) -> None:

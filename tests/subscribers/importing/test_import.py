@@ -32,16 +32,6 @@ def test_rows_become_pending_readers_in_the_order_of_the_file(import_rows: Impor
     ]
 
 
-def test_stated_consent_confirms_and_is_on_record(import_rows: ImportRows) -> None:
-    import_rows("ada@example.org,Ada", options=("--confirmed",))
-    reader = Subscriber.objects.get()
-    assert (reader.state, reader.source) == ("confirmed", "import")
-    assert reader.confirmed_at is not None
-    assert reader.subscriber_import is not None
-    assert reader.subscriber_import.confirmed
-    assert reader.subscriber_import.filename == "list.csv"
-
-
 def test_the_last_line_is_json_that_adds_up(import_rows: ImportRows) -> None:
     SubscriberFactory(email="known@example.org")
     SubscriberFactory(email="left@example.org", state="unsubscribed")

@@ -41,11 +41,11 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def window(transactional_db: None) -> WindowOf:
-    """Sign in Edith, who may manage readers. Two readers of the file are known."""
+def window(window: WindowOf) -> WindowOf:
+    """Sign Edith in. Two readers of the file are known."""
     SubscriberFactory(email="known@example.org")
     SubscriberFactory(email="left@example.org", state="unsubscribed")
-    return WindowOf(someone("edith", "manage_readers"))
+    return window
 
 
 def test_an_upload_shows_the_dry_run_and_changes_nothing(window: WindowOf) -> None:
@@ -103,28 +103,6 @@ def test_an_import_matches_its_check_and_asks_readers_to_confirm(window: WindowO
         ("lidia.ramos@weir.example.org", "waiting"),
         ("rosa@example.org", "waiting"),
     }
-
-
-def test_stated_consent_confirms_and_is_on_record(window: WindowOf) -> None:
-    address = uploaded(window)
-
-    window.post(
-        f"{address}import/",
-        consent="elsewhere",
-        states_it="yes",
-        where="Signed list at the village fair",
-    )
-    run_workers()
-
-    rosa = Subscriber.objects.get(email="rosa@example.org")
-    assert (rosa.state, rosa.requests) == ("confirmed", 0)
-    consent = ConsentRecord.objects.get(subscriber=rosa)
-    assert consent.request is None
-    assert consent.detail == (
-        "Consent given elsewhere, stated by Edith Marlow: Signed list at the village fair"
-    )
-    assert not Delivery.objects.exists()
-    assert "Signed list at the village fair" in window.get(address).words
 
 
 def test_stated_consent_needs_both_checkbox_and_details(window: WindowOf) -> None:

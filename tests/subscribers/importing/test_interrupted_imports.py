@@ -22,7 +22,6 @@ from subscribers.importing.import_task import (
     chunks,
     run_next_import,
 )
-from subscribers.management.commands.import_subscribers import Command
 from subscribers.models import (
     ImportPiece,
     ImportSeenAddress,
@@ -39,7 +38,6 @@ from tests.subscribers.importing.import_processes import (
     sign_up,
     wait_until_blocked,
 )
-from tests.subscribers.importing.not_a_csv_examples import NO_LISTS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -201,24 +199,6 @@ def test_two_imports_with_the_same_addresses_do_not_deadlock(
 
     assert sum(summary["added"] for summary in summaries) == LONG
     assert sum(summary["known"] for summary in summaries) == LONG
-
-
-@pytest.mark.parametrize("options", [(), ("--dry-run",)])
-def test_a_wrong_file_ends_the_command_with_one_sentence(
-    file_of: FileOf, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
-) -> None:
-    path = file_of(content=NO_LISTS["a PDF"][0])
-
-    with pytest.raises(SystemExit) as ended:
-        Command().run_from_argv(["manage.py", "import_subscribers", str(path), *options])
-
-    captured = capsys.readouterr()
-    assert (ended.value.code, captured.out) == (1, "")
-    assert captured.err == (
-        "CommandError: Homing cannot read this format: a PDF document. Open the file in its own "
-        "program, save the list as “CSV UTF-8” and import that file.\n"
-    )
-    assert not SubscriberImport.objects.exists()
 
 
 def test_a_too_large_file_is_refused_before_storing(file_of: FileOf, settings: Any) -> None:

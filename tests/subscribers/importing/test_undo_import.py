@@ -38,7 +38,7 @@ from tests.publishing.author_browser import WindowOf
 from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
-from tests.subscribers.importing.import_browser import someone, uploaded
+from tests.subscribers.importing.import_browser import uploaded
 from tests.subscribers.search_all_tables import tables_that_hold
 from tests.subscribers.signup_browser import get_current, press, sign_up
 
@@ -354,8 +354,7 @@ def test_a_reader_who_stays_keeps_the_tag(import_rows: ImportRows) -> None:
 
 
 @pytest.mark.parametrize("draft", ["", "Hello {{ user.town }}"])
-def test_the_page_offers_to_delete_fields_of_the_import(draft: str) -> None:
-    window = WindowOf(someone("edith", "manage_readers"))
+def test_the_page_offers_to_delete_fields_of_the_import(draft: str, window: WindowOf) -> None:
     address = uploaded(window, b"email,Town\nada@example.org,Wick\n")
     again = window.post(f"{address}columns/", **{"column-2": "new"})
     address = str(again.answer.headers["Location"])

@@ -8,7 +8,7 @@ from subscribers.models import ConsentRecord, Subscriber, SubscriberImport
 from tests.publishing.author_browser import WindowOf
 from tests.subscribers.conftest import ImportRows
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory, the_list
-from tests.subscribers.importing.import_browser import run_workers, someone, uploaded
+from tests.subscribers.importing.import_browser import run_workers, uploaded
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -111,8 +111,7 @@ def test_a_list_without_a_service_can_be_stated_too(import_rows: ImportRows) -> 
     assert Subscriber.objects.get().state == "confirmed"
 
 
-def test_the_page_offers_the_statement_and_records_it() -> None:
-    window = WindowOf(someone("edith", "manage_readers"))
+def test_the_page_offers_the_statement_and_records_it(window: WindowOf) -> None:
     address = uploaded(window, "\n".join((LISTMONK, *ROWS, "")).encode())
     page = window.get(address)
     assert "does not say whether 1 new reader confirmed" in page.words
@@ -128,8 +127,7 @@ def test_the_page_offers_the_statement_and_records_it() -> None:
     assert record.detail.startswith(f"Consent given elsewhere, stated by Edith Marlow: {DETAIL}")
 
 
-def test_the_page_refuses_the_statement_for_other_files() -> None:
-    window = WindowOf(someone("edith", "manage_readers"))
+def test_the_page_refuses_the_statement_for_other_files(window: WindowOf) -> None:
     address = uploaded(window, b"email,status\nada@example.org,subscribed\n")
     assert "list_is_confirmed" not in window.get(address).source
     stated = {"consent": "elsewhere", "states_it": "yes", "where": "Fair"}

@@ -17,18 +17,11 @@ from subscribers.settings.field_and_tag_forms import TagForm
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.second_connection import at_once
 from tests.subscribers.factories import SubscriberFactory
-from tests.subscribers.importing.import_browser import someone
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SETTINGS = "/admin/newsletters/settings/"
 FIELDS, TAGS = f"{SETTINGS}fields/", f"{SETTINGS}tags/"
-
-
-@pytest.fixture
-def window() -> WindowOf:
-    """Sign in an author who may manage readers."""
-    return WindowOf(someone("edith", "manage_readers"))
 
 
 def keys() -> list[str]:

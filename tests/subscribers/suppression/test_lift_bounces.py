@@ -21,7 +21,6 @@ from tests.delivery.webhook_events import PASSWORD, USER, post
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import WindowOf
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory
-from tests.subscribers.importing.import_browser import someone
 from tests.subscribers.search_all_tables import tables_that_hold
 
 __all__ = ["newsroom", "provider"]
@@ -43,12 +42,6 @@ def _webhooks(settings: Any) -> None:
 def ada() -> Subscriber:
     """Make a confirmed reader."""
     return SubscriberFactory(email=ADA)
-
-
-@pytest.fixture
-def author() -> Any:
-    """Make an account that may manage readers."""
-    return someone("edith", "manage_readers")
 
 
 def changed(day: int, reason: str | None, origin: str = "Recipient", **more: Any) -> Event:
@@ -189,12 +182,13 @@ def test_a_reader_whose_bounce_is_lifted_is_not_new(ada: Subscriber) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_reader_gets_letters_after_an_author_lifted_a_bounce(newsroom: Newsroom) -> None:
+def test_a_reader_gets_letters_after_an_author_lifted_a_bounce(
+    newsroom: Newsroom, window: WindowOf
+) -> None:
     (ada,) = newsroom.confirm(1, addresses={0: ADA})
     for stream in ("broadcast", "outbound"):
         newsroom.sandbox.events.suppress(stream, ADA, "HardBounce", "Recipient")
     report(changed(1, "HardBounce"))
-    window = WindowOf(someone("edith", "manage_readers"))
     action = f"{READERS}{ada.pk}/lift-bounce/"
     assert "Lift the bounce…" in window.get(f"{READERS}{ada.pk}/").words
 

@@ -109,8 +109,7 @@ def test_groups_of_a_zip_that_are_none_are_left_out(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_upload_checks_each_list_or_none() -> None:
-    window = WindowOf(someone("edith", "manage_readers"))
+def test_an_upload_checks_each_list_or_none(window: WindowOf) -> None:
     broken = zipped({**MAILCHIMP, "subscribed_email_audience_export_2.csv": "no address"}, "a,b,c")
     assert upload(window, broken, "export.zip").status == 200
     assert not SubscriberImport.objects.exists()
@@ -178,9 +177,8 @@ def mailchimp_files() -> list[tuple[str, bytes]]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_files_chosen_together_are_imported_with_those_who_left() -> None:
+def test_files_chosen_together_are_imported_with_those_who_left(window: WindowOf) -> None:
     SubscriberFactory(email="bob@x.org")
-    window = WindowOf(someone("edith", "manage_readers"))
 
     def choose_together() -> None:
         files = [SimpleUploadedFile(*one) for one in mailchimp_files()]

@@ -20,7 +20,7 @@ from subscribers.models import (
 from tests.publishing.author_browser import WindowOf
 from tests.subscribers.conftest import ImportSubscribers
 from tests.subscribers.factories import SOME_DAY, SubscriberFactory, SuppressionFactory, the_list
-from tests.subscribers.importing.import_browser import run_workers, someone, upload
+from tests.subscribers.importing.import_browser import run_workers, upload
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -115,8 +115,7 @@ def test_a_list_of_readers_brings_back_nobody_who_is_suppressed(
     assert "Homing readers" in printed.text
 
 
-def test_the_page_reads_an_export_back(export: Path) -> None:
-    window = WindowOf(someone("edith", "manage_readers"))
+def test_the_page_reads_an_export_back(export: Path, window: WindowOf) -> None:
     answer = upload(window, export.read_bytes(), "all.zip")
     page = window.get(str(answer.answer.headers["Location"]))
     assert "Fields and tags of the other Homing were added: Town, " in page.words
