@@ -58,6 +58,7 @@ from publishing.script_request import wants_json
 from publishing.snippets.snippets import markup_by_name
 from publishing.test_letters.test_letters import last_test_address
 from subscribers.fields.own_fields import load_fields
+from subscribers.importing.import_task import running_import
 from subscribers.links.see_other import see_other
 
 PREVIEWS = {
@@ -253,6 +254,7 @@ def composer_page(
             "with_tags": fields.with_tags,
             "without_tags": fields.without_tags,
             "goes_to": fields.goes_to,
+            "importing": running_import(),
             "choices": audience_choices(plan, tags),
             "is_public": has_been_public(issue),
             "posted_archive": POSTED_AS[fields.archive],
