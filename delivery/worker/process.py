@@ -128,8 +128,8 @@ class Worker:
         """
         log_context.bind(worker=self.id)
         try:
-            # If the database was restored, this stops its editions. No batch can be claimed before
-            # it.
+            # If the database was restored, this stops its editions. It must come before the first
+            # claim of a batch.
             self._check_identity()
             if self.runs_tasks:
                 self._beat()

@@ -13,9 +13,9 @@ from newsletter_site.serving.request_parser import BodyAwaited, RefusalTask, Req
 
 # A request whose body has not arrived after this time may be refused by its header.
 ASKED_AFTER_S = 1.0
-# A connection without a request, or whose client takes no byte of its answer.
+# How long a connection may have no request, or a client may take no byte of its answer.
 IDLE_S = 15
-# Connections of a stopping process that have not begun a request.
+# The same for connections without a request while the process stops.
 IDLE_WHEN_STOPPING_S = 2.0
 # The unread rest of a request is discarded for this long. Closing at once would lose the answer.
 LINGER_S = 10.0

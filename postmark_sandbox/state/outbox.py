@@ -1,4 +1,4 @@
-"""Accepted messages, until the inbox is emptied, and their search.
+"""Store accepted messages until the inbox is emptied, and search them.
 
 Messages are numbered in the order of acceptance. Their content is stored once per request,
 compressed, outside the search index. The MessageID is the number as a UUID, so it needs no

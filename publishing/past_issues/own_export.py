@@ -46,7 +46,7 @@ def read_own_issues(entries: ZipEntries, summary: str) -> list[PastIssue]:
             past = _version(row, path.removesuffix("issue.json"), is_public=is_public)
             key, version = past.key, (is_public, number, past)
             newest[key] = max(newest.get(key, version), version, key=lambda one: one[:2])
-            # Public versions count before others.
+            # A public version takes precedence over others, as newest and as first.
             earlier = first.setdefault(key, (is_public, number, past.published_at))
             if (not is_public, number) < (not earlier[0], earlier[1]):
                 first[key] = is_public, number, past.published_at

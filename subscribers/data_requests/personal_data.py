@@ -223,7 +223,7 @@ def _load_mails(reader: Subscriber) -> list[Entry]:
             continue
         at = edition.published_at
         if edition.kind in _REQUESTS:
-            # Readers share this edition. Its time is that of the first request by any of them.
+            # Readers share this edition, so its time is that of the first request of any reader.
             own = (edition.kind, edition.version)
             at = requested_at.get(own) or delivery.sent_at or reader.created_at
         is_test = edition.kind == Edition.Kind.TEST

@@ -4,7 +4,7 @@ from delivery.control_characters import CONTROL_CHARACTERS, clean_name
 from delivery.reader_fields import ReaderField
 from subscribers.refusal_sentences import InputRefusal, refuse
 
-LONGEST_SHOWN = 1000  # characters of a text that is shown again
+LONGEST_SHOWN = 1000  # characters of a refused text that its form shows
 
 
 def shown_again(typed: str) -> str:

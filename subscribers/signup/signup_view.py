@@ -1,4 +1,4 @@
-"""The sign-up page. Its response does not depend on who has the address."""
+"""The sign-up page. Its response does not show whether an address is on the list."""
 
 import time
 from typing import Any

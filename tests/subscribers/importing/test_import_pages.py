@@ -322,7 +322,7 @@ def test_the_page_shows_the_product_and_the_statuses(window: WindowOf) -> None:
 def test_the_buttons_count_confirmed_and_pending_readers(window: WindowOf) -> None:
     rows = b"email,status\nada@example.org,pending\n"
     page = window.get(uploaded(window, rows))
-    assert "No new reader can be imported as confirmed, because the file marks none" in page.words
+    assert "New readers cannot be imported as confirmed, because the file marks none" in page.words
     assert "Added 1 as pending; each gets one confirmation email" in page.words
     assert "reader as confirmed" not in page.words
     page = window.get(uploaded(window, rows + b"bob@example.org,active\n"))
