@@ -47,7 +47,7 @@ transactional mail skips an address that an operator blocked
     test_a_blocked_address_gets_no_transactional_mail
 transactional mail skips an erased reader
     readers_who_get_no_copy: WHERE «subscriber.id IS NULL OR» EXISTS
-    TestMailOnRequest::test_an_unknown_recipient_is_withdrawn
+    test_an_unknown_recipient_is_withdrawn
 a refused transactional mail costs no confirmed reader the newsletter
     RegisteredReaders.mark_refused: if «kind == Edition.Kind.NEWSLETTER → True»: mailable.append
     test_a_refused_transactional_mail_keeps_confirmed_readers
