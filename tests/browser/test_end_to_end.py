@@ -33,7 +33,6 @@ from tests.browser.author_session import (
     write,
 )
 from tests.browser.conftest import HELD_IN_BATCHES, READERS
-from tests.browser.pages.desk_reader_pages import FAIR, IMPORTS, upload
 from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -309,12 +308,6 @@ def test_issue_is_written_published_and_paused_by_keyboard(
     assert copies_of(provider, edition()) == {one.email: 1 for one in readers}
 
 
-@pytest.fixture
-def plain(new_page, author) -> Page:
-    """Open a window without scripts, signed in as Edith."""
-    return new_page(author, java_script_enabled=False)
-
-
 def test_issue_is_written_published_and_watched_without_scripts(
     new_page, author, readers, site, provider
 ):
@@ -370,42 +363,3 @@ def test_issue_is_written_published_and_watched_without_scripts(
     assert Delivery.objects.filter(outcome="sent").count() == len(rows) == READERS
     page.get_by_role("link", name="View receipt").click()
     expect(page.locator(".tally")).to_contain_text(f"{READERS} of {READERS} sent")
-
-
-def test_list_is_imported_and_undone_without_scripts(plain, site):
-    plain.goto(IMPORTS)
-    upload(plain, "village-fair.csv", "text/csv", FAIR)
-    expect(plain.get_by_text("waiting for a worker")).to_be_visible()
-
-    with site.worker():
-        # The page reloads until there is a decision to make.
-        plain.get_by_label("These readers consented elsewhere").check()
-        plain.get_by_label("How did they consent?").fill("Signed list at the village fair")
-        plain.get_by_role("button", name="Import 4 readers as confirmed").click()
-        expect(plain.get_by_text("Imported. Rows added: 4 of 7.")).to_be_visible()
-
-    assert Subscriber.objects.filter(state="confirmed").count() == 4
-    plain.get_by_role("navigation", name="Desk").get_by_role("link", name="Readers").click()
-    expect(plain.get_by_role("link", name="lidia.ramos@weir.example.org")).to_be_visible()
-
-    plain.goto(IMPORTS)
-    plain.get_by_role("link", name="village-fair.csv").click()
-    plain.get_by_role("link", name="Undo this import").click()
-    expect(plain.get_by_text("The import added 4 readers. At most 4 are removed")).to_be_visible()
-    with site.worker():
-        plain.get_by_role("button", name="Undo this import").click()
-        expect(plain.get_by_text("Undone. Added readers removed: 4 of 4.")).to_be_visible()
-    assert not Subscriber.objects.filter(state="confirmed").exists()
-
-
-def test_too_large_form_is_refused_and_its_text_stays_available(new_page, author):
-    page = new_page(author, java_script_enabled=False)
-    composer = page.goto(WRITE)
-    # The browser may store the previous page, so its text is still there.
-    assert "no-store" not in composer.headers.get("cache-control", "")
-    write(page, "雨" * 1_500_000)  # nine bytes for each character
-    page.get_by_role("button", name="Save", exact=True).first.click()
-
-    expect(page.get_by_role("heading", level=1)).to_have_text("This form is too large")
-    expect(page.get_by_text("the limit is 12 MB. Nothing was saved.")).to_be_visible()
-    assert not Draft.objects.exists()

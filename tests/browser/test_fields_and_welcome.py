@@ -76,21 +76,11 @@ def test_a_field_reaches_preview_readers_and_archive(
 
 
 @SIZES
-def test_first_steps_lead_to_a_name_and_a_sender(
+def test_first_steps_lead_to_a_sender(
     new_page: Callable[..., Page], author: Any, site: WebSite, provider: SandboxServer, size: Any
 ) -> None:
     page = new_page(author, viewport=size)
     page.goto("/admin/newsletters/issues/")
-    page.get_by_role("link", name="Change the name").click()
-    page.get_by_label("Name", exact=True).fill("Tide Tables")
-    page.get_by_label("Language").select_option(label="Polski")
-    page.get_by_role("button", name="Save").click()
-    expect(page.locator("main")).to_contain_text("Tide Tables")
-
-    page.goto("/admin/newsletters/issues/")
-    expect(page.get_by_role("listitem").filter(has_text="Name your newsletter")).to_contain_text(
-        "Done"
-    )
     page.get_by_role("link", name="Choose the sender").click()
     page.get_by_label("Sender’s name").fill("Ada Lee")
     page.get_by_label("Sender’s address").fill("ada@tides.org")

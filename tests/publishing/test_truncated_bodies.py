@@ -8,7 +8,6 @@ import pytest
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from delivery.models import Edition
-from publishing.models import Draft
 from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import Subscriber
 from tests.deployment.served_site import ServedSite, served_site
@@ -19,8 +18,6 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.process]
 
 AS_A_QUERY = "application/x-www-form-urlencoded"
 KINDS = [AS_A_QUERY, MULTIPART_CONTENT]
-WRITE = "/admin/newsletters/write/"
-DRAFTS = "/admin/newsletters/drafts/"
 SWIFTS = {"title": "Swifts", "text": "They have gone."}
 
 
@@ -66,24 +63,6 @@ def test_a_truncated_letter_is_never_published(
 
         assert posted(site, window, FORM, whole, kind, len(whole)).startswith("HTTP/1.1 303")
     assert editions() == 1
-
-
-def test_a_truncated_draft_never_replaces_a_complete_one(
-    database_url: str, window: WindowOf
-) -> None:
-    kind = MULTIPART_CONTENT
-    form = window.get(WRITE).form_with("letter")
-    window.post(form.action, **{**form.fields, "title": "Swifts", "letter": "They have gone."})
-    path = f"{DRAFTS}{Draft.objects.get().pk}/"
-    fields = {**window.get(path).form_with("letter").fields, "letter": "Gone for good. " * 9}
-    whole = encoded(fields, kind)
-    half = whole[: whole.index(b"for") + 3]
-    with served_site(database_url) as site:
-        assert posted(site, window, path, half, kind, len(whole)).startswith("HTTP/1.1 400")
-        assert Draft.objects.get().fields.letter == "They have gone."
-
-        assert posted(site, window, path, whole, kind, len(whole)).startswith("HTTP/1.1 303")
-    assert Draft.objects.get().fields.letter.startswith("Gone for good.")
 
 
 def test_truncated_call_is_refused_and_can_be_retried(

@@ -344,16 +344,6 @@ def test_text_part_follows_the_letter_until_it_is_edited(writing):
     expect(own).to_have_value("My own words.")
 
 
-def test_html_can_replace_markdown(writing):
-    writing.get_by_role("button", name="Write HTML instead").click()
-
-    expect(writing.get_by_label("Letter, in HTML")).to_have_value(re.compile("<em>gone</em>"))
-    writing.get_by_role("button", name="Write Markdown instead").click()
-    expect(writing.get_by_role("heading", level=1)).to_have_text("Write this letter in Markdown?")
-    writing.get_by_role("link", name="Keep HTML").click()
-    assert Draft.objects.get().format == "html"
-
-
 def test_incomplete_test_address_does_not_block_the_check(writing):
     writing.get_by_role("button", name="Send a test…").click()
     writing.get_by_role("dialog").get_by_label("To").fill("edith@")

@@ -392,9 +392,10 @@ def test_the_number_of_issues_does_not_change_the_queries(
 DEFAULT_NAME = "“The Homing Letter”"
 
 
-def test_the_desk_asks_for_a_newsletter_name(
-    new_author: Any,
+def test_the_desk_asks_those_who_may_change_it_for_a_name(
+    window: WindowOf, new_author: Any
 ) -> None:
+    assert DEFAULT_NAME not in window.get(DESK).words
     operator = WindowOf(new_author("otto", "publish_edition", "change_newsletter"))
 
     page = operator.get(DESK)
@@ -403,10 +404,6 @@ def test_the_desk_asks_for_a_newsletter_name(
 
     Newsletter.objects.update(name="Tide Tables")
     assert DEFAULT_NAME not in operator.get(DESK).words
-
-
-def test_the_desk_asks_only_those_who_may_change_the_name(window: WindowOf) -> None:
-    assert DEFAULT_NAME not in window.get(DESK).words
 
 
 def test_the_check_sheet_finds_the_same_letter_under_another_title(
@@ -420,15 +417,3 @@ def test_the_check_sheet_finds_the_same_letter_under_another_title(
     assert "Another issue with the same content was published" in window.get(check).words
     Draft.objects.update(letter=html.replace("Swifts", "Terns"))
     assert "No other issue had this content or title" in window.get(check).words
-
-
-def test_the_check_sheet_asks_for_a_newsletter_name(
-    window: WindowOf,
-) -> None:
-    draft = Draft.objects.create(title="Swifts leave", letter="They have gone.")
-    check = f"/admin/newsletters/drafts/{draft.pk}/check/"
-
-    assert DEFAULT_NAME in window.get(check).words
-
-    Newsletter.objects.update(name="Tide Tables")
-    assert DEFAULT_NAME not in window.get(check).words

@@ -202,13 +202,6 @@ class TestThePages:
         assert changed.status == 303
         assert Draft.objects.get().fields.letter == "Gone for good."
 
-    def test_wrong_merge_field_gives_hint_and_draft_is_saved(self, window):
-        form = window.get(WRITE).form_with("letter")
-        saved = window.post(form.action, **{**form.fields, "letter": "Dear {{ nme }}"})
-
-        assert saved.status == 303
-        assert "“{{ nme }}”" in window.get(saved.answer["Location"]).words
-
     def test_line_ends_come_back_as_they_were_written(self, window, author):
         draft = begun(author, "\n\nA line.\n\n<b>&amp;</b>\n")
 

@@ -117,18 +117,6 @@ def test_an_interrupted_export_begins_anew(
     assert zipfile.ZipFile(archive).testzip() is None
 
 
-def test_a_worker_without_the_lease_stores_nothing(manager: WindowOf) -> None:
-    manager.post(PAGE)
-
-    def lose_the_lease() -> bool:
-        Export.objects.update(epoch=7)
-        return False
-
-    assert export_task.run_next_export(lose_the_lease)
-    assert Export.objects.get().state == "running"
-    assert not ExportPiece.objects.exists()
-
-
 def test_a_newer_export_replaces_the_older_file(manager: WindowOf) -> None:
     for _ in range(2):
         manager.post(PAGE)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from urllib.parse import parse_qs, urlsplit
 
 
@@ -91,12 +90,7 @@ class LocalWebServer:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.let_go.set()
         self._server.shutdown()
         self._thread.join(10)

@@ -9,7 +9,6 @@ from PIL import Image
 
 from publishing.content.videos import Video
 from publishing.external_checks.open_link import LinkOpener
-from publishing.external_checks.ssrf_guard import is_public
 from publishing.images.images import address_of
 from publishing.images.resize_image import UnusableImageError
 from publishing.images.video_view import MOST_FETCHED_BYTES, store_picture, video_markdown
@@ -113,12 +112,6 @@ def test_a_picture_of_another_host_is_not_fetched(site, fetched):
         assert fetched() is None
 
     assert not another.requests
-
-
-def test_a_host_that_leads_inwards_is_not_asked(site, fetched):
-    site.files[LARGE] = frame()
-    assert fetched(is_allowed=is_public) is None
-    assert not site.requests
 
 
 def test_fetches_count_as_uploads_of_the_hour(site, fetched, settings):

@@ -12,7 +12,6 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
-from django.utils import timezone
 
 from delivery.mail.merge_fields import FieldTemplate
 from delivery.models import Batch, Delivery, Edition, Newsletter
@@ -268,22 +267,6 @@ def test_lists_of_buttondown_can_be_json(author: Any) -> None:
     email = {"id": "1", "slug": "a", "subject": "A", "email_type": "public"}
     emails = json.dumps([email | {"publish_date": "2022-03-04 05:06:07Z"}])
     assert move(zipped({"x/emails.json": emails, "x/emails/a.md": "Hi"})).counts == {"moved": 1}
-
-
-def test_a_killed_move_continues_with_the_same_result(author: Any) -> None:
-    rows = [{"post_id": f"{n}.issue-{n}", "title": f"{n}"} for n in range(3)]
-    with transaction.atomic():
-        move_task.request_move(io.BytesIO(substack(LETTER, *rows)), "a.zip", "", author.pk)
-    looks = iter([False] * 3)
-    assert move_task.run_next_move(lambda: next(looks, True), Web)  # type: ignore[arg-type]
-    stopped = IssueMove.objects.get()
-    assert (stopped.state, stopped.done < 4) == ("waiting", True)
-    # A killed worker leaves its lease.
-    IssueMove.objects.update(state="running", lease_until=timezone.now())
-    assert move_task.run_next_move(lambda: False, Web)  # type: ignore[arg-type]
-    ended = IssueMove.objects.get()
-    assert (ended.state, ended.done, ended.counts["moved"]) == ("finished", 4, 4)
-    assert Issue.objects.filter(moved_from="substack").count() == 4
 
 
 def test_a_worker_that_lost_its_lease_moves_nothing_in(author: Any) -> None:

@@ -93,14 +93,3 @@ def test_a_move_whose_process_is_killed_is_refused_once(
     assert "Homing stopped at issue 3" in error_sentence(move)
     assert not run_separately("past_issues", lambda: False)
     assert not IssueMovePiece.objects.exists()
-
-
-def test_a_move_runs_to_its_end_in_its_own_process(
-    author: Any, database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DATABASE_URL", database_url)
-    export = substack(LETTER, **{"pictures/swifts.png": SWIFTS})
-    move = move_task.request_move(io.BytesIO(export), "a.zip", "", author.pk)
-    assert run_separately("past_issues", lambda: False)
-    move.refresh_from_db()
-    assert (move.state, move.counts) == ("finished", {"moved": 1})

@@ -273,17 +273,6 @@ def test_the_file_of_missed_readers_leaves_out_refused_ones(window, edition):
     ]
 
 
-def test_a_spreadsheet_does_not_run_a_cell(window, author):
-    SubscriberFactory(email="eve@posthouse.example", name="=HYPERLINK(1)")
-    edition = publish(author.pk, "k", letter(), hold_s=0).edition
-    failed(edition, "=HYPERLINK(1)", reason="@SUM(1)")
-
-    (row,) = rows(window, edition)[1]
-
-    assert row["name"] == "'=HYPERLINK(1)"
-    assert row["reason"].startswith("'@SUM(1)")
-
-
 @pytest.mark.parametrize("query", ["?outcome=nonsense", "?version=7", "?version=x"])
 def test_an_unknown_file_is_not_found(window, edition, query):
     assert window.get(address(edition, f"readers.csv{query}")).status == 404

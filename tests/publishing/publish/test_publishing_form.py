@@ -131,6 +131,8 @@ def test_every_desk_page_follows_the_content_security_policy(window, three_reade
 
 
 def test_too_large_form_is_refused_with_a_sentence(window):
+    # The browser may store the previous page, so its text is still there.
+    assert "no-store" not in window.get().answer.get("Cache-Control", "")
     page = window.publish(text_content="x" * 13_000_000)
 
     assert page.status == 413

@@ -114,14 +114,6 @@ def test_a_cancelled_rehearsal_ends_without_a_report(window: WindowOf, draft: Dr
     assert (Rehearsal.objects.get().state, Rehearsal.objects.get().report) == ("cancelled", {})
 
 
-def test_a_stopped_worker_leaves_the_rehearsal_to_another(window: WindowOf, draft: Draft) -> None:
-    window.post(page_of(draft))
-    assert rehearse.run_next_rehearsal(lambda: True)
-    assert Rehearsal.objects.get().state == "waiting"
-    assert rehearse.run_next_rehearsal(never)
-    assert Rehearsal.objects.get().done == 3
-
-
 def test_a_report_of_an_earlier_text_says_so(window: WindowOf, draft: Draft) -> None:
     window.post(page_of(draft))
     rehearse.run_next_rehearsal(never)

@@ -18,18 +18,6 @@ SETTINGS = "/admin/newsletters/settings/"
 PAGE = f"{SETTINGS}newsletter/"
 
 
-@pytest.fixture
-def operator(new_author):
-    """Return an author who may only change the newsletter."""
-    return new_author("ola", "change_newsletter")
-
-
-@pytest.fixture
-def window(operator):
-    """Return the operator's browser window."""
-    return WindowOf(operator)
-
-
 def stored(**values):
     return Newsletter.objects.update_or_create(pk=1, defaults=values)[0]
 

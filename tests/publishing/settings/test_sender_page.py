@@ -17,7 +17,6 @@ from publishing.settings.sender_candidate import (
     use_candidate,
 )
 from tests.delivery.edition_factory import Newsroom
-from tests.publishing.author_browser import WindowOf
 from tests.publishing.preflight.context_factory import domain, records
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -29,18 +28,6 @@ ADA = {
     "test_email": "ola@elsewhere.example.com",
 }
 MAILBOX = '"Ada \\"Tide\\" Lee" <ada@almanack.org>'
-
-
-@pytest.fixture
-def operator(new_author):
-    """Return an author who may change the newsletter."""
-    return new_author("ola", "change_newsletter")
-
-
-@pytest.fixture
-def window(operator):
-    """Return the operator's browser window."""
-    return WindowOf(operator)
 
 
 @pytest.fixture

@@ -26,11 +26,10 @@ from idempotency.models import PostedForm
 from publishing.content.draft_content import MARKDOWN, DraftFields, build_content
 from publishing.dashboard.needs_attention import held_transactional
 from publishing.drafts import drafts
-from publishing.drafts.draft_form import DraftForm
 from publishing.models import Draft
 from publishing.progress.issue_list import newest_editions
 from publishing.publish.publish_edition import publish
-from publishing.test_letters.test_letter_view import FIELDS, SendTestForm
+from publishing.test_letters.test_letter_view import FIELDS
 from publishing.test_letters.test_letters import is_settled, letter_sentence
 from subscribers.data_requests.erase import erase
 from subscribers.data_requests.personal_data import load_personal_data
@@ -318,27 +317,6 @@ def test_tests_per_hour_are_limited(window, new_author, settings):
             "held_until = held_until - interval '1 hour'"
         )
     assert window.post(TEST, **form(idempotency_key="third")).status == 303
-
-
-@pytest.mark.parametrize(
-    "posted",
-    [
-        LETTER,
-        {**LETTER, "format": "markdown"},
-        {**LETTER, "preheader": "Gone", "format": ""},
-        COMPOSED,
-        {**LETTER, **COMPOSED},
-        {name: words for name, words in COMPOSED.items() if name != "format"},
-        {**LETTER, "text_content": ""},
-        {**COMPOSED, "text_content": ""},
-    ],
-)
-def test_preview_and_test_letter_recognise_the_same_form(posted):
-    test, shown = SendTestForm({**posted, "test_email": TO}), DraftForm(posted)
-
-    assert test.is_valid()
-    assert shown.is_valid()
-    assert test.content == build_content(shown.written)
 
 
 def test_a_test_letter_returns_to_its_page_with_a_message(window):
