@@ -1,6 +1,6 @@
 """The demo in an empty environment, with real processes.
 
-The expected numbers are those that test_sample_exports.py finds in the file of readers.
+The expected numbers are those that test_demo_checks.py finds in the file of readers.
 """
 
 import re

@@ -15,11 +15,13 @@ LONG_S = 600.0
 NO_WAIT_S = float("inf")
 
 
-def test_a_request_waits_for_a_free_slot() -> None:
+def test_a_request_waits_for_a_free_slot_unless_pages_are_stuck() -> None:
     slots = RequestSlots(number=1, max_wait_s=NO_WAIT_S)
     assert slots.acquire()
     with pytest.raises(OverflowError):
         slots.acquire()
+    slots.is_stuck = True
+    assert not slots.acquire()
 
 
 def test_a_waiting_request_gets_the_next_free_slot() -> None:
@@ -45,13 +47,6 @@ def test_after_a_timeout_requests_are_refused_at_once() -> None:
     assert slots.acquire()
     slots.release(held_s=0)
     assert not slots.is_stuck
-
-
-def test_while_pages_are_stuck_requests_get_503_at_once() -> None:
-    slots = RequestSlots(number=1, max_wait_s=NO_WAIT_S)
-    assert slots.acquire()
-    slots.is_stuck = True
-    assert not slots.acquire()
 
 
 # The end of a response closes connections.

@@ -71,7 +71,6 @@ def test_a_tag_is_added_edited_and_deleted(program: Program) -> None:
 @pytest.mark.parametrize(
     ("path", "body", "field", "sentence"),
     [
-        ("/fields/", {"label": "Name"}, "key", "already. Choose another word"),
         ("/fields/", {"label": "Town", "key": "city"}, "key", "There is a field “city” already."),
         ("/fields/", {"label": "x" * 61, "key": "x"}, "label", "at most 60 characters"),
         ("/fields/", {"label": "X", "fallback": "a }} b"}, "fallback", "A fallback cannot contain"),

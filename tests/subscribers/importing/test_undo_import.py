@@ -38,7 +38,7 @@ from tests.publishing.author_browser import WindowOf
 from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
-from tests.subscribers.importing.import_browser import uploaded
+from tests.subscribers.importing.import_browser import run_workers, uploaded
 from tests.subscribers.search_all_tables import tables_that_hold
 from tests.subscribers.signup_browser import get_current, press, sign_up
 
@@ -358,11 +358,9 @@ def test_the_page_offers_to_delete_fields_of_the_import(draft: str, window: Wind
     address = uploaded(window, b"email,Town\nada@example.org,Wick\n")
     again = window.post(f"{address}columns/", **{"column-2": "new"})
     address = str(again.answer.headers["Location"])
-    while run_next_import():
-        pass
+    run_workers()
     window.post(f"{address}import/", consent="ask", tags="Fair")
-    while run_next_import():
-        pass
+    run_workers()
     if draft:
         Draft.objects.create(letter=draft, created_by=window.author, saved_by=window.author)
     page = window.get(f"{address}undo/")
@@ -370,8 +368,7 @@ def test_the_page_offers_to_delete_fields_of_the_import(draft: str, window: Wind
     assert offered in page.words
 
     window.post(f"{address}undo/", made_too="yes")
-    while run_next_import():
-        pass
+    run_workers()
 
     deleted = "Fair." if draft else "Fair and Town."
     assert f"were deleted: {deleted}" in window.get(address).words

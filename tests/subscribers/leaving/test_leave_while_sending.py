@@ -5,7 +5,6 @@ import http.client
 from email.message import Message
 from urllib.parse import urlsplit
 
-import pytest
 import requests
 from django.conf import LazySettings
 from django.test import Client
@@ -18,12 +17,11 @@ from subscribers.models import ConsentRecord, Subscriber
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.queue.test_start import a_call_held_by
-from tests.subscribers.leaving.test_unsubscribe import ONE_CLICK, ONE_CLICK_IN_PARTS
+from tests.subscribers.leaving.test_unsubscribe import ONE_CLICK
 
 __all__ = ["newsroom", "provider"]
 
 URLENCODED = ("application/x-www-form-urlencoded", ONE_CLICK)
-MULTIPART = ("multipart/form-data; boundary=frontier", ONE_CLICK_IN_PARTS)
 
 
 def reader(number: int) -> Subscriber:
@@ -93,9 +91,8 @@ def request_status(
         line.close()
 
 
-@pytest.mark.parametrize(("kind", "body"), [URLENCODED, MULTIPART], ids=["urlencoded", "multipart"])
 def test_one_click_in_a_sent_mail_unsubscribes(
-    newsroom: Newsroom, provider: SandboxServer, live_server: LiveServer, kind: str, body: bytes
+    newsroom: Newsroom, provider: SandboxServer, live_server: LiveServer
 ) -> None:
     edition = newsroom.publish(readers=2, html="<p>Dear {{ name|reader }}</p>")
     newsroom.deliver_all()
@@ -111,8 +108,8 @@ def test_one_click_in_a_sent_mail_unsubscribes(
     assert request_status(live_server, "HEAD", address) == 200
     assert reader(1).state == "confirmed"
 
-    assert request_status(live_server, "POST", address, kind, body) == 200
-    assert request_status(live_server, "POST", address, kind, body) == 200
+    for _ in range(2):
+        assert request_status(live_server, "POST", address, *URLENCODED) == 200
 
     assert reader(1).state == "unsubscribed"
     assert reader(0).state == "confirmed"

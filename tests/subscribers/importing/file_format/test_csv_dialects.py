@@ -251,19 +251,13 @@ def test_columns_without_a_header_are_named_by_their_numbers() -> None:
     assert unused_sentence(description) == "Ignored: column 1"
 
 
-def test_a_header_of_a_thousand_columns_is_described_briefly() -> None:
-    description, _ = read("email," + ",".join(f"c{number}" for number in range(1000)))
-    assert description.unused_columns[:1] == ("“c0”",)
-    assert description.unused_columns[-1] == "988 more"
-    assert len(description.unused_columns) == 13
-
-
-@pytest.mark.parametrize("name", ["tags", "status", "signed up at"])
-def test_a_thousand_columns_of_one_use_are_described_briefly(name: str) -> None:
-    description, _ = read("email," + ",".join([name] * 1000))
-    sentence = columns_sentence(description)
+@pytest.mark.parametrize("name", ["c", "tags", "status", "signed up at"])
+def test_a_thousand_columns_are_described_briefly(name: str) -> None:
+    names = [f"c{number}" if name == "c" else name for number in range(1000)]
+    description, _ = read("email," + ",".join(names))
+    sentence = (unused_sentence if name == "c" else columns_sentence)(description)
     assert sentence.endswith("988 more")
-    assert sentence.count(f"“{name}”") == 12
+    assert sentence.count(f"“{name}") == 12
 
 
 def test_a_thousand_tags_of_columns_are_described_briefly() -> None:

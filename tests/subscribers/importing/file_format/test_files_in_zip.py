@@ -65,18 +65,6 @@ def test_lists_of_readers_are_chosen_by_name(paths: Any, chosen: Any) -> None:
 
 
 @pytest.mark.django_db
-def test_the_command_imports_each_list(
-    file_of: FileOf, import_subscribers: ImportSubscribers, tmp_path: Path
-) -> None:
-    path = file_of(content=zipped(MAILCHIMP), name="export.zip")
-    printed = import_subscribers(path, "--confirmed", "--consent", "Form")
-    assert the_list() == {"ada@x.org": ("", "confirmed")}
-    names = SubscriberImport.objects.values_list("filename", flat=True)
-    assert sorted(names) == sorted(path.rpartition("/")[2] for path in MAILCHIMP)
-    assert len([line for line in printed.lines if line.startswith('{"import"')]) == 3
-
-
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [

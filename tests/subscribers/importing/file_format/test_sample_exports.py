@@ -15,8 +15,6 @@ from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
 
 pytestmark = pytest.mark.django_db
 
-DEMO_LIST = Path(__file__).parents[4] / "publishing" / "demo_material" / "readers.csv"
-
 
 def names() -> dict[str, str]:
     return dict(Subscriber.objects.values_list("email", "name"))
@@ -24,21 +22,6 @@ def names() -> dict[str, str]:
 
 def rejected() -> list[tuple[int, str]]:
     return list(RejectedRow.objects.order_by("line").values_list("line", "reason"))
-
-
-def test_quoted_line_breaks_keep_line_numbers_right(import_rows: ImportRows) -> None:
-    import_rows(
-        '"ada@example.org","Ada',
-        'Whitlock"',
-        'bob@example.org,"Smith, ""Bob"""',
-        "nowhere,Carl",
-        'here,"neither',
-        'nor there"',
-        "dora@,Dora",
-    )
-
-    assert names() == {"ada@example.org": "Ada Whitlock", "bob@example.org": 'Smith, "Bob"'}
-    assert [line for line, _ in rejected()] == [5, 6, 8]
 
 
 @pytest.mark.parametrize("between", [1, MAX_LINES_IN_A_ROW + 5])
@@ -107,12 +90,3 @@ def test_a_bad_path_is_named(tmp_path: Path, import_subscribers: ImportSubscribe
     finally:
         os.close(reading)
         os.close(writing)
-
-
-def test_the_list_of_the_demo_has_5060_readers(import_subscribers: ImportSubscribers) -> None:
-    printed = import_subscribers(DEMO_LIST, "--confirmed")
-    assert printed.counts == {"added": 5060, "duplicates": 64, "rejected": 17}
-    assert all(
-        email.rpartition("@")[2].endswith(("example.org", "example.com", "example.net", ".example"))
-        for email in names()
-    )
