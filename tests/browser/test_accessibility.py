@@ -152,6 +152,17 @@ def test_every_page_of_the_administration_is_accessible(
     assert found == {}
 
 
+def test_the_first_tab_stop_skips_the_head_of_a_page(new_page: Windows, author: Any) -> None:
+    page = new_page(author)
+    page.goto(f"{DESK}write/")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('main') !== null")
+
+
 FILL_THE_LINE = """heading => {
   heading.textContent = "W";
   const line = heading.offsetHeight;

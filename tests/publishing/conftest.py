@@ -11,6 +11,7 @@ from delivery.models import Edition
 from postmark_sandbox.server import SandboxServer
 from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber
+from tests.delivery.edition_factory import Newsroom
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.content_factory import letter
 from tests.subscribers.factories import SubscriberFactory
@@ -71,3 +72,12 @@ def provider(settings: Any) -> Iterator[SandboxServer]:
         settings.POSTMARK_BASE_URL = server.url
         settings.POSTMARK_SERVER_TOKEN = "sandbox"
         yield server
+
+
+@pytest.fixture
+def worker(transactional_db: None, provider: SandboxServer, settings: Any) -> Newsroom:
+    """Return a newsroom whose worker sends to a Postmark sandbox."""
+    settings.DELIVERY_HTTP_DEADLINE_S = 5.0
+    settings.DELIVERY_LEASE_S = 5.0
+    settings.DELIVERY_LOOKUP_AFTER_S = (60.0, 300.0, 900.0)
+    return Newsroom()

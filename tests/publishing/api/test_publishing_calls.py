@@ -31,6 +31,12 @@ def program(author: Any) -> Program:
     return Program(author)
 
 
+@pytest.fixture
+def held(author: Any, three_readers: list[Subscriber]) -> Edition:
+    """Publish a letter to Ada, Bram and Cleo that is held for a minute."""
+    return publish(author.pk, "k", letter(), hold_s=60).edition
+
+
 def editions() -> int:
     return Edition.objects.filter(kind=Edition.Kind.NEWSLETTER).count()
 
@@ -200,24 +206,20 @@ def test_api_call_without_required_approval_is_refused(program: Program, author:
 
 
 def test_the_status_has_exactly_the_keys_of_the_command(
-    program: Program, author: Any, capsys: pytest.CaptureFixture[str]
+    program: Program, held: Edition, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    edition = publish(author.pk, "k", letter(), hold_s=60).edition
-    call_command("issue_status", str(edition.issue_id))
+    call_command("issue_status", str(held.issue_id))
     printed = json.loads(capsys.readouterr().out.splitlines()[-1])
-    answer = program.get(f"/issues/{edition.issue_id}/")
+    answer = program.get(f"/issues/{held.issue_id}/")
     assert answer.status_code == 200
     assert list(answer.json()) == list(printed)
     assert answer.json() == printed
-    assert program.get(f"/issues/{edition.issue_id}/?version=1").json() == printed
-    assert program.get(f"/issues/{edition.issue_id}/?version=2").status_code == 404
+    assert program.get(f"/issues/{held.issue_id}/?version=1").json() == printed
+    assert program.get(f"/issues/{held.issue_id}/?version=2").status_code == 404
 
 
-def test_api_call_runs_each_edition_action_once(
-    program: Program, author: Any, three_readers: list[Subscriber]
-) -> None:
-    edition = publish(author.pk, "k", letter(), hold_s=60).edition
-    address = f"/issues/{edition.issue_id}"
+def test_api_call_runs_each_edition_action_once(program: Program, held: Edition) -> None:
+    address = f"/issues/{held.issue_id}"
     paused = program.post(f"{address}/pause/?version=1", key="p")
     assert (paused.status_code, paused.json()["state"]) == (200, "paused")
     assert paused.json()["done"] == "Paused. 3 copies wait until you resume."
@@ -225,7 +227,7 @@ def test_api_call_runs_each_edition_action_once(
     # The earlier call again gets its first answer, and nothing is paused again.
     assert program.post(f"{address}/pause/?version=1", key="p").content == paused.content
     assert program.get(f"{address}/").json()["state"] == "held"
-    lines = LogEntry.objects.filter(object_id=str(edition.issue_id)).order_by("pk")
+    lines = LogEntry.objects.filter(object_id=str(held.issue_id)).order_by("pk")
     assert [plain_sentence_of(line) for line in lines][1:] == [
         "Edith Marlow paused Swifts leave without saying goodbye.",
         "Edith Marlow resumed Swifts leave without saying goodbye.",
@@ -233,67 +235,58 @@ def test_api_call_runs_each_edition_action_once(
 
 
 def test_impossible_action_returns_its_reason_and_frees_the_key(
-    program: Program, author: Any, three_readers: list[Subscriber]
+    program: Program, held: Edition
 ) -> None:
-    edition = publish(author.pk, "k", letter(), hold_s=60).edition
-    refused = program.post(f"/issues/{edition.issue_id}/resume/?version=1", key="r")
+    refused = program.post(f"/issues/{held.issue_id}/resume/?version=1", key="r")
     assert (refused.status_code, problem_of(refused)) == (409, "not-now")
-    trail = LogEntry.objects.filter(object_id=str(edition.issue_id))
+    trail = LogEntry.objects.filter(object_id=str(held.issue_id))
     assert trail.count() == 1  # that it was published
-    program.post(f"/issues/{edition.issue_id}/pause/?version=1")
-    assert program.post(f"/issues/{edition.issue_id}/resume/?version=1", key="r").status_code == 200
+    program.post(f"/issues/{held.issue_id}/pause/?version=1")
+    assert program.post(f"/issues/{held.issue_id}/resume/?version=1", key="r").status_code == 200
 
 
-def test_body_of_a_call_without_body_is_refused(
-    program: Program, author: Any, three_readers: list[Subscriber]
-) -> None:
-    edition = publish(author.pk, "k", letter(), hold_s=60).edition
-    address = f"/issues/{edition.issue_id}/cancel/?version=1"
+def test_body_of_a_call_without_body_is_refused(program: Program, held: Edition) -> None:
+    address = f"/issues/{held.issue_id}/cancel/?version=1"
 
     refused = program.post(address, {"version": 1})
 
     assert refused.status_code == 400
     assert "has no body" in refused.json()["detail"]
-    assert Edition.objects.get(pk=edition.pk).control == "running"
+    assert Edition.objects.get(pk=held.pk).control == "running"
     assert program.post(address, {}).status_code == 200
 
 
 @pytest.mark.parametrize("action", ["cancel", "resume"])
 def test_an_action_on_an_edition_requires_its_version(
-    program: Program, author: Any, three_readers: list[Subscriber], action: str
+    program: Program, held: Edition, action: str
 ) -> None:
-    edition = publish(author.pk, "k", letter(), hold_s=60).edition
-    before = program.get(f"/issues/{edition.issue_id}/").json()
+    before = program.get(f"/issues/{held.issue_id}/").json()
 
-    refused = program.post(f"/issues/{edition.issue_id}/{action}/")
+    refused = program.post(f"/issues/{held.issue_id}/{action}/")
 
     assert (refused.status_code, problem_of(refused)) == (400, "not-valid")
     assert refused.json()["errors"] == [{"field": "version", "detail": "This field is missing."}]
-    assert program.get(f"/issues/{edition.issue_id}/").json() == before
+    assert program.get(f"/issues/{held.issue_id}/").json() == before
 
 
 def test_dropped_copies_return_410_instead_of_an_empty_list(
-    program: Program, author: Any, three_readers: list[Subscriber]
+    program: Program, held: Edition
 ) -> None:
-    edition = publish(author.pk, "k", letter(), hold_s=60).edition
-    Edition.objects.filter(pk=edition.pk).update(control="cancelled", deliveries_dropped_at=Now())
+    Edition.objects.filter(pk=held.pk).update(control="cancelled", deliveries_dropped_at=Now())
 
-    answer = program.get(f"/issues/{edition.issue_id}/copies/")
+    answer = program.get(f"/issues/{held.issue_id}/copies/")
 
     assert answer.status_code == 410
     assert problem_of(answer) == "gone"
 
 
-def test_copies_come_a_page_at_a_time_and_each_once(
-    program: Program, author: Any, three_readers: list[Subscriber]
-) -> None:
-    edition = publish(author.pk, "k", letter(), hold_s=60).edition
-    address = f"/issues/{edition.issue_id}/copies/?limit=2"
+def test_copies_come_a_page_at_a_time_and_each_once(program: Program, held: Edition) -> None:
+    address = f"/issues/{held.issue_id}/copies/?limit=2"
     first = program.get(address).json()
     rest = program.get(f"{address}&after={first['next']}").json()
     assert rest["next"] is None
     seen = [copy["address"] for copy in first["copies"] + rest["copies"]]
-    assert sorted(seen) == [reader.email for reader in three_readers]
+    assert sorted(seen) == [f"{name}@posthouse.example" for name in ("ada", "bram", "cleo")]
     assert {copy["outcome"] for copy in first["copies"]} == {"waiting"}
     assert program.get(f"{address}&outcome=sent").json()["copies"] == []
 

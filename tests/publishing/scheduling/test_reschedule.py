@@ -95,23 +95,12 @@ def test_a_tab_with_an_older_time_is_refused(window: WindowOf, waits: Edition) -
     assert time_of(waits)[0] == first.utc
 
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"at": "2020-01-01T07:00"}, "is in the past"),
-        ({"at": ""}, "The time is missing"),
-        ({"at": "soon"}, "“soon” is not a time"),
-        ({"zone": "Europe/Atlantis"}, "is not a time zone"),
-    ],
-)
-def test_impossible_time_is_refused_next_to_its_field(
-    window: WindowOf, waits: Edition, changes: dict[str, str], sentence: str
-) -> None:
+def test_impossible_time_is_refused_next_to_its_field(window: WindowOf, waits: Edition) -> None:
     before = time_of(waits)
-    posted = form_of(window, waits) | moved_to(later()) | changes
+    posted = form_of(window, waits) | moved_to(later()) | {"at": "2020-01-01T07:00"}
     page = window.post(address(waits, "reschedule/"), **posted)
     assert (page.status, time_of(waits)) == (200, before)
-    assert sentence in page.words
+    assert "is in the past" in page.words
     assert 'aria-invalid="true"' in page.html
 
 

@@ -16,7 +16,6 @@ from publishing.settings.sender_candidate import (
     state_of,
     use_candidate,
 )
-from tests.delivery.edition_factory import Newsroom
 from tests.publishing.preflight.context_factory import domain, records
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -28,14 +27,6 @@ ADA = {
     "test_email": "ola@elsewhere.example.com",
 }
 MAILBOX = '"Ada \\"Tide\\" Lee" <ada@almanack.org>'
-
-
-@pytest.fixture
-def worker(transactional_db, provider, settings):
-    """Return a newsroom whose worker sends to a Postmark sandbox."""
-    settings.DELIVERY_HTTP_DEADLINE_S = 5.0
-    settings.DELIVERY_LEASE_S = 5.0
-    return Newsroom()
 
 
 def tried(window, **changes):

@@ -35,7 +35,6 @@ from subscribers.data_requests.erase import erase
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression, Tag
-from tests.delivery.edition_factory import Newsroom
 from tests.delivery.webhook_events import PASSWORD, USER, event, key_of, post
 from tests.publishing.author_browser import FORM, LETTER, WindowOf
 from tests.publishing.content_factory import letter
@@ -61,15 +60,6 @@ def credentials_are_set(settings):
     """Set the user and password of the webhooks."""
     settings.POSTMARK_WEBHOOK_USER = USER
     settings.POSTMARK_WEBHOOK_PASSWORD = PASSWORD
-
-
-@pytest.fixture
-def worker(transactional_db, provider, settings):
-    """Return a newsroom whose worker sends to a Postmark sandbox."""
-    settings.DELIVERY_HTTP_DEADLINE_S = 5.0
-    settings.DELIVERY_LEASE_S = 5.0
-    settings.DELIVERY_LOOKUP_AFTER_S = (60.0, 300.0, 900.0)
-    return Newsroom()
 
 
 def form(**changes):
