@@ -67,7 +67,7 @@ def line(provider: SandboxServer) -> Iterator[StallingLine]:
 @pytest.fixture
 def proxy(server: OwnServer) -> Iterator[CuttingProxy]:
     """Run a connection to the test's server that can be cut."""
-    with closing(CuttingProxy(server.socket, seed=1789)) as proxy:
+    with closing(CuttingProxy(server.socket)) as proxy:
         yield proxy
 
 

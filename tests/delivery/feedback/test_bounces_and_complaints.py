@@ -10,7 +10,7 @@ from delivery.models import Alarm, Batch, Delivery, Edition, ProviderEvent
 from delivery.queue import control
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.reports.waiting_sentence import waiting_sentence
-from delivery.retention import anonymise, expire_details
+from delivery.retention import anonymise
 from delivery.rules.bounce_threshold import Limit, find_exceeded_rate
 from delivery.rules.edition_state import EditionState
 from delivery.rules.reason import Reason, ReasonCode
@@ -174,22 +174,6 @@ def test_bounces_after_the_last_copy_pause_nothing(halfway: Edition, newsroom: N
         tell(copy, "Bounce", ID=number + 1)
     assert newsroom.state(halfway) is EditionState.SUCCEEDED
     assert not Alarm.objects.exists()
-
-
-def test_old_events_expire_except_quarantined_ones(sent: Edition) -> None:
-    for number, copy in enumerate(copies_of(sent)):
-        tell(copy, "Delivery", AT + timedelta(seconds=number))
-    first, second, third = ProviderEvent.objects.order_by("id")
-    old = datetime.now(UTC) - timedelta(days=40)
-    ProviderEvent.objects.filter(pk__in=[first.pk, second.pk]).update(received_at=old)
-    ProviderEvent.objects.filter(pk=second.pk).update(applied_at=None)
-
-    old_events = expire_details.applied_events(30)
-
-    assert old_events.count() == 1
-    assert sum(old_events.delete(batch_size=1)) == 1
-    assert old_events.count() == 0
-    assert [event.pk for event in ProviderEvent.objects.order_by("id")] == [second.pk, third.pk]
 
 
 def test_events_about_an_address_can_be_listed_and_erased(sent: Edition) -> None:

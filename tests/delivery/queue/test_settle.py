@@ -175,36 +175,6 @@ def test_a_deferred_call_uses_up_no_try(newsroom: Newsroom, fault: str) -> None:
     assert newsroom.sandbox.summary()["accepted"] == 3
 
 
-def test_an_unreachable_provider_uses_up_no_try(newsroom: Newsroom, settings: object) -> None:
-    settings.POSTMARK_BASE_URL = "http://127.0.0.1:9"  # type: ignore[attr-defined]
-    settings.DELIVERY_MAX_ATTEMPTS = 2  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=3)
-    for _ in range(5):
-        newsroom.deliver_all()
-        newsroom.let_time_pass(901)
-    assert newsroom.batch(edition).tries == 0
-    assert {attempt.result for attempt in newsroom.attempts(edition)} == {"not_sent"}
-    assert newsroom.outcomes(edition) == ["waiting"] * 3
-
-
-def test_a_message_deferred_too_often_is_missed(newsroom: Newsroom, settings: object) -> None:
-    settings.DELIVERY_MAX_ATTEMPTS = 3  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=3)
-    newsroom.sandbox.set_fault(
-        "item_error", code=429, recipients=["reader0@example.net"], calls=None
-    )
-
-    for _ in range(5):
-        newsroom.deliver_all()
-        newsroom.let_time_pass(901)
-
-    assert newsroom.outcomes(edition) == ["failed", "sent", "sent"]
-    assert len(newsroom.attempts(edition)) == 3
-    counts = newsroom.counts(edition)
-    assert (counts.failed, counts.missed) == (1, 1)
-    assert newsroom.state(edition) == "needs_attention"
-
-
 def test_a_call_that_is_too_large_is_halved(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=5)
     newsroom.sandbox.set_fault("payload_too_large_413", calls=1)

@@ -353,18 +353,6 @@ def test_a_copy_indexed_with_the_check_mail_is_found(newsroom: Newsroom) -> None
     assert newsroom.sandbox.summary()["dropped"] == 1
 
 
-def test_a_late_search_that_catches_up_settles_everything(newsroom: Newsroom) -> None:
-    edition = publish_with_late_search(newsroom)
-    for _ in range(4):
-        newsroom.deliver_after(900)
-    newsroom.sandbox.faults.clear()
-
-    newsroom.deliver_after(900)
-
-    assert newsroom.outcomes(edition) == ["sent"] * 2
-    assert newsroom.sandbox.summary()["accepted"] == 2
-
-
 def test_check_mail_goes_to_nobody_once_after_the_deadline(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     a_call_whose_worker_is_lost(newsroom)
@@ -482,21 +470,6 @@ def test_copies_prove_more_than_a_check_mail(newsroom: Newsroom) -> None:
 def asked_after(newsroom: Newsroom, seconds: float) -> Claim:
     newsroom.let_time_pass(seconds)
     return asked()
-
-
-def test_no_check_mail_is_sent_where_an_author_decides(
-    newsroom: Newsroom, settings: object
-) -> None:
-    settings.DELIVERY_UNKNOWN_POLICY = "hold"  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=1)
-    newsroom.sandbox.set_fault("bad_gateway_502_html", calls=1)
-    newsroom.deliver_all()
-
-    for _ in range(4):
-        newsroom.deliver_after(900)
-
-    assert newsroom.counts(edition).reason == Reason.of(ReasonCode.NOT_FOUND_HELD)
-    assert newsroom.sandbox.summary()["dropped"] == 0
 
 
 def test_failed_search_by_key_proves_nothing(newsroom: Newsroom) -> None:

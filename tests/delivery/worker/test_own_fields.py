@@ -1,7 +1,5 @@
 """The author's own fields from publication to the mail."""
 
-from typing import Any
-
 import pytest
 
 from delivery.models import Delivery
@@ -43,32 +41,3 @@ def test_a_letter_without_own_fields_copies_none(newsroom: Newsroom) -> None:
     edition = newsroom.publish(html="<p>Hello {{ name }}</p>")
     assert edition.merge_fields == []
     assert not Delivery.objects.filter(fields__isnull=False).exists()
-
-
-# Words that the renderer, the message or Postmark's metadata also use.
-@pytest.mark.parametrize("word", ["recipient", "attempt", "subject", "delivery", "link"])
-@pytest.mark.parametrize("handling", ["own", "postmark"])
-def test_a_lost_answer_doubles_no_copy_for_any_field_name(
-    newsroom: Newsroom, settings: Any, word: str, handling: str
-) -> None:
-    settings.UNSUBSCRIBE_HANDLING = handling
-    ReaderFieldDefinition.objects.create(key=word, label="Own", position=1)
-    readers = newsroom.confirm(4)
-    for reader in readers:
-        Subscriber.objects.filter(pk=reader.pk).update(fields={word: f"own {reader.pk}"})
-    field = f"{{{{ {word} }}}}"
-    edition = newsroom.publish(title=f"For {field}", html=f"<p>Dear {field}</p>")
-    newsroom.sandbox.set_fault("accept_then_500", calls=1)
-
-    newsroom.deliver_all()
-    assert newsroom.outcomes(edition) == ["unknown"] * 4
-    for _ in range(3):
-        newsroom.deliver_after(1000)
-
-    assert newsroom.outcomes(edition) == ["sent"] * 4
-    assert newsroom.sandbox.summary()["accepted"] == 4
-    copies = [newsroom.sandbox.outbox.message(number).item for number in range(4)]
-    for reader, copy in zip(readers, copies, strict=True):
-        assert copy["To"] == reader.email
-        assert copy["Subject"] == f"For own {reader.pk}"
-        assert f"Dear own {reader.pk}" in copy["HtmlBody"]

@@ -153,17 +153,6 @@ def test_a_bounce_proves_that_a_copy_was_accepted(in_doubt: Edition, newsroom: N
     assert (evidence.attempt, evidence.accepted_at) == (attempt.pk, one.sent_at)
 
 
-def test_webhook_settles_an_unknown_copy_without_look_up(
-    in_doubt: Edition, newsroom: Newsroom
-) -> None:
-    for recipient in newsroom.recipients(in_doubt):
-        post(event(key_of(in_doubt, recipient), f"m-{recipient}"))
-    calls = newsroom.sandbox.summary()["calls"]["total"]
-    assert newsroom.state(in_doubt) == "succeeded"
-    newsroom.deliver_after(10_000)
-    assert newsroom.sandbox.summary()["calls"]["total"] == calls
-
-
 def test_the_event_of_a_settled_copy_writes_nothing_more(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
     newsroom.deliver_all()
