@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 
 from delivery.models import Edition
 from delivery.retention.batched_delete import MAX_LOCK_WAIT_S
-from delivery.tasks.run_leased_task import ClaimedTask, open_tasks, run_next
+from delivery.tasks.run_leased_task import ClaimedTask, claim, open_tasks
 from subscribers.consent.consent_log import record_consent
 from subscribers.links import request_token
 from subscribers.models import ConsentRecord, DataRequest, Subscriber
@@ -46,9 +46,12 @@ def answer_requests() -> None:
     A request that fails, or whose reader's row is locked, waits for a later call.
     """
     for _ in range(AT_ONCE):
+        # Without a database this raises, and the worker waits before it tries again.
+        request = claim(DataRequest)
+        if request is None:
+            return
         try:
-            if not run_next(DataRequest, _try_to_answer):
-                return
+            ClaimedTask(request).run(_try_to_answer)
         except Exception:
             logger.exception("a data request failed")
 
