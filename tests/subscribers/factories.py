@@ -61,3 +61,9 @@ def the_list() -> dict[str, Any]:
         email: (name, state)
         for email, name, state in Subscriber.objects.values_list("email", "name", "state")
     }
+
+
+def state_of(reader: Subscriber) -> str:
+    """Return the state of a reader, read again."""
+    reader.refresh_from_db()
+    return reader.state

@@ -4,9 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-import environ
 import pytest
-from psycopg.conninfo import conninfo_to_dict
 
 from newsletter_site.embedded_postgres import (
     EmbeddedPostgresError,
@@ -14,8 +12,6 @@ from newsletter_site.embedded_postgres import (
     prepare_data_dir,
     private_files,
 )
-from newsletter_site.embedded_postgres.binaries import Binaries
-from newsletter_site.embedded_postgres.cluster import Cluster
 from newsletter_site.embedded_postgres.private_files import named_for, private_folder
 from newsletter_site.embedded_postgres.server_user import ServerUser
 
@@ -52,13 +48,6 @@ def test_folders_in_public_places_are_named_by_user_and_purpose() -> None:
     assert mine == named_for(Path("/var/tmp"), "/srv/letter/.homing", US)
     assert mine != named_for(Path("/var/tmp"), "/srv/other/.homing", US)
     assert mine != named_for(Path("/var/tmp"), "/srv/letter/.homing", ServerUser(1, 1))
-
-
-def test_database_url_keeps_a_folder_name_with_special_characters() -> None:
-    folder = Path("/srv/Ünder_Way 100%&x=y?#+")
-    url = Cluster(folder, folder, Binaries(folder, 17), US, durable=True).url("homing")
-    assert environ.Env.db_url_config(url)["OPTIONS"]["host"] == str(folder)
-    assert conninfo_to_dict(url)["host"] == str(folder)
 
 
 def test_a_data_folder_that_cannot_be_created_gives_one_sentence(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 import shlex
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
 
 import psycopg
@@ -41,36 +39,6 @@ def test_a_failed_statement_and_its_row_are_not_logged(
     assert "one_reader" in log
     assert "statement timeout" in log
     assert ADA not in log
-
-
-def test_a_deadlock_is_logged_without_its_statements(
-    data_dir: Path, program: Callable[..., Program]
-) -> None:
-    """The price that docs/logs.md names."""
-    assert program(data_dir).query("SELECT 1") == 1
-    cluster = cluster_in(data_dir, durable=False)
-    conninfo = make_conninfo(**cluster.parameters("homing"))
-    with ExitStack() as stack:
-        one, other = (stack.enter_context(psycopg.connect(conninfo)) for _ in range(2))
-        for session, first in ((one, 1), (other, 2)):
-            session.execute("SET deadlock_timeout = '10ms'")
-            session.execute("SELECT pg_advisory_xact_lock(%s)", [first])
-        with ThreadPoolExecutor(1) as thread:
-            waiting = thread.submit(one.execute, "SELECT pg_advisory_xact_lock(2)")
-            found: list[Exception | None] = []
-            try:
-                other.execute("SELECT pg_advisory_xact_lock(1)")
-            except errors.DeadlockDetected as deadlock:
-                found.append(deadlock)
-            other.rollback()
-            found.append(waiting.exception())
-    [deadlock] = filter(None, found)
-    # The client still gets what the log lacks.
-    assert "blocked by process" in str(deadlock)
-    log = cluster.log.read_text()
-    assert "deadlock detected" in log
-    assert "blocked by process" not in log
-    assert "pg_advisory_xact_lock" not in log
 
 
 def test_the_compose_server_has_the_same_log_settings() -> None:

@@ -10,17 +10,13 @@ from subscribers.models import ReaderFieldDefinition, Tag
 from subscribers.settings import change_fields_and_tags
 from tests.newsletter_site.api_caller import Program
 from tests.subscribers.factories import SubscriberFactory
+from tests.subscribers.settings.test_settings_page import remove_all
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def logged() -> list[str]:
     return [plain_sentence_of(entry) for entry in LogEntry.objects.order_by("pk")]
-
-
-def remove_all() -> None:
-    while change_fields_and_tags.remove_chunk():
-        pass
 
 
 def test_a_field_is_added_edited_and_deleted(program: Program) -> None:

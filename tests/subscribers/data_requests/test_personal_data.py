@@ -31,7 +31,7 @@ from tests.delivery.conftest import newsroom, provider
 from tests.delivery.edition_factory import Newsroom
 from tests.publishing.second_connection import PATIENCE_S, beside
 from tests.subscribers.data_requests.test_erase import an_event
-from tests.subscribers.factories import SOME_DAY, SubscriberFactory, SuppressionFactory
+from tests.subscribers.factories import SOME_DAY, SubscriberFactory, SuppressionFactory, state_of
 from tests.subscribers.search_all_tables import tables_that_hold
 from tests.subscribers.signup_browser import ADA, days_pass, get_current, sign_up
 
@@ -194,8 +194,7 @@ def test_the_unsubscribe_page_mails_a_link_and_reveals_nobody() -> None:
     link = link_of(reader)
     assert f'action="{link}leave/"' in browser.get(link).content.decode()
     browser.post(f"{link}leave/")
-    reader.refresh_from_db()
-    assert reader.state == "unsubscribed"
+    assert state_of(reader) == "unsubscribed"
 
 
 def test_the_daily_limit_covers_both_kinds_of_mail() -> None:
@@ -275,8 +274,7 @@ def test_a_link_works_for_seven_days() -> None:
         assert "Request a new link" in page.content.decode()
     for what in ("leave/", "erase/"):
         assert Client().post(link + what).status_code == 410
-    reader.refresh_from_db()
-    assert reader.state == "confirmed"
+    assert state_of(reader) == "confirmed"
     # A link without a request shows nothing either.
     assert Client().get(link_of(reader, number=2)).status_code == 410
 
@@ -446,8 +444,7 @@ def test_unsubscribing_from_the_data_page_shows_the_new_state() -> None:
     page = press(asked(reader), "leave/")
     assert "Unsubscribed" in page.content.decode()
     assert ">Unsubscribe<" not in page.content.decode()
-    reader.refresh_from_db()
-    assert reader.state == "unsubscribed"
+    assert state_of(reader) == "unsubscribed"
 
 
 def test_erasing_needs_a_post_with_the_csrf_token() -> None:
@@ -460,8 +457,7 @@ def test_erasing_needs_a_post_with_the_csrf_token() -> None:
     for what in ("leave/", "erase/"):
         assert Client(enforce_csrf_checks=True).post(link + what).status_code == 403
 
-    reader.refresh_from_db()
-    assert reader.state == "confirmed"
+    assert state_of(reader) == "confirmed"
 
 
 def test_after_erasure_the_links_show_that_data_is_erased() -> None:

@@ -12,7 +12,7 @@ from delivery.models.newsletter import Newsletter
 from subscribers.consent.consent_log import record_consent
 from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import ConsentRecord, DataRequest, Subscriber
-from tests.subscribers.factories import SOME_DAY, SubscriberFactory
+from tests.subscribers.factories import SOME_DAY, SubscriberFactory, state_of
 
 pytestmark = pytest.mark.django_db
 
@@ -33,11 +33,6 @@ def visitor() -> Client:
 
 def link_of(reader: Subscriber) -> str:
     return f"/unsubscribe/{token_for(reader.pk)}/"
-
-
-def state_of(reader: Subscriber) -> str:
-    reader.refresh_from_db()
-    return reader.state
 
 
 def lines_of(reader: Subscriber) -> list[tuple[str, str, str]]:

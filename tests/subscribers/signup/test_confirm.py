@@ -22,6 +22,7 @@ from tests.subscribers.factories import (
     SubscriberFactory,
     SubscriberImportFactory,
     SuppressionFactory,
+    state_of,
 )
 from tests.subscribers.signup_browser import (
     ADA,
@@ -48,11 +49,6 @@ def _no_limit(settings: LazySettings) -> None:
 def ada() -> Subscriber:
     sign_up(ADA, "Ada Whitlock")
     return get_current()
-
-
-def state_of(reader: Subscriber) -> str:
-    reader.refresh_from_db()
-    return reader.state
 
 
 def set_state(reader: Subscriber, state: str = "unsubscribed") -> None:

@@ -26,6 +26,7 @@ from subscribers.suppression import manual_suppression
 from subscribers.suppression.apply_provider_events import SOFT_BOUNCES, WITHIN_DAYS
 from tests.delivery.edition_factory import Newsroom
 from tests.publishing.second_connection import PATIENCE_S, beside
+from tests.subscribers.factories import state_of
 
 pytestmark = pytest.mark.django_db
 
@@ -55,11 +56,6 @@ def ann() -> Subscriber:
     return Subscriber.objects.create(
         email="Ann@example.net", state="confirmed", confirmed_at="2026-01-01T00:00:00Z"
     )
-
-
-def state_of(reader: Subscriber) -> str:
-    reader.refresh_from_db()
-    return reader.state
 
 
 def acts() -> list[str]:
