@@ -986,15 +986,15 @@ CREATE TABLE suppression_change (
     refusal_reason text DEFAULT '' NOT NULL,
     requested_at timestamp with time zone DEFAULT statement_timestamp() NOT NULL,
     done_at timestamp with time zone,
-    copy character varying(64) DEFAULT '' NOT NULL,
-    copy_waits boolean DEFAULT false NOT NULL,
+    delivery character varying(64) DEFAULT '' NOT NULL,
+    delivery_waits boolean DEFAULT false NOT NULL,
     CONSTRAINT suppression_change_pkey PRIMARY KEY (id),
     CONSTRAINT a_refused_change_says_why CHECK (NOT state = 'refused' OR NOT refusal_reason = ''),
     CONSTRAINT suppression_change_is_known CHECK (change = ANY (ARRAY['suppress', 'reactivate'])),
     CONSTRAINT suppression_change_state_is_known CHECK (state = ANY (ARRAY['waiting', 'done', 'refused', 'superseded']))
 );
 CREATE INDEX suppression_change_of ON suppression_change USING btree (address_key, id);
-CREATE INDEX suppression_change_of_mail ON suppression_change USING btree (id) WHERE copy_waits;
+CREATE INDEX suppression_change_of_mail ON suppression_change USING btree (id) WHERE delivery_waits;
 CREATE INDEX suppression_change_to_send ON suppression_change USING btree (id) WHERE ((state) = 'waiting');
 
 CREATE TABLE tag (

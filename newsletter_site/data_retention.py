@@ -91,9 +91,9 @@ def retention_rules() -> list[RetentionRule]:
     if provider_days > days:
         # Keep details as long as Postmark can be asked about a message.
         provider_details = _kept(provider_days, "POSTMARK_RETENTION_DAYS")
-    copies_kept = _("until dropped by hand (DELIVERIES_KEEP_DAYS)")
-    if (copies_days := drop_old_deliveries.days_kept()) is not None:
-        copies_kept = _kept(copies_days, "DELIVERIES_KEEP_DAYS")
+    deliveries_kept = _("until dropped by hand (DELIVERIES_KEEP_DAYS)")
+    if (deliveries_days := drop_old_deliveries.days_kept()) is not None:
+        deliveries_kept = _kept(deliveries_days, "DELIVERIES_KEEP_DAYS")
     answers = Deletion(count_expired, _repeat(expire_saved_responses))
     test_letters = Deletion(
         partial(expire_details.count_test_letters, provider_days),
@@ -109,7 +109,9 @@ def retention_rules() -> list[RetentionRule]:
     tokens = OldRows("api_token", ["id"], "least(expires_at, revoked_at)", days, in_order=False)
     sign_ins = OldRows("axes_accessattempt", ["id"], "attempt_time", days, in_order=False)
     workers = OldRows("worker", ["id"], "heard_at", 1, in_order=False)
-    copies = Deletion(drop_old_deliveries.count_old_copies, drop_old_deliveries.drop_old_copies)
+    deliveries = Deletion(
+        drop_old_deliveries.count_old_deliveries, drop_old_deliveries.drop_all_old_deliveries
+    )
     return [
         RetentionRule("answers", _kept_by("IDEMPOTENCY_TTL_DAYS"), answers),
         RetentionRule("pending", _kept_by("PENDING_EXPIRES_DAYS"), pending),
@@ -124,7 +126,7 @@ def retention_rules() -> list[RetentionRule]:
         RetentionRule("tokens", details, tokens),
         RetentionRule("sign_ins", details, sign_ins),
         RetentionRule("workers", worker_heartbeat.EXPIRES_AFTER, workers),
-        RetentionRule("copies", copies_kept, copies),
+        RetentionRule("copies", deliveries_kept, deliveries),
     ]
 
 
@@ -150,13 +152,13 @@ def prune(
     ]
 
 
-def drop_copies(edition: Edition, on_progress: Callable[[int], None]) -> int:
+def drop_deliveries_of(edition: Edition, on_progress: Callable[[int], None]) -> int:
     """Drop the copies of one edition now; return how many.
 
     Raise `CannotDropError` or `OperationalError`.
     """
     total = 0
-    for total in _with_pauses(drop_old_deliveries.drop_copies(edition), time.sleep):
+    for total in _with_pauses(drop_old_deliveries.drop_deliveries_of(edition), time.sleep):
         on_progress(total)
     return total
 

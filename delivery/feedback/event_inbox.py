@@ -18,7 +18,7 @@ from django.db.models.functions import Now
 
 from delivery import log_context
 from delivery.feedback import delivery_events, lift_for_mail
-from delivery.feedback.event_scope import Copy, Scope, find_copy, scope_of
+from delivery.feedback.event_scope import EventDelivery, Scope, find_delivery, scope_of
 from delivery.feedback.provider_suppressions import save_latest
 from delivery.feedback.suppression_changes import was_requested_by_us
 from delivery.hooks import reader_hooks
@@ -174,21 +174,21 @@ def _apply(event_id: int, wait_s: float) -> bool:
         if parsed.accepted is not None:
             log_context.bind(attempt=parsed.accepted.attempt)
         key = parsed.delivery or _find_key(parsed)
-        copy = find_copy(cursor, key) if key is not None else None
-        scope = scope_of(parsed, copy)
+        delivery = find_delivery(cursor, key) if key is not None else None
+        scope = scope_of(parsed, delivery)
         if scope in (Scope.OTHER_STREAM, Scope.OTHER_ADDRESS):
-            _ignore(cursor, event_id, copy if scope is Scope.OTHER_ADDRESS else None)
+            _ignore(cursor, event_id, delivery if scope is Scope.OTHER_ADDRESS else None)
             _delete_if_of_nobody(event_id, parsed.address_key)
             return True
-        if copy is not None and parsed.accepted is not None:
-            _apply_acceptance(cursor, copy, parsed.accepted, received_at)
-        event = _address_event(parsed, copy, scope, received_at)
+        if delivery is not None and parsed.accepted is not None:
+            _apply_acceptance(cursor, delivery, parsed.accepted, received_at)
+        event = _address_event(parsed, delivery, scope, received_at)
         if event is not None:
             _apply_to_delivery(cursor, event)
         if event is None or isinstance(event, Delivered) or parsed.is_of_a_test:
             _mark_applied(event_id)
-            if copy is not None:
-                _delete_if_erased(event_id, copy, parsed.address_key)
+            if delivery is not None:
+                _delete_if_erased(event_id, delivery, parsed.address_key)
             return True
     with short_transaction() as cursor:
         if _lock(cursor, event_id, wait_s) is None:
@@ -211,17 +211,17 @@ def _mark_applied(event_id: int) -> None:
     ProviderEvent.objects.filter(pk=event_id).update(applied_at=Now())
 
 
-def _ignore(cursor: CursorWrapper, event_id: int, copy: Copy | None) -> None:
-    """Mark an event as applied without effect; raise an alarm about `copy`, if any."""
-    if copy is None:
+def _ignore(cursor: CursorWrapper, event_id: int, delivery: EventDelivery | None) -> None:
+    """Mark an event as applied without effect; raise an alarm about `delivery`, if any."""
+    if delivery is None:
         logger.info("event %d is of a stream that this newsletter does not use", event_id)
     else:
         raise_alarm(
             cursor,
-            copy.edition,
+            delivery.edition,
             Alarm.Kind.OTHER_ADDRESS,
-            str(copy.key),
-            Reason.of(ReasonCode.EVENT_FOR_OTHER_ADDRESS, recipient=copy.key.recipient),
+            str(delivery.key),
+            Reason.of(ReasonCode.EVENT_FOR_OTHER_ADDRESS, recipient=delivery.key.recipient),
         )
     _mark_applied(event_id)
 
@@ -233,28 +233,28 @@ def _delete_if_of_nobody(event_id: int, address_key: str) -> None:
         ProviderEvent.objects.filter(pk=event_id).delete()
 
 
-def _delete_if_erased(event_id: int, copy: Copy, address_key: str) -> None:
+def _delete_if_erased(event_id: int, delivery: EventDelivery, address_key: str) -> None:
     """Delete the event if its reader was erased meanwhile.
 
     If the edition's copies are dropped, the event stays only if a reader has that address.
     """
-    if copy.address is None:
+    if delivery.address is None:
         is_erased = reader_hooks.registered().reader_at(address_key) is None
     else:
-        is_erased = delivery_events.delivery(copy.key).filter(address="").exists()
+        is_erased = delivery_events.delivery(delivery.key).filter(address="").exists()
     if is_erased:
         ProviderEvent.objects.filter(pk=event_id).delete()
 
 
 def _address_event(
-    parsed: WebhookEvent, copy: Copy | None, scope: Scope, received_at: datetime
+    parsed: WebhookEvent, delivery: EventDelivery | None, scope: Scope, received_at: datetime
 ) -> AddressEvent | None:
     if parsed.address_event is None:
         return None
     event = replace(
         received_by(parsed.address_event, received_at),
         # Another system may send mail over the same server.
-        delivery=copy.key if copy is not None else None,
+        delivery=delivery.key if delivery is not None else None,
         is_on_request=scope is Scope.ON_REQUEST,
     )
     if isinstance(event, AddressSuppressed) and event.origin == "Customer":
@@ -293,22 +293,22 @@ def _apply_to_delivery(cursor: CursorWrapper, event: AddressEvent) -> None:
 
 
 def _apply_acceptance(
-    cursor: CursorWrapper, copy: Copy, accepted: Acceptance, received_at: datetime
+    cursor: CursorWrapper, delivery: EventDelivery, accepted: Acceptance, received_at: datetime
 ) -> None:
     """Record and settle a new acceptance, if the copy's row is still kept."""
-    if copy.address is None or copy.accepted_as == accepted.message_id:
+    if delivery.address is None or delivery.accepted_as == accepted.message_id:
         return
-    lock_edition(cursor, copy.edition)
+    lock_edition(cursor, delivery.edition)
     # The provider's clock may be ahead. So use the time of receipt if it is earlier.
     by = min(accepted.by, received_at) if accepted.by else None
     record_acceptances(
         cursor,
-        copy.edition,
+        delivery.edition,
         accepted.attempt,
-        [(copy.key.recipient, Sent(accepted.message_id, by))],
+        [(delivery.key.recipient, Sent(accepted.message_id, by))],
         Evidence.Source.WEBHOOK,
     )
-    settle_by_evidence(cursor, copy.edition, [copy.key.recipient])
+    settle_by_evidence(cursor, delivery.edition, [delivery.key.recipient])
 
 
 def _count_failure(event_id: int, error: Exception) -> None:

@@ -17,7 +17,7 @@ from delivery.postmark.provider_events import WebhookEvent
 from delivery.rules.delivery_key import DeliveryKey
 
 
-class Copy(NamedTuple):
+class EventDelivery(NamedTuple):
     """A copy of ours. Its address is None if its edition's copies were dropped.
 
     The address is empty if its reader was erased or never confirmed. `accepted_as` is the
@@ -40,7 +40,7 @@ class Scope(Enum):
     OTHER_ADDRESS = auto()
 
 
-def find_copy(cursor: CursorWrapper, key: DeliveryKey) -> Copy | None:
+def find_delivery(cursor: CursorWrapper, key: DeliveryKey) -> EventDelivery | None:
     """Find the copy with this key."""
     cursor.execute(
         """
@@ -57,21 +57,21 @@ def find_copy(cursor: CursorWrapper, key: DeliveryKey) -> Copy | None:
         {"issue": key.issue, "version": key.version, "recipient": key.recipient},
     )
     row = cursor.fetchone()
-    return Copy(key, *row) if row else None
+    return EventDelivery(key, *row) if row else None
 
 
-def scope_of(event: WebhookEvent, copy: Copy | None) -> Scope:
+def scope_of(event: WebhookEvent, delivery: EventDelivery | None) -> Scope:
     """Judge an event by the copy that it names, otherwise by its stream.
 
     An event without a stream counts as the newsletter's, because ignoring it could mean that a
     reader who unsubscribed gets mail.
     """
-    if copy is not None:
-        if _is_other_address(copy, event.address_key):
+    if delivery is not None:
+        if _is_other_address(delivery, event.address_key):
             return Scope.OTHER_ADDRESS
-        if event.stream not in {"", copy.stream}:
+        if event.stream not in {"", delivery.stream}:
             return Scope.OTHER_STREAM
-        is_letter = copy.key.issue not in KIND_BY_ISSUE and copy.key.issue != TEST_ISSUE
+        is_letter = delivery.key.issue not in KIND_BY_ISSUE and delivery.key.issue != TEST_ISSUE
         return Scope.NEWSLETTER if is_letter else Scope.ON_REQUEST
     if event.stream in {"", settings.POSTMARK_BROADCAST_STREAM}:
         return Scope.NEWSLETTER
@@ -79,11 +79,11 @@ def scope_of(event: WebhookEvent, copy: Copy | None) -> Scope:
     return Scope.ON_REQUEST if is_ours else Scope.OTHER_STREAM
 
 
-def _is_other_address(copy: Copy, address_key: str) -> bool:
+def _is_other_address(delivery: EventDelivery, address_key: str) -> bool:
     if not address_key:
         return False  # It can only prove that this copy was accepted.
-    asked, recipient = reader_hooks.registered(), copy.key.recipient
-    known = asked.address_of(recipient) if copy.address is None else copy.address
+    asked, recipient = reader_hooks.registered(), delivery.key.recipient
+    known = asked.address_of(recipient) if delivery.address is None else delivery.address
     if known:
         return known.lower() != address_key
     # Only a hash is left of an erased address. A later sign-up with the address is another reader.

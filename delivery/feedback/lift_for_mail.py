@@ -25,15 +25,15 @@ DAYS = 30
 # Lift once for each mail: a second refusal shows that lifting did not help. The provider never
 # lifts a complaint or an unsubscribe.
 _REQUEST = """
-    INSERT INTO suppression_change (address, address_key, stream, change, copy, copy_waits)
-    SELECT address, lower(address), stream, 'reactivate', copy, true
+    INSERT INTO suppression_change (address, address_key, stream, change, delivery, delivery_waits)
+    SELECT address, lower(address), stream, 'reactivate', key.delivery, true
     FROM unnest(%(recipients)s::bigint[]) AS wanted (recipient),
          -- By the whole key of each copy (delivery/queue/record_evidence.py).
          LATERAL (SELECT * FROM delivery
                   WHERE issue_id = %(issue)s AND version = %(version)s
-                    AND recipient_id = wanted.recipient OFFSET 0) AS copies
+                    AND recipient_id = wanted.recipient OFFSET 0) AS refused
          JOIN edition USING (issue_id, version),
-         LATERAL (SELECT %(prefix)s || recipient_id AS copy) AS key
+         LATERAL (SELECT %(prefix)s || recipient_id AS delivery) AS key
     WHERE outcome = 'suppressed' AND address <> ''
       AND NOT EXISTS (
           SELECT FROM provider_suppression AS held
@@ -42,9 +42,9 @@ _REQUEST = """
                  OR held.reason = 'ManualSuppression' AND held.origin = 'Recipient'))
       AND NOT EXISTS (
           SELECT FROM suppression_change AS earlier
-          WHERE earlier.address_key = lower(address) AND earlier.copy = key.copy)
+          WHERE earlier.address_key = lower(address) AND earlier.delivery = key.delivery)
       AND (SELECT count(*) FROM suppression_change AS earlier
-           WHERE earlier.address_key = lower(address) AND earlier.copy <> ''
+           WHERE earlier.address_key = lower(address) AND earlier.delivery <> ''
              AND requested_at > clock_timestamp() - make_interval(days => %(days)s)) < %(most)s
     ORDER BY recipient_id
 """
@@ -52,12 +52,12 @@ _REQUEST = """
 # Mails whose address has no unsent change on their stream. The last change of the address decides,
 # because it may have superseded earlier ones.
 _SENT = """
-    SELECT id, copy, (
+    SELECT id, delivery, (
         SELECT last.change = 'reactivate' AND last.state = 'done' FROM suppression_change AS last
         WHERE last.address_key = mail.address_key AND last.stream = mail.stream
         ORDER BY last.id DESC LIMIT 1)
     FROM suppression_change AS mail
-    WHERE copy_waits AND NOT EXISTS (
+    WHERE delivery_waits AND NOT EXISTS (
         SELECT FROM suppression_change AS open
         WHERE open.address_key = mail.address_key AND open.stream = mail.stream
           AND open.state = 'waiting')
@@ -94,14 +94,14 @@ def resend_lifted(is_stopping: Callable[[], bool] = lambda: False) -> None:
     with connection.cursor() as cursor:
         cursor.execute(_SENT)
         answered = cursor.fetchall()
-    for change, copy, is_lifted in answered:
+    for change, delivery, is_lifted in answered:
         if is_stopping():
             return
-        key = delivery_key.read(copy)
+        key = delivery_key.read(delivery)
         with short_transaction() as cursor:
             if is_lifted and key is not None:
                 requeue_inactive(cursor, key)
-            SuppressionChange.objects.filter(pk=change).update(copy_waits=False)
+            SuppressionChange.objects.filter(pk=change).update(delivery_waits=False)
 
 
 def was_lifted_for_mail(event: AddressReactivated) -> bool:
@@ -109,7 +109,7 @@ def was_lifted_for_mail(event: AddressReactivated) -> bool:
     assert event.at is not None  # noqa: S101 -- received_by sets it
     ours = SuppressionChange.objects.filter(
         address_key=event.address_key, stream=event.stream, change="reactivate"
-    ).exclude(copy="")
+    ).exclude(delivery="")
     # The event may arrive before the answer to our request is recorded.
     is_answered = Q(done_at__gte=event.at - MAX_CLOCK_SKEW) | Q(done_at=None)
     return ours.filter(is_answered, requested_at__lte=event.at + MAX_CLOCK_SKEW).exists()

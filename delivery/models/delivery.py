@@ -30,11 +30,11 @@ class DeliveryManager(models.Manager["Delivery"]):
         With `recipient_id IN …`, PostgreSQL before 17 may read all copies of an issue that was
         published since the last ANALYZE. Here each copy is read by the whole key.
         """
-        copies = [
+        deliveries = [
             self.filter(issue_id=issue, version=version, recipient_id=recipient)
             for recipient in recipients
         ]
-        return self.none().union(*copies, all=True)
+        return self.none().union(*deliveries, all=True)
 
 
 class Delivery(ReaderColumns):

@@ -60,9 +60,9 @@ class SuppressionChange(models.Model):
     requested_at = models.DateTimeField(db_default=Now())
     done_at = models.DateTimeField(null=True)
     # The mail on request that the provider refused, by its key; empty for other causes.
-    copy = models.CharField(max_length=64, blank=True, default="", db_default="")
+    delivery = models.CharField(max_length=64, blank=True, default="", db_default="")
     # Whether that mail is sent again once the provider has lifted the suppression.
-    copy_waits = models.BooleanField(default=False, db_default=False)
+    delivery_waits = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         db_table = "suppression_change"
@@ -86,7 +86,7 @@ class SuppressionChange(models.Model):
                 name="suppression_change_to_send", fields=["id"], condition=Q(state="waiting")
             ),
             models.Index(
-                name="suppression_change_of_mail", fields=["id"], condition=Q(copy_waits=True)
+                name="suppression_change_of_mail", fields=["id"], condition=Q(delivery_waits=True)
             ),
         ]
 

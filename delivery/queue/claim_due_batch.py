@@ -20,7 +20,7 @@ from delivery.rules.retry_or_settle import AttemptCounters
 class Claim:
     """A batch that one worker holds. `epoch` proves it: later claims have higher ones.
 
-    `copies` are its waiting copies, in the order of their recipients. A look-up has none.
+    `deliveries` are its waiting copies, in the order of their recipients. A look-up has none.
     `settings` changes with the newsletter's settings.
     """
 
@@ -34,7 +34,7 @@ class Claim:
     waiting: int
     probing: bool
     history: AttemptCounters
-    copies: Sequence[Recipient] = ()
+    deliveries: Sequence[Recipient] = ()
     settings: str | None = None
 
 
@@ -78,8 +78,8 @@ def claim_from(row: Sequence[Any]) -> Claim | None:
         return None
     counters, recipients, addresses, names, fields, of_settings = row[9:]
     columns = [recipients or (), addresses or (), names or (), *zip(*fields or (), strict=True)]
-    copies = list(zip(*columns, strict=True))
-    return Claim(*(*row[:9], AttemptCounters(*counters), copies, of_settings))
+    deliveries = list(zip(*columns, strict=True))
+    return Claim(*(*row[:9], AttemptCounters(*counters), deliveries, of_settings))
 
 
 def claim_lookup(worker: UUID, *, lease_s: float) -> Claim | None:

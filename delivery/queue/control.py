@@ -324,8 +324,8 @@ def ask_again(edition: int, *, silences: int) -> int | None:
             """,
             [silences, Reason.of(ReasonCode.ASKED_AGAIN).dumps(), edition],
         )
-        (copies,) = cursor.fetchone()
-    return int(copies)
+        (deliveries,) = cursor.fetchone()
+    return int(deliveries)
 
 
 def resend_unknown(edition: int) -> int | None:

@@ -24,7 +24,7 @@ from delivery.rules.outcomes import INACTIVE
 
 AHEAD_OF_ALL = 0
 # The recipient id, address and name, and the values of the edition's merge fields as JSON.
-Copy = tuple[int, str, str, str | None]
+NewDelivery = tuple[int, str, str, str | None]
 
 # The first edition of a welcome letter's issue has its content. The edition of each later opt-in
 # is a copy, because a reader who returns gets another delivery.
@@ -72,19 +72,19 @@ def request_mail(
         )
     if not recipients:
         return
-    copies = [(recipient, address, "", None) for recipient, address in recipients]
-    _insert_copies(_edition(Edition.Kind(kind), version), copies, ahead=ahead)
+    deliveries = [(recipient, address, "", None) for recipient, address in recipients]
+    _insert_deliveries(_edition(Edition.Kind(kind), version), deliveries, ahead=ahead)
 
 
-def _insert_copies(edition: Edition, copies: Sequence[Copy], *, ahead: bool) -> None:
+def _insert_deliveries(edition: Edition, deliveries: Sequence[NewDelivery], *, ahead: bool) -> None:
     size = batch_size_for(edition, settings.DELIVERY_BATCH_SIZE)
     with connection.cursor() as cursor:
         place = AHEAD_OF_ALL
         if not ahead:
             cursor.execute(CURRENT_POSITION)
             (place,) = cursor.fetchone()
-        for number, start in enumerate(range(0, len(copies), size)):
-            some = copies[start : start + size]
+        for number, start in enumerate(range(0, len(deliveries), size)):
+            some = deliveries[start : start + size]
             batch = _new_batch(cursor, edition.pk, place if ahead else place + number, len(some))
             cursor.execute(
                 """
@@ -128,7 +128,7 @@ def _edition(kind: Edition.Kind, version: int) -> Edition:
     return edition
 
 
-def _new_batch(cursor: CursorWrapper, edition: int, place: int, copies: int) -> int:
+def _new_batch(cursor: CursorWrapper, edition: int, place: int, deliveries: int) -> int:
     """Insert a batch under the next free number; return its id.
 
     It is ready even if the edition is paused. Then `start.py` pauses it instead of sending it.
@@ -137,7 +137,7 @@ def _new_batch(cursor: CursorWrapper, edition: int, place: int, copies: int) -> 
     for _ in range(DRAWN_NUMBERS):
         cursor.execute(
             f"{insert_batches(rows)} ON CONFLICT (id) DO NOTHING RETURNING id",
-            [first_batch_id(edition), edition, place, copies],
+            [first_batch_id(edition), edition, place, deliveries],
         )
         row = cursor.fetchone()
         if row is not None:
@@ -151,10 +151,10 @@ def requeue_inactive(cursor: CursorWrapper, key: DeliveryKey) -> bool:
     It has the same key and link, and was provably not accepted. False if it is no such mail any
     more. Runs in the caller's transaction, which locks nothing before.
     """
-    copies = Delivery.objects.filter(
+    deliveries = Delivery.objects.filter(
         issue_id=key.issue, version=key.version, recipient_id=key.recipient
     )
-    refused = copies.filter(outcome=Outcome.SUPPRESSED, reason=INACTIVE).exclude(address="")
+    refused = deliveries.filter(outcome=Outcome.SUPPRESSED, reason=INACTIVE).exclude(address="")
     edition = Edition.objects.filter(issue_id=key.issue, version=key.version).first()
     old = refused.values_list("batch", flat=True).first()
     if edition is None or old is None:
@@ -165,7 +165,7 @@ def requeue_inactive(cursor: CursorWrapper, key: DeliveryKey) -> bool:
     if not refused.filter(batch=old).select_for_update(no_key=True).exists():
         return False
     new = _new_batch(cursor, edition.pk, AHEAD_OF_ALL, 1)
-    copies.update(outcome=Outcome.WAITING, reason=None, batch=new)
+    deliveries.update(outcome=Outcome.WAITING, reason=None, batch=new)
     Batch.objects.filter(pk=old).update(size=F("size") - 1, suppressed=F("suppressed") - 1)
     return True
 
@@ -194,11 +194,11 @@ def enqueue_welcome(
         return
     edition = _welcome_edition(letter, opt_in)
     keys = edition.merge_fields
-    copies = [
+    deliveries = [
         (reader, address, name, json.dumps([own.get(key, "") for key in keys]) if keys else None)
         for reader, address, name, own in readers
     ]
-    _insert_copies(edition, copies, ahead=ahead)
+    _insert_deliveries(edition, deliveries, ahead=ahead)
     with connection.cursor() as cursor:
         for reader, *_ in readers if asked_at else ():
             cursor.execute(_ASK_FIRST, [letter.issue_id, opt_in, reader, asked_at])
@@ -211,7 +211,7 @@ def _welcome_edition(letter: Edition, opt_in: int) -> Edition:
     if edition is None:
         content = {name: getattr(letter, name) for name in _COPIED}
         # With two concurrent first opt-ins, one creates it and the other finds it.
-        copy = Edition(issue_id=letter.issue_id, version=opt_in, **content)
-        Edition.objects.bulk_create([copy], ignore_conflicts=True)
+        delivery = Edition(issue_id=letter.issue_id, version=opt_in, **content)
+        Edition.objects.bulk_create([delivery], ignore_conflicts=True)
         edition = editions.get()
     return edition

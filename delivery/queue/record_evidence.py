@@ -35,12 +35,12 @@ _OF_EDITION = """
 
 # OFFSET makes PostgreSQL run each of these once per delivery, by the key. With
 # `recipient_id = ANY(…)`, a server before 17 may read all copies of the edition.
-_THEIR_COPIES = f"""
+_THEIR_DELIVERIES = f"""
     (SELECT DISTINCT unnest(%(recipients)s::bigint[])) AS wanted (recipient), LATERAL (
         SELECT * FROM delivery WHERE {_OF_EDITION} AND delivery.recipient_id = wanted.recipient
         OFFSET 0
     ) AS delivery"""  # noqa: S608 -- constants
-_ITS_COPY = f"""LATERAL (
+_ITS_DELIVERY = f"""LATERAL (
         SELECT * FROM delivery WHERE {_OF_EDITION} AND delivery.recipient_id = acceptance.recipient
         OFFSET 0
     ) AS delivery"""  # noqa: S608 -- constants
@@ -83,7 +83,7 @@ def record_acceptances(
                               source, accepted_at, seen_at)
         SELECT message_id, issue_id, recipient_id, version, %(attempt)s, %(source)s, at,
                clock_timestamp()
-        FROM {_ACCEPTANCES}, {_ITS_COPY}
+        FROM {_ACCEPTANCES}, {_ITS_DELIVERY}
         WHERE NOT (outcome = 'sent' AND provider_message_id = message_id)
         ON CONFLICT DO NOTHING
         """,  # noqa: S608 -- constants
@@ -104,7 +104,7 @@ def _lock_batches(cursor: CursorWrapper, edition: int, recipients: Sequence[int]
     cursor.execute(
         f"""
         SELECT FROM batch
-        WHERE id = ANY (ARRAY(SELECT batch_id FROM {_THEIR_COPIES}))
+        WHERE id = ANY (ARRAY(SELECT batch_id FROM {_THEIR_DELIVERIES}))
         ORDER BY id FOR NO KEY UPDATE
         """,  # noqa: S608 -- a constant
         {"edition": edition, "recipients": list(recipients)},
@@ -139,7 +139,7 @@ def _log_contradictions(cursor: CursorWrapper, edition: int, values: dict[str, A
         f"""
         SELECT recipient FROM edition, {_ACCEPTANCES}
         WHERE edition.id = %(edition)s AND deliveries_dropped_at IS NULL
-          AND NOT EXISTS (SELECT FROM {_ITS_COPY})
+          AND NOT EXISTS (SELECT FROM {_ITS_DELIVERY})
         """,  # noqa: S608 -- constants
         values,
     )
@@ -159,7 +159,7 @@ def raise_duplicate_alarms(cursor: CursorWrapper, edition: int, recipients: Sequ
     cursor.execute(
         f"""
         SELECT recipient_id, max(provider_message_id), array_agg(message_id ORDER BY seen.id)
-        FROM {_THEIR_COPIES}, {_ITS_EVIDENCE}
+        FROM {_THEIR_DELIVERIES}, {_ITS_EVIDENCE}
         GROUP BY recipient_id
         HAVING count(*) > 1 OR max(message_id) <> max(provider_message_id)
         ORDER BY recipient_id
@@ -218,7 +218,7 @@ def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence
         f"""
         SELECT id FROM batch
         WHERE state NOT IN ('claimed', 'sending', 'looking_up')
-          AND id = ANY (ARRAY(SELECT batch_id FROM {_THEIR_COPIES}, {_ITS_EVIDENCE}
+          AND id = ANY (ARRAY(SELECT batch_id FROM {_THEIR_DELIVERIES}, {_ITS_EVIDENCE}
                               WHERE outcome <> 'sent'))
         ORDER BY id FOR NO KEY UPDATE
         """,  # noqa: S608 -- constants
@@ -248,7 +248,7 @@ _SETTLE = f"""
     WITH proof AS (
         SELECT DISTINCT ON (recipient_id) recipient_id, outcome, missed, message_id, source,
                attempt, coalesce(accepted_at, seen_at) AS at
-        FROM {_THEIR_COPIES}, {_ITS_EVIDENCE}
+        FROM {_THEIR_DELIVERIES}, {_ITS_EVIDENCE}
         WHERE batch_id = ANY(%(batches)s) AND outcome <> 'sent'
         ORDER BY recipient_id, (message_id = provider_message_id) DESC NULLS LAST, seen.id
     ), settled AS (

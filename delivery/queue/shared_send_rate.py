@@ -76,8 +76,8 @@ def acquire_permit(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> flo
     return rate_of(slowdown, ceiling_per_s) or math.inf
 
 
-def consume_permit(cursor: CursorWrapper, rate_per_s: float, copies: int) -> None:
-    """Delay the next permit by the time that `copies` take at this rate.
+def consume_permit(cursor: CursorWrapper, rate_per_s: float, deliveries: int) -> None:
+    """Delay the next permit by the time that `deliveries` take at this rate.
 
     If permits were not used for a while, at most one second of that time is made up.
     """
@@ -86,7 +86,7 @@ def consume_permit(cursor: CursorWrapper, rate_per_s: float, copies: int) -> Non
         UPDATE send_rate SET next_claim_at = greatest(next_claim_at, clock_timestamp()
             - interval '1 second') + make_interval(secs => %s)
         """,
-        [copies / rate_per_s],
+        [deliveries / rate_per_s],
     )
 
 

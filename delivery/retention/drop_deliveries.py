@@ -141,7 +141,7 @@ def load_dropped_versions(issue: UUID, before: int) -> list[tuple[int, datetime]
     return [(version, at) for version, at in versions if at is not None]
 
 
-_COPIES_OF = f"""
+_DELIVERIES_OF = f"""
     batch_id >= edition.id * {BATCHES_PER_EDITION}
     AND batch_id < (edition.id + 1) * {BATCHES_PER_EDITION}
 """
@@ -156,7 +156,7 @@ def load_unfinished() -> list[int]:
             SELECT id FROM edition
             WHERE deliveries_dropped_at IS NOT NULL
               AND coalesce(
-                  (SELECT true FROM delivery WHERE {_COPIES_OF} ORDER BY batch_id LIMIT 1),
+                  (SELECT true FROM delivery WHERE {_DELIVERIES_OF} ORDER BY batch_id LIMIT 1),
                   (SELECT true FROM evidence
                    WHERE evidence.issue_id = edition.issue_id
                      AND evidence.version = edition.version
@@ -172,7 +172,7 @@ def count_deliveries(editions: Sequence[int]) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
-            SELECT count(*) FROM edition JOIN delivery ON {_COPIES_OF}
+            SELECT count(*) FROM edition JOIN delivery ON {_DELIVERIES_OF}
             WHERE edition.id = ANY(%s)
             """,  # noqa: S608 -- a constant
             [list(editions)],

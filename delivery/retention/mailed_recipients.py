@@ -16,7 +16,7 @@ _ISSUES = f"""
      WHERE EXISTS (SELECT FROM delivery WHERE delivery.issue_id = issue.issue_id
                       AND recipient_id BETWEEN %s AND %s OFFSET 0)
 """  # noqa: S608 -- constants, like the others
-_COPIES = """
+_DELIVERIES = """
       FROM unnest(%(issues)s::uuid[]) AS of (issue), LATERAL (
            SELECT * FROM delivery
             WHERE issue_id = of.issue AND recipient_id BETWEEN %(first)s AND %(last)s OFFSET 0
@@ -26,11 +26,11 @@ _COPIES = """
 _LOCK_BATCHES = f"""
     SELECT count(*) FROM (
         SELECT FROM batch WHERE id IN (
-            SELECT batch_id {_COPIES} WHERE outcome = 'waiting' AND kind <> 'newsletter')
+            SELECT batch_id {_DELIVERIES} WHERE outcome = 'waiting' AND kind <> 'newsletter')
          ORDER BY id FOR SHARE) AS locked
 """  # noqa: S608
 _MAILED = f"""
-    SELECT recipient_id {_COPIES} LEFT JOIN batch ON batch.id = batch_id
+    SELECT recipient_id {_DELIVERIES} LEFT JOIN batch ON batch.id = batch_id
      GROUP BY recipient_id
     HAVING bool_or(outcome <> 'withdrawn' AND (
                kind = 'newsletter' OR outcome <> 'waiting'

@@ -193,7 +193,7 @@ class Dispatcher:
             slot or Slot(self._slots) as slot,
             self._put_back_on_trouble(claimed, attempt, lease_until_s, is_stopping),
         ):
-            renderer, rows = self._renderer(claimed), claimed.copies
+            renderer, rows = self._renderer(claimed), claimed.deliveries
             body = renderer.body(rows, attempt)
             phases.end(Phase.RENDER)
             # Half of the lease remains for the start of the call.

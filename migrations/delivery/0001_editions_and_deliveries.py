@@ -1122,8 +1122,11 @@ class Migration(migrations.Migration):
                 ("refusal_reason", models.TextField(blank=True, db_default="", default="")),
                 ("requested_at", models.DateTimeField(db_default=Now())),
                 ("done_at", models.DateTimeField(null=True)),
-                ("copy", models.CharField(blank=True, db_default="", default="", max_length=64)),
-                ("copy_waits", models.BooleanField(db_default=False, default=False)),
+                (
+                    "delivery",
+                    models.CharField(blank=True, db_default="", default="", max_length=64),
+                ),
+                ("delivery_waits", models.BooleanField(db_default=False, default=False)),
             ],
             options={
                 "db_table": "suppression_change",
@@ -1135,7 +1138,7 @@ class Migration(migrations.Migration):
                         name="suppression_change_to_send",
                     ),
                     models.Index(
-                        condition=models.Q(("copy_waits", True)),
+                        condition=models.Q(("delivery_waits", True)),
                         fields=["id"],
                         name="suppression_change_of_mail",
                     ),

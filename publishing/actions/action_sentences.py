@@ -327,7 +327,7 @@ def in_one_line(done: Sequence[Done]) -> str:
 
 
 def _done(action: str, numbers: Mapping[str, Any]) -> list[Done]:
-    copies, withdrawn = numbers.get("copies", 0), numbers.get("withdrawn", 0)
+    deliveries, withdrawn = numbers.get("copies", 0), numbers.get("withdrawn", 0)
     match action:
         case "pause":
             queued = ngettext(
@@ -395,18 +395,18 @@ def _done(action: str, numbers: Mapping[str, Any]) -> list[Done]:
             unknown = Done(_stay_unconfirmed(numbers["unknown"]), UNTIL_CONFIRMED)
             return [Done(f"{text} {missed}".strip()), unknown]
         case "send-to-missed":
-            return [_queued_again(copies)]
+            return [_queued_again(deliveries)]
         case "ask-again":
             text = ngettext(
                 "Homing is checking {n} copy with Postmark.",
                 "Homing is checking {n} copies with Postmark.",
-                copies,
+                deliveries,
             )
-            return [_counted(text, copies, f"{UNTIL_CONFIRMED},undecided")]
+            return [_counted(text, deliveries, f"{UNTIL_CONFIRMED},undecided")]
         case _:
             second = _("A reader who did get the first copy gets a second one.")
             others = _("Copies that may already be at Postmark stay unconfirmed.")
-            return [_queued_again(copies), Done(second), Done(others, UNTIL_CONFIRMED)]
+            return [_queued_again(deliveries), Done(second), Done(others, UNTIL_CONFIRMED)]
 
 
 def _page_alone() -> str:
@@ -417,9 +417,9 @@ def _counted(text: str, number: int, until: str = "") -> Done:
     return Done(text.format(n=digits(number)), until)
 
 
-def _queued_again(copies: int) -> Done:
-    text = ngettext("{n} copy was queued again.", "{n} copies were queued again.", copies)
-    return _counted(text, copies)
+def _queued_again(deliveries: int) -> Done:
+    text = ngettext("{n} copy was queued again.", "{n} copies were queued again.", deliveries)
+    return _counted(text, deliveries)
 
 
 def _have_a_copy(number: int) -> str:

@@ -33,7 +33,7 @@ from publishing.editions.edition_status import load_status
 from publishing.permissions import MAY_ACT
 from publishing.progress.issue_list import newest_before, rows_of
 from publishing.progress.outcome_sentences import why_of
-from publishing.progress.reader_outcomes import CopiesDroppedError, outcome_page
+from publishing.progress.reader_outcomes import DeliveriesDroppedError, outcome_page
 from publishing.receipts.receipts import NoReceiptError, receipt_as_json, receipt_of
 
 ActionName = Literal[
@@ -121,8 +121,8 @@ def list_copies(
     """
     edition = edition_named(issue, version)
     try:
-        copies, following = outcome_page(edition.pk, outcome, after or "", limit=limit)
-    except CopiesDroppedError as gone:
+        deliveries, following = outcome_page(edition.pk, outcome, after or "", limit=limit)
+    except DeliveriesDroppedError as gone:
         raise ProblemError(ProblemType.GONE, str(gone)) from None
     held_until = load_status(edition.pk).held_until
     return CopyPage(
@@ -130,18 +130,18 @@ def list_copies(
         version=edition.version,
         copies=[
             Copy(
-                reader=copy.recipient_id,
-                address=copy.address,
-                name=copy.name,
-                outcome=cast("Outcome", copy.outcome),
-                sent_at=copy.sent_at,
-                message_id=copy.provider_message_id,
-                evidence=copy.evidence,
+                reader=delivery.recipient_id,
+                address=delivery.address,
+                name=delivery.name,
+                outcome=cast("Outcome", delivery.outcome),
+                sent_at=delivery.sent_at,
+                message_id=delivery.provider_message_id,
+                evidence=delivery.evidence,
                 reason=""
-                if copy.outcome == "sent"
-                else why_of(copy, datetime.isoformat, held_until=held_until),
+                if delivery.outcome == "sent"
+                else why_of(delivery, datetime.isoformat, held_until=held_until),
             )
-            for copy in copies
+            for delivery in deliveries
         ],
         next=following or None,
     )

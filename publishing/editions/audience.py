@@ -83,16 +83,16 @@ def select_audience(
     if goes_to == NOBODY:
         return readers.none()
     theirs = {"issue_id": issue, "version__lt": version, "recipient_id": OuterRef("id")}
-    copies = Delivery.objects.filter(**theirs)
+    deliveries = Delivery.objects.filter(**theirs)
     if goes_to == REACHED:
-        return readers.filter(Exists(copies.filter(outcome=Outcome.SENT)))
+        return readers.filter(Exists(deliveries.filter(outcome=Outcome.SENT)))
     may_have_left = (
         Q(outcome__in=[Outcome.SENT, Outcome.UNKNOWN])
         | Q(sent_at__isnull=False)
         | Q(provider_message_id__isnull=False)
     )
     return readers.filter(
-        ~Exists(copies.filter(may_have_left)), ~Exists(Evidence.objects.filter(**theirs))
+        ~Exists(deliveries.filter(may_have_left)), ~Exists(Evidence.objects.filter(**theirs))
     )
 
 

@@ -22,8 +22,8 @@ from publishing.editions.versions import public_editions
 from publishing.images.images import EXTENSIONS
 from publishing.models import Draft, Issue, MovedIssue, Snippet, UploadedImage
 from publishing.progress.edition_progress import counts_of
-from publishing.progress.outcomes_csv import copies_csv
-from publishing.progress.reader_outcomes import ALL, CopiesDroppedError, every_copy
+from publishing.progress.outcomes_csv import deliveries_csv
+from publishing.progress.reader_outcomes import ALL, DeliveriesDroppedError, every_delivery
 from subscribers.consent import consent_details
 from subscribers.desk.reader_list import CHUNK, rows_by_id, with_suppressed
 from subscribers.desk.readers_csv import suppression_lines, tags_as_json
@@ -211,8 +211,8 @@ def _issue(
 
 def _deliveries(edition: Edition, held_until: datetime | None) -> Iterator[str]:
     try:
-        yield from copies_csv(every_copy(edition.pk, ALL), held_until, edition.merge_fields)
-    except CopiesDroppedError as error:
+        yield from deliveries_csv(every_delivery(edition.pk, ALL), held_until, edition.merge_fields)
+    except DeliveriesDroppedError as error:
         yield csv_line(str(error))
 
 

@@ -18,67 +18,69 @@ _EVIDENCE = {
 }
 
 
-def address_of(copy: Delivery) -> str:
+def address_of(delivery: Delivery) -> str:
     """Return the address of a copy; an erased reader has none."""
-    return copy.address or _("an erased reader")
+    return delivery.address or _("an erased reader")
 
 
-def when_of(copy: Delivery, now: datetime) -> datetime | None:
+def when_of(delivery: Delivery, now: datetime) -> datetime | None:
     """Return when the copy got its outcome; None if no time is kept."""
-    if copy.outcome == "unknown":
-        since = copy.batch.unknown_since
+    if delivery.outcome == "unknown":
+        since = delivery.batch.unknown_since
         # If the worker was killed, this is the deadline of its call, which may lie ahead.
         return since if since and since <= now else None
-    return copy.sent_at
+    return delivery.sent_at
 
 
 def why_of(
-    copy: Delivery, clock: Callable[[datetime], str], *, held_until: datetime | None = None
+    delivery: Delivery, clock: Callable[[datetime], str], *, held_until: datetime | None = None
 ) -> str:
     """Say how a copy was accepted, or why not.
 
     `held_until` is the end of its edition's hold.
     """
-    match copy.outcome:
+    match delivery.outcome:
         case "sent":
-            return "; ".join([_accepted(copy), *_later_events(copy, clock)])
-        case "unknown" if not copy.reason:
-            return _looked_up(copy, clock)
-        case "waiting" if not copy.reason:
-            return reason_sentence(copy.batch.reason) or _waits(copy, clock, held_until)
-        case "withdrawn" if not copy.reason:
+            return "; ".join([_accepted(delivery), *_later_events(delivery, clock)])
+        case "unknown" if not delivery.reason:
+            return _looked_up(delivery, clock)
+        case "waiting" if not delivery.reason:
+            return reason_sentence(delivery.batch.reason) or _waits(delivery, clock, held_until)
+        case "withdrawn" if not delivery.reason:
             return _("stopped or unsubscribed before sending")
         case _:
-            reason = reason_sentence(copy.reason)
-            if copy.missed:
+            reason = reason_sentence(delivery.reason)
+            if delivery.missed:
                 reason = " ".join((reason, _("You can send this copy again.")))
             return reason
 
 
-def _waits(copy: Delivery, clock: Callable[[datetime], str], held_until: datetime | None) -> str:
-    if copy.batch.state == "paused":
+def _waits(
+    delivery: Delivery, clock: Callable[[datetime], str], held_until: datetime | None
+) -> str:
+    if delivery.batch.state == "paused":
         return _("paused")
     if held_until is not None:
         return _("held until {time}").format(time=clock(held_until))
-    return _("being sent") if copy.batch.state == "sending" else _("queued")
+    return _("being sent") if delivery.batch.state == "sending" else _("queued")
 
 
-def _accepted(copy: Delivery) -> str:
-    text = _EVIDENCE.get(copy.evidence or "", _EVIDENCE["reply"])
-    return str(text).format(id=copy.provider_message_id)
+def _accepted(delivery: Delivery) -> str:
+    text = _EVIDENCE.get(delivery.evidence or "", _EVIDENCE["reply"])
+    return str(text).format(id=delivery.provider_message_id)
 
 
-def _later_events(copy: Delivery, clock: Callable[[datetime], str]) -> list[str]:
+def _later_events(delivery: Delivery, clock: Callable[[datetime], str]) -> list[str]:
     events = (
-        (_("delivered {time}"), copy.delivered_at),
-        (_("bounced {time}"), copy.bounced_at),
-        (_("marked as spam {time}"), copy.complained_at),
+        (_("delivered {time}"), delivery.delivered_at),
+        (_("bounced {time}"), delivery.bounced_at),
+        (_("marked as spam {time}"), delivery.complained_at),
     )
     return [text.format(time=clock(at)) for text, at in events if at]
 
 
-def _looked_up(copy: Delivery, clock: Callable[[datetime], str]) -> str:
-    batch = copy.batch
+def _looked_up(delivery: Delivery, clock: Callable[[datetime], str]) -> str:
+    batch = delivery.batch
     sentences = [_("No answer came back.")]
     if batch.state == "parked":
         sentences.append(_("Postmark could not say whether it was accepted. It needs a decision."))

@@ -16,7 +16,7 @@ from publishing.desk_access import may_take_readers_away, user_id_of
 from publishing.editions.edition_name import edition_from_url
 from publishing.editions.edition_status import dropped_sentence, load_status
 from publishing.progress.outcome_sentences import address_of, why_of
-from publishing.progress.reader_outcomes import ALL, LISTS, every_copy
+from publishing.progress.reader_outcomes import ALL, LISTS, every_delivery
 from subscribers.files.safe_csv import csv_download, csv_line
 
 HEADER = (
@@ -43,12 +43,12 @@ def readers_csv(request: HttpRequest, issue: uuid.UUID) -> HttpResponseBase:
     record_issue_activity.record_download(user_id_of(request), edition, outcome)
     held_until = load_status(edition.pk).held_until
     name = f"{edition.issue.slug}-v{edition.version}-{outcome}.csv"
-    lines = copies_csv(every_copy(edition.pk, outcome), held_until, edition.merge_fields)
+    lines = deliveries_csv(every_delivery(edition.pk, outcome), held_until, edition.merge_fields)
     return csv_download(lines, name)
 
 
-def copies_csv(
-    copies: Iterable[Delivery], held_until: datetime | None, merge_fields: Sequence[str]
+def deliveries_csv(
+    deliveries: Iterable[Delivery], held_until: datetime | None, merge_fields: Sequence[str]
 ) -> Iterator[str]:
     """Write the header and a line for each copy; times in UTC.
 
@@ -56,21 +56,21 @@ def copies_csv(
     """
     yield csv_line(*HEADER, *own_columns(merge_fields, HEADER))
     no_values = [""] * len(merge_fields)
-    for copy in copies:
+    for delivery in deliveries:
         yield csv_line(
-            copy.recipient_id,
-            address_of(copy),
-            *(getattr(copy, name) for name in FIELD_NAMES),
-            copy.outcome,
-            "yes" if copy.missed else "",
-            _time(copy.sent_at),
-            copy.provider_message_id or "",
-            copy.evidence or "",
-            "" if copy.outcome == "sent" else why_of(copy, _time, held_until=held_until),
-            _time(copy.delivered_at),
-            _time(copy.bounced_at),
-            _time(copy.complained_at),
-            *(copy.fields or no_values),
+            delivery.recipient_id,
+            address_of(delivery),
+            *(getattr(delivery, name) for name in FIELD_NAMES),
+            delivery.outcome,
+            "yes" if delivery.missed else "",
+            _time(delivery.sent_at),
+            delivery.provider_message_id or "",
+            delivery.evidence or "",
+            "" if delivery.outcome == "sent" else why_of(delivery, _time, held_until=held_until),
+            _time(delivery.delivered_at),
+            _time(delivery.bounced_at),
+            _time(delivery.complained_at),
+            *(delivery.fields or no_values),
         )
 
 

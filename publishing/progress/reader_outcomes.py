@@ -28,7 +28,7 @@ _BATCH_END = 10**18 - 1
 _CURSOR = re.compile(r"(\d{1,18})\.(\d{1,18})")
 
 
-class CopiesDroppedError(Exception):
+class DeliveriesDroppedError(Exception):
     """The deliveries were dropped, perhaps while they were read.
 
     The message says when.
@@ -40,19 +40,19 @@ def outcome_page(
 ) -> tuple[list[Delivery], str]:
     """Return up to `limit` copies of one of `LISTS`, and the next cursor or "".
 
-    `after` is the cursor of this page, empty for the first. Raises `CopiesDroppedError`.
+    `after` is the cursor of this page, empty for the first. Raises `DeliveriesDroppedError`.
     """
     if outcome not in LISTS:
         raise ValueError(f"{outcome!r} is not an outcome. Use one of {', '.join(LISTS)}.")
     # The column of the batches that counts the list.
     counted = "size" if outcome == ALL else outcome
     batches = Batch.objects.filter(Q(**{f"{counted}__gt": 0}), edition=edition).order_by("pk")
-    copies = _copies_of(outcome)
+    deliveries = _deliveries_of(outcome)
     first = 0
     if cursor := _CURSOR.fullmatch(after):
         first, recipient = int(cursor[1]), int(cursor[2])
         batches = batches.filter(pk__gte=first)
-        copies = copies.filter(
+        deliveries = deliveries.filter(
             Q(batch_id__gt=first) | Q(batch_id=first, recipient_id__gt=recipient)
         )
     # Take as many batches as needed. Earlier pages may have shown all copies of the first batch.
@@ -64,7 +64,7 @@ def outcome_page(
             were_enough = True
             break
     found = list(
-        copies.filter(batch_id__in=ids)
+        deliveries.filter(batch_id__in=ids)
         .select_related("batch")
         .order_by("batch_id", "recipient_id")[: limit + 1]
     )
@@ -76,15 +76,15 @@ def outcome_page(
     return shown, f"{ids[-1]}.{_BATCH_END}" if were_enough else ""
 
 
-def every_copy(edition: int, outcome: str, *, batch_size: int = CHUNK) -> Iterator[Delivery]:
+def every_delivery(edition: int, outcome: str, *, batch_size: int = CHUNK) -> Iterator[Delivery]:
     """Yield all copies of a list in constant memory.
 
-    Raises `CopiesDroppedError`, also midway.
+    Raises `DeliveriesDroppedError`, also midway.
     """
     after = ""
     while True:
-        copies, after = outcome_page(edition, outcome, after, limit=batch_size)
-        yield from copies
+        deliveries, after = outcome_page(edition, outcome, after, limit=batch_size)
+        yield from deliveries
         if not after:
             return
 
@@ -94,28 +94,28 @@ def found_readers(
 ) -> tuple[list[tuple[Subscriber, Delivery | None]], bool]:
     """Return the readers whose address starts with `text`, and whether there are more.
 
-    Each comes with the copy, or None outside the audience. Raises `CopiesDroppedError`.
+    Each comes with the copy, or None outside the audience. Raises `DeliveriesDroppedError`.
     """
     found = starting_with(Subscriber.objects.all(), text).order_by("email_key")
     readers = list(found[: PAGE + 1])
     shown = readers[:PAGE]
     of_readers = list(Delivery.objects.by_key(issue, version, [reader.pk for reader in shown]))
     prefetch_related_objects(of_readers, "batch")
-    copies = {copy.recipient_id: copy for copy in of_readers}
+    deliveries = {delivery.recipient_id: delivery for delivery in of_readers}
     _require_kept(Edition.objects.filter(issue=issue, version=version))
-    return [(reader, copies.get(reader.pk)) for reader in shown], len(readers) > PAGE
+    return [(reader, deliveries.get(reader.pk)) for reader in shown], len(readers) > PAGE
 
 
 def _require_kept(edition: QuerySet[Edition]) -> None:
-    """Raise `CopiesDroppedError` if the deliveries were dropped.
+    """Raise `DeliveriesDroppedError` if the deliveries were dropped.
 
     Call this after reading, because the edition is marked before the first deletion.
     """
     for dropped_at in edition.values_list("deliveries_dropped_at", flat=True):
         if dropped_at is not None:
-            raise CopiesDroppedError(dropped_sentence(dropped_at))
+            raise DeliveriesDroppedError(dropped_sentence(dropped_at))
 
 
-def _copies_of(outcome: str) -> QuerySet[Delivery]:
+def _deliveries_of(outcome: str) -> QuerySet[Delivery]:
     conditions: dict[str, Any] = {ALL: {}, MISSED: {"missed": True}}
     return Delivery.objects.filter(**conditions.get(outcome, {"outcome": outcome}))

@@ -24,7 +24,7 @@ from publishing.progress.reader_outcomes import (
     LISTS,
     MISSED,
     PAGE,
-    CopiesDroppedError,
+    DeliveriesDroppedError,
     found_readers,
     outcome_page,
 )
@@ -82,36 +82,36 @@ def listed_readers(
         if context["text"]:
             found, more = found_readers(edition.issue_id, edition.version, context["text"])
             rows = [
-                row(copy) if copy else _not_in_audience(reader, clock, manages)
-                for reader, copy in found
+                row(delivery) if delivery else _not_in_audience(reader, clock, manages)
+                for reader, delivery in found
             ]
             return {**context, "rows": rows, "more_found": more}
-        copies, following = outcome_page(
+        deliveries, following = outcome_page(
             edition.pk, context["outcome"], after, limit=context["limit"]
         )
-    except CopiesDroppedError as gone:
+    except DeliveriesDroppedError as gone:
         return {**context, "rows": [], "text": "", "dropped": str(gone)}
-    rows = [row(copy) for copy in copies]
+    rows = [row(delivery) for delivery in deliveries]
     return {**context, "rows": rows, "paged": bool(after), "after": following}
 
 
 def _row(
-    copy: Delivery,
+    delivery: Delivery,
     why: Callable[[Delivery], str],
     now: datetime,
     clock: Callable[[datetime], str],
     manages: bool,
 ) -> dict[str, Any]:
-    at = when_of(copy, now)
+    at = when_of(delivery, now)
     return {
-        "address": address_of(copy),
-        "outcome": copy.outcome,
-        "label": outcome_label(copy.outcome),
-        "tone": OUTCOME_TONES[copy.outcome],
+        "address": address_of(delivery),
+        "outcome": delivery.outcome,
+        "label": outcome_label(delivery.outcome),
+        "tone": OUTCOME_TONES[delivery.outcome],
         "at": clock(at) if at else "",
-        "why": why(copy),
+        "why": why(delivery),
         # For the link to the reader's own page.
-        "reader": copy.recipient_id if manages and copy.address else None,
+        "reader": delivery.recipient_id if manages and delivery.address else None,
     }
 
 

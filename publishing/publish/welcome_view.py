@@ -70,9 +70,9 @@ def _turn_off(request: HttpRequest) -> str:
 
 
 def _again(request: HttpRequest) -> str:
-    copies = send_to_missed(user_id_of(request))
-    sentence = ngettext("{n} copy is tried again.", "{n} copies are tried again.", copies)
-    messages.success(request, sentence.format(n=digits(copies)))
+    deliveries = send_to_missed(user_id_of(request))
+    sentence = ngettext("{n} copy is tried again.", "{n} copies are tried again.", deliveries)
+    messages.success(request, sentence.format(n=digits(deliveries)))
     return ""
 
 

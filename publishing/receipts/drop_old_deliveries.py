@@ -56,7 +56,7 @@ def days_kept() -> int | None:
     return max(int(settings.DELIVERIES_KEEP_DAYS), provider_retention_days())
 
 
-def drop_copies(edition: Edition) -> Iterator[int]:
+def drop_deliveries_of(edition: Edition) -> Iterator[int]:
     """Drop an edition's deliveries; yield the numbers deleted.
 
     Raises `CannotDropError` before it deletes anything.
@@ -66,8 +66,8 @@ def drop_copies(edition: Edition) -> Iterator[int]:
     return drop_deliveries.delete_deliveries(edition.pk)
 
 
-def copies_to_drop(edition: Edition) -> int:
-    """Return how many deliveries `drop_copies` would drop. Raises `CannotDropError`."""
+def deliveries_to_drop(edition: Edition) -> int:
+    """Return how many deliveries `drop_deliveries_of` would drop. Raises `CannotDropError`."""
     _is_marked(edition)
     return drop_deliveries.count_deliveries([edition.pk])
 
@@ -101,14 +101,14 @@ def _mark_dropped(edition: Edition, days: float, *, by_operator: bool = False) -
         raise CannotDropError(_("Its state changed in the meantime. Try again."))
 
 
-def count_old_copies() -> int:
+def count_old_deliveries() -> int:
     """Return how many deliveries would be dropped automatically now."""
     days = days_kept()
     due = [] if days is None else drop_deliveries.load_due(days=days)
     return drop_deliveries.count_deliveries([*due, *drop_deliveries.load_unfinished()])
 
 
-def drop_old_copies() -> Iterator[int]:
+def drop_all_old_deliveries() -> Iterator[int]:
     """Drop deliveries older than `DELIVERIES_KEEP_DAYS`, by edition.
 
     Yield the numbers deleted.

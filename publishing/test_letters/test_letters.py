@@ -96,8 +96,8 @@ def last_test_address(author: AbstractBaseUser | AnonymousUser) -> str:
     version = last.order_by("-version").values_list("version", flat=True).first()
     if version is None:
         return own
-    copies = Delivery.objects.filter(issue_id=TEST_ISSUE, version=version)
-    return copies.values_list("address", flat=True).first() or own
+    deliveries = Delivery.objects.filter(issue_id=TEST_ISSUE, version=version)
+    return deliveries.values_list("address", flat=True).first() or own
 
 
 def is_settled(letter: Delivery) -> bool:

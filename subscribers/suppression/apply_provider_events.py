@@ -190,7 +190,7 @@ def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datet
 def _keep_bounce(cursor: CursorWrapper, reader: Subscriber, event: Bounced) -> None:
     """Store the bounce once per provider id; a repeat may add the delivery."""
     # Only bounced letters count towards the limit.
-    copy = None if event.is_on_request else event.delivery
+    delivery = None if event.is_on_request else event.delivery
     cursor.execute(
         """
         INSERT INTO bounce AS held (provider_id, subscriber_id, type, inactive, at, description,
@@ -212,8 +212,8 @@ def _keep_bounce(cursor: CursorWrapper, reader: Subscriber, event: Bounced) -> N
             "inactive": event.inactive,
             "at": event.at,
             "description": event.description,
-            "issue": copy.issue if copy else None,
-            "version": copy.version if copy else None,
+            "issue": delivery.issue if delivery else None,
+            "version": delivery.version if delivery else None,
         },
     )
 

@@ -30,13 +30,13 @@ from publishing.content.edition_content import Content
 from publishing.editions.audience import EVERYONE, REACHED
 from publishing.editions.edition_status import dropped_sentence
 from publishing.editions.versions import VersionRefusedError, plan_version
-from publishing.progress.reader_outcomes import ALL, CopiesDroppedError, every_copy
+from publishing.progress.reader_outcomes import ALL, DeliveriesDroppedError, every_delivery
 from publishing.publish.publish_edition import publish
 from publishing.receipts import drop_old_deliveries
 from publishing.receipts.drop_old_deliveries import (
     CannotDropError,
-    drop_copies,
-    drop_old_copies,
+    drop_all_old_deliveries,
+    drop_deliveries_of,
 )
 from publishing.receipts.receipts import (
     receipt_as_json,
@@ -63,17 +63,17 @@ def rows_of(edition: Edition) -> Any:
 
 
 def drop(edition: Edition) -> int:
-    return sum(drop_copies(edition))
+    return sum(drop_deliveries_of(edition))
 
 
-def event_body(copy: Delivery, kind: str, **more: Any) -> bytes:
+def event_body(delivery: Delivery, kind: str, **more: Any) -> bytes:
     """Return a webhook body about a copy; `more` adds or replaces fields."""
-    key = DeliveryKey(copy.issue_id, copy.version, copy.recipient_id)
+    key = DeliveryKey(delivery.issue_id, delivery.version, delivery.recipient_id)
     body = {
         "RecordType": kind,
-        "MessageID": copy.provider_message_id,
-        "Recipient": copy.address,
-        "Email": copy.address,
+        "MessageID": delivery.provider_message_id,
+        "Recipient": delivery.address,
+        "Email": delivery.address,
         "MessageStream": "broadcast",
         "DeliveredAt": "2030-01-01T00:00:00Z",
         "BouncedAt": "2030-01-01T00:00:00Z",
@@ -156,18 +156,18 @@ class TestDroppingRefused:
         for change in changes:
             edition.update(**change)
             with pytest.raises(CannotDropError):
-                drop_copies(old)
+                drop_deliveries_of(old)
             edition.update(**as_it_was)
         first = batch.filter(pk=batch.order_by("pk")[0].pk)
         before = first.values("state", "unknown_since").get()
         for state in ("ready", "unknown", "parked"):
             first.update(state=state, unknown_since=Now())
             with pytest.raises(CannotDropError, match="It has not ended"):
-                drop_copies(old)
+                drop_deliveries_of(old)
             first.update(**before)
         settings.POSTMARK_RETENTION_DAYS = 365
         with pytest.raises(CannotDropError, match="Postmark can still be asked"):
-            drop_copies(old)
+            drop_deliveries_of(old)
         settings.POSTMARK_RETENTION_DAYS = 45
         make_older(1000, "edition", "attempt")
         newest = Edition.objects.get(title="Lately")
@@ -176,7 +176,7 @@ class TestDroppingRefused:
 
         edition.update(control="cancelled", control_at=Now())
         with pytest.raises(CannotDropError):
-            drop_copies(old)
+            drop_deliveries_of(old)
         assert rows_of(old).count() == 5
         edition.update(control_at=old.published_at)
         assert drop(old) == 5
@@ -184,7 +184,7 @@ class TestDroppingRefused:
     def test_missed_copies_are_kept_until_the_edition_is_closed(self, old: Edition) -> None:
         miss_one(old)
         with pytest.raises(CannotDropError, match="It has not ended"):
-            drop_copies(old)
+            drop_deliveries_of(old)
         Edition.objects.filter(pk=old.pk).update(control="closed", control_at=old.published_at)
         assert drop(old) == 5
         assert find_violations([old.pk]) == []
@@ -197,7 +197,7 @@ class TestDroppingRefused:
         rows_of(old).order_by("recipient")[:1].get().delete()
 
         with pytest.raises(CannotDropError, match="differ") as stays:
-            drop_copies(old)
+            drop_deliveries_of(old)
         with caplog.at_level("WARNING", "publishing.receipts.drop_old_deliveries"):
             prune(pause=lambda _: None)
         assert rows_of(old).count() == 4
@@ -217,7 +217,7 @@ class TestDroppingRefused:
         settings.DELIVERIES_KEEP_DAYS = 50
         monkeypatch.setattr(drop_old_deliveries, "_mark_dropped", refuse)
         with override("de"):
-            assert sum(drop_old_copies()) == 0
+            assert sum(drop_all_old_deliveries()) == 0
         assert caplog.messages == [f"the copies of edition {old.pk} stay: en"]
 
     def test_call_without_recorded_end_counts_by_its_deadline(self, old: Edition) -> None:
@@ -226,7 +226,7 @@ class TestDroppingRefused:
             finished_at=None, result="unknown", started_at=Now(), deadline_at=Now()
         )
         with pytest.raises(CannotDropError, match="Postmark can still be asked"):
-            drop_copies(old)
+            drop_deliveries_of(old)
 
     def test_database_refuses_deleting_copies_before_the_edition_is_marked(
         self, old: Edition
@@ -240,27 +240,27 @@ class TestDroppingRefused:
     def test_pending_events_keep_their_copies(
         self, old: Edition, failures: int, by_key: bool, settings: Any
     ) -> None:
-        copy = Delivery.objects.filter(issue=old.issue_id)[0]
+        delivery = Delivery.objects.filter(issue=old.issue_id)[0]
         otherwise = {} if by_key else {"Metadata": {}, "Tag": f"issue-{old.issue_id.hex}"}
-        event = event_inbox.store(event_body(copy, "Delivery", **otherwise))
+        event = event_inbox.store(event_body(delivery, "Delivery", **otherwise))
         ProviderEvent.objects.update(failures=failures)
 
         with pytest.raises(CannotDropError, match="could not be applied yet"):
-            drop_copies(old)
+            drop_deliveries_of(old)
         settings.DELIVERIES_KEEP_DAYS = 60
-        assert sum(drop_old_copies()) == 0
+        assert sum(drop_all_old_deliveries()) == 0
 
         assert event is not None
         assert event_inbox.apply(event)
         # An event about another issue does not protect these copies.
         event_inbox.store(event_body(rows_of(Edition.objects.get(title="Lately"))[0], "Delivery"))
-        assert sum(drop_old_copies()) == 5
+        assert sum(drop_all_old_deliveries()) == 5
 
     def test_transactional_mail_is_never_dropped(self, newsroom: Newsroom) -> None:
         with transaction.atomic():
             request_mail("record", 1, [(1, "ada@example.net")], ahead=True)
         with pytest.raises(CannotDropError, match="transactional mail"):
-            drop_copies(Edition.objects.get(kind="record"))
+            drop_deliveries_of(Edition.objects.get(kind="record"))
 
 
 class TestTheNewestIssue:
@@ -271,7 +271,7 @@ class TestTheNewestIssue:
         call_command("edition", "call-back", str(called_back.issue_id), stdout=StringIO())
         make_older(100, "edition", "attempt", "delivery")
         with pytest.raises(CannotDropError, match="newest issue"):
-            drop_copies(Edition.objects.get(title="Lately"))
+            drop_deliveries_of(Edition.objects.get(title="Lately"))
 
     def test_the_newest_issue_keeps_all_its_versions(
         self, newsroom: Newsroom, old: Edition, make_older: MakeOlder
@@ -282,7 +282,7 @@ class TestTheNewestIssue:
         newsroom.deliver_all()
         make_older(100, "edition", "attempt", "delivery")
         with pytest.raises(CannotDropError, match="newest issue"):
-            drop_copies(first)
+            drop_deliveries_of(first)
         assert drop(old) == 5
 
 
@@ -324,7 +324,7 @@ class TestActivityLog:
         newsroom.author.save()
 
     def test_dropping_is_logged_once_over_several_runs(self, old: Edition) -> None:
-        pieces = drop_copies(old)
+        pieces = drop_deliveries_of(old)
         assert logged() == [
             (
                 f"{old.author.username} deleted the copies of Long ago. "
@@ -407,7 +407,7 @@ class TestCorrections:
         with onlooker.transaction():
             onlooker.execute(LOCK_ENQUEUE)
             with pytest.raises(OperationalError):
-                drop_copies(old)
+                drop_deliveries_of(old)
         assert rows_of(old).count() == 5
         assert drop(old) == 5
 
@@ -422,43 +422,43 @@ class TestCorrections:
             issue_id=old.issue_id, version=2, goes_to=REACHED, stream="broadcast", **later, **words
         )
         with pytest.raises(CannotDropError, match="A scheduled correction"):
-            drop_copies(old)
+            drop_deliveries_of(old)
 
 
 class TestEventsAfterDropping:
-    def post(self, copy: Delivery, kind: str, **more: Any) -> None:
-        event = event_inbox.store(event_body(copy, kind, **more))
+    def post(self, delivery: Delivery, kind: str, **more: Any) -> None:
+        event = event_inbox.store(event_body(delivery, kind, **more))
         assert event is not None
         assert event_inbox.apply(event)
 
     def test_bounce_of_a_dropped_copy_is_applied_to_its_reader(self, old: Edition) -> None:
-        copy = rows_of(old)[0]
+        delivery = rows_of(old)[0]
         drop(old)
 
-        self.post(copy, "Bounce", Type="HardBounce", ID=1, Inactive=True)
-        self.post(copy, "Delivery")
-        self.post(copy, "Delivery", MessageID="another-one")
+        self.post(delivery, "Bounce", Type="HardBounce", ID=1, Inactive=True)
+        self.post(delivery, "Delivery")
+        self.post(delivery, "Delivery", MessageID="another-one")
 
-        assert Subscriber.objects.get(pk=copy.recipient_id).state == "bounced"
+        assert Subscriber.objects.get(pk=delivery.recipient_id).state == "bounced"
         assert not Alarm.objects.exists()
         assert find_violations([old.pk]) == []
         assert ProviderEvent.objects.filter(applied_at__isnull=False).count() == 3
         assert load_counts(old.pk).sent == 5
 
     def test_bounce_with_another_address_changes_nothing(self, old: Edition) -> None:
-        copy, other = rows_of(old)[:2]
+        delivery, other = rows_of(old)[:2]
         drop(old)
         for address in (other.address, "nobody@example.net"):
-            self.post(copy, "Bounce", Type="HardBounce", ID=1, Inactive=True, Email=address)
+            self.post(delivery, "Bounce", Type="HardBounce", ID=1, Inactive=True, Email=address)
         assert not Subscriber.objects.filter(state="bounced").exists()
         assert not Suppression.objects.exists()
         assert Alarm.objects.get().kind == "other_address"
 
     def test_events_about_an_erased_reader_are_not_kept(self, old: Edition) -> None:
-        copy = rows_of(old)[0]
+        delivery = rows_of(old)[0]
         drop(old)
-        erase(copy.recipient_id)
-        self.post(copy, "Delivery")
+        erase(delivery.recipient_id)
+        self.post(delivery, "Delivery")
         assert not ProviderEvent.objects.exists()
 
     def test_reconcile_skips_dropped_editions_with_a_message(self, old: Edition) -> None:
@@ -487,8 +487,8 @@ class TestEventsWhileDropping:
     def test_complaints_and_bounces_are_applied_without_a_pause(
         self, half_dropped: Edition
     ) -> None:
-        for copy in rows_of(half_dropped):
-            event_inbox.store(event_body(copy, "SpamComplaint", Type="SpamComplaint", ID=1))
+        for delivery in rows_of(half_dropped):
+            event_inbox.store(event_body(delivery, "SpamComplaint", Type="SpamComplaint", ID=1))
         apply_all()
         half_dropped.refresh_from_db()
         assert half_dropped.control == "running"
@@ -501,8 +501,8 @@ class TestEventsWhileDropping:
     def test_bounce_waiting_during_a_drop_is_not_counted(
         self, newsroom: Newsroom, old: Edition, onlooker: psycopg.Connection[Any]
     ) -> None:
-        copy = rows_of(old)[0]
-        event_inbox.store(event_body(copy, "Bounce", Type="HardBounce", ID=1, Inactive=True))
+        delivery = rows_of(old)[0]
+        event_inbox.store(event_body(delivery, "Bounce", Type="HardBounce", ID=1, Inactive=True))
         with onlooker.transaction():
             onlooker.execute(
                 "UPDATE edition SET deliveries_dropped_at = now() WHERE id = %s", [old.pk]
@@ -512,7 +512,7 @@ class TestEventsWhileDropping:
         applied.result(PATIENCE_S)
 
         assert not any(Batch.objects.filter(edition=old).values_list("bounced", flat=True))
-        assert Subscriber.objects.get(pk=copy.recipient_id).state == "bounced"
+        assert Subscriber.objects.get(pk=delivery.recipient_id).state == "bounced"
 
     def test_one_query_finds_the_copy_of_an_event(self, old: Edition) -> None:
         event_inbox.store(event_body(rows_of(old)[0], "Delivery"))
@@ -523,8 +523,8 @@ class TestEventsWhileDropping:
     def test_another_acceptance_raises_no_alarm_and_leaves_no_evidence(
         self, half_dropped: Edition
     ) -> None:
-        copy = rows_of(half_dropped)[0]
-        event_inbox.store(event_body(copy, "Delivery", MessageID="another-one"))
+        delivery = rows_of(half_dropped)[0]
+        event_inbox.store(event_body(delivery, "Delivery", MessageID="another-one"))
         apply_all()
         assert not Alarm.objects.exists()
         assert not Evidence.objects.exists()
@@ -532,13 +532,13 @@ class TestEventsWhileDropping:
     def test_next_run_deletes_evidence_that_was_added_meanwhile(
         self, half_dropped: Edition
     ) -> None:
-        copy = rows_of(half_dropped)[0]
+        delivery = rows_of(half_dropped)[0]
         kept = rows_of(Edition.objects.get(title="Lately"))[0]
         put_on_record(kept, "another-issue")
         alarm = {"kind": "accepted_twice", "about": "m", "reason": because("Twice.")}
         Alarm.objects.create(edition=half_dropped, **alarm)
         assert sum(drop_deliveries.delete_deliveries(half_dropped.pk)) == 5
-        put_on_record(copy, "m")
+        put_on_record(delivery, "m")
         assert drop_deliveries.load_unfinished() == [half_dropped.pk]
         assert sum(drop_deliveries.delete_deliveries(half_dropped.pk)) == 0
         assert drop_deliveries.load_unfinished() == []
@@ -582,10 +582,10 @@ class TestPagesAfterDropping:
         assert record.mails_not_known == 1
 
     def test_reading_a_list_during_a_drop_aborts(self, old: Edition) -> None:
-        readers = every_copy(old.pk, ALL, batch_size=2)
+        readers = every_delivery(old.pk, ALL, batch_size=2)
         next(readers)
         drop(old)
-        with pytest.raises(CopiesDroppedError, match="The copies were deleted on"):
+        with pytest.raises(DeliveriesDroppedError, match="The copies were deleted on"):
             list(readers)
 
     def test_receipt_is_genuine_but_cannot_be_recounted(

@@ -16,12 +16,12 @@ from newsletter_site.data_retention import (
     Pruned,
     RetentionRule,
     count_prunable,
-    drop_copies,
+    drop_deliveries_of,
     prune,
 )
 from publishing.editions.edition_name import parse_issue_id, parse_version
 from publishing.editions.edition_status import NoSuchEditionError, load_edition
-from publishing.receipts.drop_old_deliveries import CannotDropError, copies_to_drop
+from publishing.receipts.drop_old_deliveries import CannotDropError, deliveries_to_drop
 
 INTERRUPTED = 130  # a shell's exit code of a program that was ended by Ctrl-C
 
@@ -65,7 +65,7 @@ class Command(BaseCommand):
 
     def _run(self, options: dict[str, Any]) -> None:
         if options["copies_of"] is not None:
-            self._drop_copies(options)
+            self._drop_deliveries(options)
             return
         if options["version"] is not None:
             raise CommandError(_("--version works only together with --copies-of."))
@@ -78,14 +78,14 @@ class Command(BaseCommand):
         if any(pruned.error for pruned in done):
             sys.exit(1)
 
-    def _drop_copies(self, options: dict[str, Any]) -> None:
+    def _drop_deliveries(self, options: dict[str, Any]) -> None:
         try:
             edition = load_edition(
                 parse_issue_id(options["copies_of"]), parse_version(options["version"])
             )
-            copies = copies_to_drop(edition)
+            deliveries = deliveries_to_drop(edition)
             if not options["dry_run"]:
-                copies = drop_copies(edition, self._show_copies)
+                deliveries = drop_deliveries_of(edition, self._show_deliveries)
         except (NoSuchEditionError, ValueError, CannotDropError) as error:
             raise CommandError(str(error)) from None
         except OperationalError:
@@ -95,9 +95,9 @@ class Command(BaseCommand):
         line = _("{n} deleted: copies of “{title}”, version {version}")
         if options["dry_run"]:
             line = _("{n} would be deleted: copies of “{title}”, version {version}")
-        number = f"{digits(copies):>10}"
+        number = f"{digits(deliveries):>10}"
         self.stdout.write(line.format(n=number, title=edition.title, version=edition.version))
-        self.stdout.write(json.dumps({"copies": copies}))
+        self.stdout.write(json.dumps({"copies": deliveries}))
 
     def _report(self, done: list[Pruned], *, is_dry_run: bool) -> None:
         line = _("{n} deleted: {what}. Kept: {kept}.")
@@ -118,7 +118,7 @@ class Command(BaseCommand):
         if number:
             self._progress.show(_("{n} deleted: {what}").format(n=digits(number), what=rule.what))
 
-    def _show_copies(self, number: int) -> None:
+    def _show_deliveries(self, number: int) -> None:
         self._progress.show(
             ngettext("{n} copy deleted", "{n} copies deleted", number).format(n=digits(number))
         )

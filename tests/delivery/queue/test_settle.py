@@ -85,7 +85,7 @@ def test_settlement_claims_the_next_batch(newsroom: Newsroom) -> None:
     edition, next_claim = settled_with_next_claim(newsroom, lost=False)
     assert newsroom.outcomes(edition) == ["sent"] * 2
     assert next_claim is not None
-    assert len(next_claim.copies) == 4
+    assert len(next_claim.deliveries) == 4
     assert Batch.objects.get(pk=next_claim.batch).state == "claimed"
 
 

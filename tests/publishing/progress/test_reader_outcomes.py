@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from delivery.models import Batch, Delivery
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.progress.outcome_sentences import why_of
-from publishing.progress.reader_outcomes import every_copy, outcome_page
+from publishing.progress.reader_outcomes import every_delivery, outcome_page
 from publishing.publish.publish_edition import publish
 from subscribers.data_requests.erase import erase
 from subscribers.models import Subscriber
@@ -35,11 +35,11 @@ LISTED = re.compile(
 
 def failed(edition, name, *, missed=True, reason="All tries were used up."):
     """Let the copy of this reader fail."""
-    copy = Delivery.objects.get(issue=edition.issue_id, name=name)
-    Delivery.objects.filter(pk=copy.pk).update(
+    delivery = Delivery.objects.get(issue=edition.issue_id, name=name)
+    Delivery.objects.filter(pk=delivery.pk).update(
         outcome="failed", reason=reason, missed=missed or None
     )
-    Batch.objects.filter(pk=copy.batch_id).update(
+    Batch.objects.filter(pk=delivery.batch_id).update(
         waiting=F("waiting") - 1, failed=F("failed") + 1, missed=F("missed") + int(missed)
     )
 
@@ -147,10 +147,10 @@ def test_a_reader_is_found_by_the_start_of_the_address(window, edition):
     assert "accepted, message" in page.words
     searches = [one["sql"] for one in queries if "email_key" in one["sql"]]
     assert len(searches) == 1
-    copies = [one["sql"] for one in queries if 'FROM "delivery"' in one["sql"]]
-    assert len(copies) == 1
+    deliveries = [one["sql"] for one in queries if 'FROM "delivery"' in one["sql"]]
+    assert len(deliveries) == 1
     # Selected by the whole key: issue, recipient, version.
-    assert all(part in copies[0] for part in ("issue_id", "recipient_id", "version"))
+    assert all(part in deliveries[0] for part in ("issue_id", "recipient_id", "version"))
     assert not listed(window.get(address(edition, "?q=nobody")))
 
 
@@ -286,8 +286,8 @@ def test_a_long_file_is_complete_and_streams_in_constant_memory(author, settings
 
     tracemalloc.start()
     seen, peaks = [], []
-    for number, copy in enumerate(every_copy(edition.pk, "all"), 1):
-        seen.append(copy.recipient_id)
+    for number, delivery in enumerate(every_delivery(edition.pk, "all"), 1):
+        seen.append(delivery.recipient_id)
         if number % 3000 == 0:
             peaks.append(tracemalloc.get_traced_memory()[1])
     tracemalloc.stop()
@@ -310,10 +310,10 @@ def test_copies_settled_while_reading_do_not_end_the_file(author, three_readers,
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(settle_first):
-        copies, following = outcome_page(edition.pk, "waiting", limit=1)
-    assert copies == []
+        deliveries, following = outcome_page(edition.pk, "waiting", limit=1)
+    assert deliveries == []
     assert following
-    copies, following = outcome_page(edition.pk, "waiting", following, limit=1)
+    deliveries, following = outcome_page(edition.pk, "waiting", following, limit=1)
 
-    assert [copy.name for copy in copies] == ["Cleo"]
+    assert [delivery.name for delivery in deliveries] == ["Cleo"]
     assert not following

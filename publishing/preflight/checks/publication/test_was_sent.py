@@ -26,13 +26,13 @@ def load_sent_test(content: Content) -> tuple[str, datetime] | None:
         .order_by("-pk")
         .values_list("version", "issue_id")[:5]
     ):
-        copy = (
+        delivery = (
             Delivery.objects.filter(issue=issue, version=number, sent_at__isnull=False)
             .values_list("address", "sent_at")
             .first()
         )
-        if copy and copy[1]:
-            return copy[0], copy[1]
+        if delivery and delivery[1]:
+            return delivery[0], delivery[1]
     return None
 
 

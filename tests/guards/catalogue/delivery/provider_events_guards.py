@@ -26,13 +26,13 @@ an unconfirmed copy counts as sent in the bounce rate
     pause_if_over_threshold: SELECT sum(sent + «unknown +» CASE
     test_unknown_copies_count_as_sent_in_rates
 an event with another address than its copy changes nothing
-    scope_of: if «_is_other_address(copy, event.address_key) → False»:
+    scope_of: if «_is_other_address(delivery, event.address_key) → False»:
     test_an_event_with_another_address_changes_nothing
 an event without a readable address proves that its copy was accepted
     _is_other_address: if «not address_key → False»:
     test_an_event_without_a_plain_address_proves_acceptance
 an event of another stream than its copy changes nothing
-    scope_of: if «event.stream not in {"", copy.stream} → False»:
+    scope_of: if «event.stream not in {"", delivery.stream} → False»:
     test_an_event_of_another_stream_than_its_copy_changes_nothing
 an event of another program's stream changes nothing
     scope_of: is_ours = «event.stream == settings.POSTMARK_TRANSACTIONAL_STREAM → True»
@@ -48,7 +48,7 @@ a complaint about mail on request stops the newsletter
     _concerns_newsletter: return not event.is_on_request «or effect.act is Act.COMPLAINED»
     test_only_a_complaint_about_mail_on_request_concerns_the_newsletter
 bounced mail on request is no bounced letter
-    _keep_bounce: copy = «None if event.is_on_request else» event.delivery
+    _keep_bounce: delivery = «None if event.is_on_request else» event.delivery
     test_bounced_mail_on_request_is_no_bounced_letter
 events older than an opt-in change nothing
     _apply: if «reader is not None and reader.opt_in is not None and at <= reader.opt_in.at →

@@ -19,7 +19,7 @@ a sign-up's mail goes before every newsletter
     AHEAD_OF_ALL: AHEAD_OF_ALL = «0 → 1_000_000»
     test_confirmations_go_before_a_huge_newsletter
 an import's mails alternate with a newsletter
-    _insert_copies: «place if ahead else place + → 0 if ahead else 0 *» number
+    _insert_deliveries: «place if ahead else place + → 0 if ahead else 0 *» number
     test_imported_requests_alternate_with_a_letter
 mail requeued for a held-back edition starts no call
     start: if «control != "running" → False»:
@@ -37,10 +37,10 @@ strangers cannot have an address lifted again and again
     _REQUEST: make_interval(days => %(days)s)) < «%(most)s → 999»
     test_an_address_is_lifted_only_a_few_times_a_month
 one mail is lifted once
-    _REQUEST: earlier.copy = «key.copy → ''»
+    _REQUEST: earlier.delivery = «key.delivery → ''»
     test_a_mail_that_is_refused_again_is_not_lifted_again
 a mail that was sent again is not sent once more
-    requeue_inactive: copies.filter(«outcome=Outcome.SUPPRESSED, reason=INACTIVE»)
+    requeue_inactive: deliveries.filter(«outcome=Outcome.SUPPRESSED, reason=INACTIVE»)
     test_a_sign_up_after_a_bounce_gets_its_mail
 transactional mail skips an address that an operator blocked
     readers_who_get_no_copy: AND («origin = 'operator' → false» OR

@@ -83,7 +83,7 @@ a version for the unreached goes only to readers confirmed now
         Subscriber.objects.values_list("id", "email", "name")».filter( ~Exists(
     test_unreached_reader_who_unsubscribed_gets_nothing
 a correction for the reached goes only to readers of an earlier copy
-    select_audience: Exists(copies«.filter(outcome=Outcome.SENT)»)
+    select_audience: Exists(deliveries«.filter(outcome=Outcome.SENT)»)
     test_correction_for_reached_readers_needs_a_sent_earlier_copy
 a correction for the unreached skips sent and unconfirmed copies
     select_audience: Q(outcome__in=[«Outcome.SENT, Outcome.UNKNOWN»])
@@ -95,7 +95,7 @@ a correction for the unreached skips a copy with the provider's id
     select_audience: «| Q(provider_message_id__isnull=False)»
     test_a_copy_with_a_mark_is_not_unreached[provider_message_id]
 a correction for the unreached skips a copy with a recorded acceptance
-    select_audience: copies.filter(may_have_left))«, ~Exists(Evidence.objects.filter(**theirs))»
+    select_audience: deliveries.filter(may_have_left))«, ~Exists(Evidence.objects.filter(**theirs))»
     test_a_copy_with_a_mark_is_not_unreached[evidence]
 a version for the unreached waits while an earlier version is still being sent
     unreached_refusal: if «counts.control not in {"cancelled", "closed"} and not is_over → False»:

@@ -68,7 +68,7 @@ late events about an erased reader are not stored
     _apply: if «reader is None and erased_among([event.address_key]) → False»:
     test_later_provider_events_do_not_restore_an_erased_address
 a late Delivery event about an erased reader is not stored
-    _apply: «_delete_if_erased(event_id, copy, parsed.address_key)
+    _apply: «_delete_if_erased(event_id, delivery, parsed.address_key)
         → pass»
     test_later_provider_events_do_not_restore_an_erased_address
 an unblock lifts only the desk's own block
