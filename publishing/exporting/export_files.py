@@ -100,7 +100,7 @@ def _readme() -> str:
     return _(
         "This archive has everything that Homing knows about your newsletter: readers with their "
         "tags, fields and states, the history of consent, suppressed addresses, issues with their "
-        "letters and deliveries, drafts, snippets and images.\n\nTimes are in UTC. In CSV files, a "
+        "letters and copies, drafts, snippets and images.\n\nTimes are in UTC. In CSV files, a "
         "cell that starts like a formula has an apostrophe before it. homing.json is written last "
         "and has the number of rows of each file, so an archive without it is incomplete.\n\n"
         "Another Homing reads this archive on its page “Move from another service”.\n"
