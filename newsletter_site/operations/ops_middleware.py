@@ -25,4 +25,6 @@ class OperationsMiddleware(MiddlewareMixin):
         if request.method not in {"GET", "HEAD"}:
             return HttpResponseNotAllowed(["GET", "HEAD"])
         response: HttpResponse = match.func(request, *match.args, **match.kwargs)
+        # CommonMiddleware sets no length here, and the web server would close the connection.
+        response["Content-Length"] = str(len(response.content))
         return response

@@ -26,7 +26,15 @@ class _Task(WSGITask):
         super().__init__(channel, request)
         channel.is_unread = not request.completed
         if channel.server.is_stopping or channel.is_unread:
-            self.set_close_on_finish()
+            super().set_close_on_finish()
+
+    def set_close_on_finish(self) -> None:
+        """Keep the connection after an answer without a body, such as 304.
+
+        waitress would close it, because the answer has no length.
+        """
+        if self.has_body or self.request.connection_close or self.version == "1.0":
+            super().set_close_on_finish()
 
 
 class Connection(HTTPChannel):
@@ -55,28 +63,23 @@ class Connection(HTTPChannel):
             return  # a request was started after this round of the event loop began
         try:
             data = self.socket.recv(self.adj.recv_bytes)
-        except BlockingIOError:
-            return
         except OSError:
             self._close()
             return
-        if self._lingers_until_s is not None:
-            if not data:
-                self._close()
-        elif data:
+        if data and self._lingers_until_s is None:
             self.last_activity = time.time()
             self.received(data)
             if self.request is not None and self.request.on_disk and not self.requests:
                 self._admit(self.request)
-        elif self.request is not None:
+        elif not data:
             self._end_early(self.request)
-        else:
-            self._close()
 
-    def _end_early(self, request: RequestParser) -> None:
+    def _end_early(self, request: RequestParser | None) -> None:
         """Let the site say that the body was cut off, or refuse an incomplete header."""
         self.request = None
-        if request.headers_finished and not request.chunked:
+        if request is None:
+            self._close()
+        elif request.headers_finished and not request.chunked:
             request.completed = True
             self._serve(request)
         else:
@@ -98,6 +101,7 @@ class Connection(HTTPChannel):
             return
         with suppress(OSError):
             self.socket.shutdown(socket.SHUT_WR)
+        self.request = None
         self.will_close = False
         self._lingers_until_s = time.monotonic() + LINGER_S
 
@@ -131,11 +135,13 @@ class Connection(HTTPChannel):
             return
         if request.on_disk and not self.server.has_room():
             self._refuse(request, ProblemType.NOT_AVAILABLE)
-        elif request.may_be_asked():
+        elif request.headers_finished and not request.chunked:
+            # Without the body's length the site would take it for an empty one.
             request.is_asked = True
             self._serve(request)
 
     def _refuse(self, request: RequestParser, kind: ProblemType) -> None:
+        self.request = None
         request.refuse(kind)
         self._serve(request)
 

@@ -27,8 +27,7 @@ IN_MEMORY = 512 * 1024
 ARRIVES_WITHIN_S = 15.0
 SLOWEST_BYTES_PER_S = 50_000
 
-_PATH = re.compile(rb"[A-Z]+ (?:https?://[^/ ]*)?(/[^ ?]*)")
-_PATH_BYTES = 1024
+_PATH = re.compile(rb"\s*[A-Z]+ (?:https?://[^/ ]*)?(/[^ ?]*)")
 DETAILS = {
     ProblemType.FAILED: "The server failed. Repeat the call with the same key. See the log.",
     ProblemType.ADDRESS_TOO_LONG: (
@@ -48,11 +47,7 @@ DETAILS = {
         "Too many large requests are arriving. Nothing was changed. Send yours again in a minute."
     ),
 }
-_OF_WAITRESS = {
-    utilities.InternalServerError: ProblemType.FAILED,
-    utilities.RequestEntityTooLarge: ProblemType.TOO_LARGE,
-    utilities.RequestHeaderFieldsTooLarge: ProblemType.HEADERS_TOO_LARGE,
-}
+_BY_STATUS = {kind.status: kind for kind in DETAILS}
 
 
 def largest_body() -> int:
@@ -78,7 +73,8 @@ class _Awaited(RawIOBase):
 class RequestParser(HTTPRequestParser):
     """One request, read within our limits."""
 
-    begins_with = b""
+    # What arrived of the header.
+    header_plus: bytes = b""
     # The site has been asked whether it refuses the request by its header alone.
     is_asked = False
 
@@ -86,13 +82,10 @@ class RequestParser(HTTPRequestParser):
         super().__init__(adj)
         self.began_s = time.monotonic()
 
-    def received(self, data: bytes) -> int:
-        if len(self.begins_with) < _PATH_BYTES:
-            self.begins_with = (self.begins_with + data).lstrip()[:_PATH_BYTES]
-        return int(super().received(data))
-
     def parse_header(self, header_plus: bytes) -> None:
         """Check the limits that waitress does not have. Raise ParsingError."""
+        # For the path of a refused request. waitress replaces a header that is too long.
+        self.header_plus = max(self.header_plus, header_plus, key=len)
         first, *lines = header_plus.split(b"\r\n")
         if len(first) > LINE_BYTES:
             raise ParsingError(ProblemType.ADDRESS_TOO_LONG)
@@ -109,13 +102,6 @@ class RequestParser(HTTPRequestParser):
         if self.chunked:
             # waitress removes the header, but the API refuses bodies of unknown length by it.
             self.headers["TRANSFER_ENCODING"] = "chunked"
-
-    def may_be_asked(self) -> bool:
-        """Return whether the site can refuse it before its body has arrived.
-
-        Without the body's length the site would take it for an empty one.
-        """
-        return self.headers_finished and not (self.is_asked or self.completed or self.chunked)
 
     def get_body_stream(self) -> Any:
         return super().get_body_stream() if self.completed else _Awaited()
@@ -145,12 +131,12 @@ class RefusalTask(ErrorTask):
         self.channel.is_unread = True
         self.version = "1.1"
         error = self.request.error
-        kind = _OF_WAITRESS.get(type(error), ProblemType.NOT_READABLE)
-        if isinstance(error.body, ProblemType):
-            kind = error.body
+        kind = error.body
+        if not isinstance(kind, ProblemType):  # waitress found the error
+            kind = _BY_STATUS.get(error.code, ProblemType.NOT_READABLE)
         if kind is not ProblemType.FAILED:  # its traceback is logged
             logger.warning("a request was refused unread: %s", kind.title)
-        found = _PATH.match(self.channel.requests[0].begins_with)
+        found = _PATH.match(self.channel.requests[0].header_plus)
         path = found[1].decode("latin-1") if found else ""
         response = refuse_unread(path, kind, DETAILS[kind])
         response["Cache-Control"] = "no-store"

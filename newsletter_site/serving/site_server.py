@@ -50,7 +50,8 @@ class Server(TcpWSGIServer):
             channel_timeout=IDLE_S,
             max_request_header_size=HEADER_BYTES,
             max_request_body_size=largest_body(),
-            recv_bytes=64 * 1024,
+            # Less than a header may have, so that the path of a header that is too long is known.
+            recv_bytes=HEADER_BYTES // 2,
             inbuf_overflow=IN_MEMORY,
             log_socket_errors=False,
             # Only the site reads a proxy's headers, if TRUST_PROXY is on.

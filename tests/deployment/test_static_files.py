@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 from django.contrib.staticfiles.finders import get_finders
 from django.core.checks import run_checks
 from django.core.management import call_command
 from django.test import Client, override_settings
 
 from tests.deployment.conftest import Sites
-from tests.deployment.served_site import ServedSite
+from tests.deployment.served_site import FROM_THE_PROXY, PATIENCE_S, ServedSite
 
 YEARS = 10 * 365 * 24 * 3600
 
@@ -53,6 +54,17 @@ def test_collected_style_sheet_is_compressed_and_cached_by_content(
     assert small.content == plain.content
     (collected / "later.css").touch()
     assert site.get("/static/later.css").status_code == 404
+
+
+@pytest.mark.django_db
+def test_connection_is_kept_after_probes_and_unchanged_files(site: ServedSite) -> None:
+    address = style_sheet(site.get("/archive/").text)
+    tag = {"If-None-Match": site.get(address).headers["ETag"]}
+    with requests.Session() as browser:
+        for path, status in ((address, 304), ("/health/live/", 200), ("/archive/", 200)) * 2:
+            given = FROM_THE_PROXY | (tag if status == 304 else {})
+            answer = browser.get(site.url + path, headers=given, timeout=PATIENCE_S)
+            assert (answer.status_code, answer.headers.get("Connection")) == (status, None)
 
 
 def test_script_imports_its_collected_parts(collected: Path) -> None:

@@ -49,6 +49,7 @@ UNREAD = [
     ("long", lambda path: request(f"{path}?q={'x' * 8190}"), 414, "address-too-long"),
     ("cookie", lambda path: request(path, f"Cookie: {'x' * 9000}"), 431, "headers-too-large"),
     ("fields", lambda path: request(path, *["X: y"] * 101), 431, "headers-too-large"),
+    ("all", lambda path: request(path, *[f"X: {'y' * 8000}"] * 9), 431, "headers-too-large"),
     ("folded", lambda path: request(path, "X: y", " z"), 400, "not-readable"),
     ("version", lambda path: f"GET {path} HTTP/9.9\r\n\r\n".encode(), 400, "not-readable"),
     ("coding", lambda path: request(path, "Transfer-Encoding: x"), 400, "not-readable"),
