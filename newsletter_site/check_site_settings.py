@@ -1,15 +1,16 @@
-"""System checks of the site's configuration."""
+"""System checks of the site's configuration and tables."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.staticfiles.storage import staticfiles_storage
-from django.core.checks import CheckMessage, Error, Info, register
+from django.core.checks import CheckMessage, Error, Info, Tags, register
 from django.core.checks import Warning as Advice
-from django.db import DatabaseError
+from django.db import DatabaseError, connections
+from django.db.migrations.loader import MigrationLoader
 from django.http.request import validate_host
 
 from delivery.check_settings import log_findings
@@ -54,6 +55,33 @@ def check_spelling_of_variables(**kwargs: Any) -> Iterable[CheckMessage]:
             hint=f"Did you mean {nearest}? docs/configuration.md lists every variable.",
             id="homing.W007",
         )
+
+
+@register(Tags.database)
+def check_tables_are_released(
+    databases: Sequence[str] | None = None, **kwargs: Any
+) -> Iterable[CheckMessage]:
+    """Refuse tables of an app whose first migration is unknown here.
+
+    A database of a later release has our first migrations too, so it is not refused.
+    """
+    for alias in databases or ():
+        try:
+            loader = MigrationLoader(connections[alias])
+        except DatabaseError:
+            continue  # delivery.I001 says so
+        for app in settings.OUR_APPS:
+            applied = {name for label, name in loader.applied_migrations if label == app}
+            first = {name for _, name in loader.graph.root_nodes(app)}
+            if applied and not applied & first:
+                yield Error(
+                    "The tables of this database are from an unreleased version of Homing "
+                    f"({app}.{max(applied)}), which cannot be upgraded.",
+                    hint=(
+                        "Use an empty database, or continue with the version that made the tables."
+                    ),
+                    id="homing.E002",
+                )
 
 
 @register("homing", deploy=True)

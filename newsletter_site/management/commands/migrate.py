@@ -11,10 +11,8 @@ from django.core.management.commands import migrate
 from django.db import DatabaseError, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations import Migration
-from django.db.migrations.loader import MigrationLoader
 from django.utils.translation import gettext as _
 
-from delivery.check_settings import load_server_problems
 from newsletter_site.migration_locks import LockWait, limit_lock_wait, single_run, watch_locks
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 10.0
@@ -86,8 +84,6 @@ class Command(migrate.Command):
         self._note_progress()
         self.stderr.style_func = str  # Django shows stderr as errors. This is progress.
         self._wait_for_database()
-        self._require_encoding()
-        self._refuse_unreleased_tables()
         return super().execute(*args, **options)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -147,22 +143,6 @@ class Command(migrate.Command):
             else:
                 return
 
-    def _require_encoding(self) -> None:
-        with self._connection.cursor() as cursor:
-            for problem in load_server_problems(cursor):
-                if problem.is_error:
-                    raise CommandError(f"{problem.sentence} {problem.hint}")
-
-    def _refuse_unreleased_tables(self) -> None:
-        if found := unreleased_migration(self._connection):
-            raise CommandError(
-                _(
-                    "The tables of this database are from an unreleased version of Homing "
-                    "({migration}), which cannot be upgraded. Use an empty database, or continue "
-                    "with the version that made the tables."
-                ).format(migration=found)
-            )
-
     def _pause(self, reason: str) -> None:
         """Print the reason and wait. Raise CommandError when `--patience` is used up."""
         waited_s = time.monotonic() - self._since
@@ -218,19 +198,6 @@ class Command(migrate.Command):
                 name = self._connection.ops.quote_name(operation.index.name)
                 with self._connection.cursor() as cursor:
                     cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
-
-
-def unreleased_migration(connection: BaseDatabaseWrapper) -> str | None:
-    """Return the last migration of an app whose first one is unknown here, or None.
-
-    A database of a later release has our first migrations too, so it is not recognised.
-    """
-    loader = MigrationLoader(connection)
-    for app in settings.OUR_APPS:
-        applied = {name for label, name in loader.applied_migrations if label == app}
-        if applied and not applied.intersection(name for _, name in loader.graph.root_nodes(app)):
-            return f"{app}.{max(applied)}"
-    return None
 
 
 def turn_jit_off(connection: BaseDatabaseWrapper) -> None:
