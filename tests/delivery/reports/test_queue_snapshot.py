@@ -93,6 +93,33 @@ def test_finished_transactional_mail_is_not_read(newsroom: Newsroom) -> None:
     assert rows_read() < 100
 
 
+def test_finished_issues_calls_and_events_are_not_read(newsroom: Newsroom) -> None:
+    mail, over = requested_mail(), newsroom.publish(1)
+    add_finished_batches(mail.edition_id, OVER)
+    Batch.objects.exclude(state="done").update(state="done", waiting=0, sent=1)
+    columns = [one.attname for one in Edition._meta.local_concrete_fields if not one.primary_key]
+    facts = {column: getattr(over, column) for column in columns} | {"idempotency_key": None}
+    Edition.objects.bulk_create(Edition(**facts | {"issue_id": uuid.uuid4()}) for _ in range(3000))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO attempt (id, batch_id, edition_id, stream, epoch, worker, messages,
+                                 started_at, deadline_at, finished_at, result, detail, accepted)
+            SELECT gen_random_uuid(), id, edition_id, 'broadcast', 1, gen_random_uuid(), 1,
+                   now() - interval '2 days', now() - interval '2 days',
+                   now() - interval '2 days', 'answered', '', 1
+            FROM batch;
+            INSERT INTO provider_event (body_hash, kind, body, applied_at)
+            SELECT sha256(number::text::bytea), 'Delivery', '{}', now()
+            FROM generate_series(1, 20000) AS number;
+            ANALYZE batch, edition, provider_event, alarm, attempt
+            """
+        )
+    newsroom.publish(3)
+    assert states() == [EditionState.SENDING]
+    assert rows_read() < 1000  # of 3,000 issues, 20,000 events and 30,000 calls
+
+
 def test_running_newsletter_has_complete_counts(newsroom: Newsroom) -> None:
     edition = newsroom.publish(3, batch_size=2)
     sent = newsroom.batches(edition)[0]

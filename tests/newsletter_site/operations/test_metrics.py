@@ -12,7 +12,6 @@ from django.contrib.auth import get_user_model
 from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from prometheus_client.parser import text_string_to_metric_families
 
 from delivery.feedback import event_inbox
@@ -21,7 +20,6 @@ from delivery.monitoring import metrics_storage, worker_heartbeat
 from delivery.monitoring.alarms import raise_alarm
 from delivery.monitoring.metrics_storage import INFINITY, metric_key, metrics_buffer
 from delivery.reconcile import database_identity
-from delivery.reports.queue_snapshot import read_snapshot
 from delivery.rules.reason import Reason, ReasonCode
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE
@@ -359,68 +357,6 @@ def test_a_route_counts_errors_from_zero_and_no_503(transactional_db: None) -> N
         site_metrics.observe_request("/somewhere/", status, 0.1)
     assert errors() == 2
     assert value("homing_http_requests_total", route="/somewhere/", status="503") == 1
-
-
-@pytest.fixture
-def much_history(newsroom: Newsroom) -> None:
-    """Thousands of finished editions, batches and events, and a few open ones."""
-    over = newsroom.publish(1)
-    Batch.objects.filter(edition=over).update(state="done", waiting=0, sent=1)
-    columns = [one.attname for one in Edition._meta.local_concrete_fields if not one.primary_key]
-    facts = {column: getattr(over, column) for column in columns} | {"idempotency_key": None}
-    Edition.objects.bulk_create(Edition(**facts | {"issue_id": uuid.uuid4()}) for _ in range(3000))
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            INSERT INTO batch (id, edition_id, position, state, epoch, due_at, tries,
-                               deferrals, crashes,
-                               lookups, reason, size, waiting, sent, unknown, suppressed, withdrawn,
-                               failed, missed)
-            SELECT edition.id * 1048576 + number, edition.id, number, 'done', 1, now(), 0, 0, 0,
-                   0, '', 1, 0, 1, 0, 0, 0, 0, 0
-            FROM edition, generate_series(1, 10) AS number
-            WHERE edition.id <> %s
-            """,
-            [over.pk],
-        )
-        cursor.execute(
-            """
-            INSERT INTO attempt (id, batch_id, edition_id, stream, epoch, worker, messages,
-                                 started_at, deadline_at, finished_at, result, detail, accepted)
-            SELECT gen_random_uuid(), id, edition_id, 'broadcast', 1, gen_random_uuid(), 1,
-                   now() - interval '2 days', now() - interval '2 days',
-                   now() - interval '2 days', 'answered', '', 1
-            FROM batch WHERE state = 'done'
-            """
-        )
-        cursor.execute(
-            """
-            INSERT INTO provider_event (body_hash, kind, body, applied_at)
-            SELECT sha256(number::text::bytea), 'Delivery', '{}', now()
-            FROM generate_series(1, 20000) AS number
-            """
-        )
-    newsroom.publish(3)
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE batch, edition, provider_event, alarm, attempt")
-
-
-GROWS = ("batch", "edition", "provider_event", "attempt", "delivery", "evidence")
-
-
-def test_reading_metrics_scans_no_growing_table(much_history: None) -> None:
-    with CaptureQueriesContext(connection) as asked, connection.cursor() as cursor:
-        found = read_snapshot(cursor)
-    assert (found.waiting, found.batches) == (4, {"ready": 2})
-    assert [counts.waiting for counts in found.editions] == [4]
-    assert len(asked.captured_queries) == 9
-    read_whole: list[str] = []
-    for query in asked.captured_queries:
-        with connection.cursor() as cursor:
-            cursor.execute(f"EXPLAIN {query['sql']}")
-            plan = "\n".join(row[0] for row in cursor.fetchall())
-        read_whole += [table for table in GROWS if re.search(rf"Seq Scan on {table}\b", plan)]
-    assert read_whole == []
 
 
 def test_without_a_token_local_programs_are_allowed() -> None:
