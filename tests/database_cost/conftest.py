@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 
 from benchmarks.database_work import NO_CHECKPOINTS
+from tests.delivery.conftest import provider
 from tests.delivery.edition_factory import Newsroom
 from tests.faults.servers.postgres_server import FORGETFUL, OwnServer
+
+__all__ = ["provider"]
 
 # The settings are those of a production server, except for the disk. No checkpoint may occur while
 # work is counted, because the first change of a page after a checkpoint writes the whole page into

@@ -30,12 +30,9 @@ PYTHON_CALLS, ALL_CALLS = 30, 100
 
 
 @pytest.fixture
-def hands(newsroom: Newsroom, settings: Any) -> Iterator[Dispatcher]:
-    with SandboxServer() as provider:
-        settings.POSTMARK_BASE_URL = provider.url
-        settings.POSTMARK_SERVER_TOKEN = "sandbox"
-        register_hooks()
-        yield newsroom.dispatcher()
+def hands(newsroom: Newsroom, provider: SandboxServer) -> Dispatcher:
+    register_hooks()
+    return newsroom.dispatcher()
 
 
 @contextmanager

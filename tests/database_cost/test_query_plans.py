@@ -84,14 +84,6 @@ FROM author, generate_series(1, 8000) AS n;
 """
 
 
-@pytest.fixture
-def provider(settings: Any) -> Iterator[SandboxServer]:
-    with SandboxServer() as server:
-        settings.POSTMARK_BASE_URL = server.url
-        settings.POSTMARK_SERVER_TOKEN = "sandbox"
-        yield server
-
-
 @pytest.fixture(
     scope="module", params=[True, False], ids=["fresh statistics", "statistics of before"]
 )

@@ -8,12 +8,15 @@ import psycopg
 import pytest
 
 from postmark_sandbox.server import SandboxServer
+from tests.delivery.conftest import provider
 from tests.faults.delivery_stack import Stage
 from tests.faults.processes.migration_observer import Onlooker
 from tests.faults.processes.watched_migrate import LATER, WatchedMigrate
 from tests.faults.servers.cutting_proxy import CuttingProxy
 from tests.faults.servers.postgres_server import OwnServer
 from tests.faults.servers.stalling_proxy import StallingLine
+
+__all__ = ["provider"]
 
 
 @pytest.fixture(scope="session")
@@ -37,15 +40,6 @@ def here(server: OwnServer, database: str) -> Iterator[str]:
     """Use that database in this process; return its name."""
     with server.as_djangos_own(server.url(database)):
         yield database
-
-
-@pytest.fixture
-def provider(settings: Any) -> Iterator[SandboxServer]:
-    """Run a sandbox that keeps every message it accepts."""
-    with SandboxServer() as provider:
-        settings.POSTMARK_BASE_URL = provider.url
-        settings.POSTMARK_SERVER_TOKEN = "sandbox"
-        yield provider
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Authors at their desks, and readers to write to."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,10 +11,13 @@ from delivery.models import Edition
 from postmark_sandbox.server import SandboxServer
 from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber
+from tests.delivery.conftest import provider
 from tests.delivery.edition_factory import Newsroom
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.content_factory import letter
 from tests.subscribers.factories import SubscriberFactory
+
+__all__ = ["provider"]
 
 
 @pytest.fixture
@@ -63,15 +66,6 @@ def edition(author: Any, three_readers: list[Subscriber]) -> Edition:
 def public_window(transactional_db: None) -> WindowOf:
     """Return a browser window without a signed-in user."""
     return WindowOf(None)
-
-
-@pytest.fixture
-def provider(settings: Any) -> Iterator[SandboxServer]:
-    """Run a Postmark sandbox at the configured address; it keeps accepted messages."""
-    with SandboxServer() as server:
-        settings.POSTMARK_BASE_URL = server.url
-        settings.POSTMARK_SERVER_TOKEN = "sandbox"
-        yield server
 
 
 @pytest.fixture

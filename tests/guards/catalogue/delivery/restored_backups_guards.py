@@ -115,7 +115,7 @@ mail after the restore is searched before an edition continues
 a search that is late reconciles no cancelled edition either
     ReconcileRound._shows_mail_after_the_restore: walked.unreconciled_since is not None
         «→ and not walked.has_ended»
-    test_late_search_does_not_reconcile_a_cancelled_edition
+    test_late_search_without_mail_on_record_causes_no_second_copy[cancelled]
 a refused check mail proves nothing after a restore
     ReconcileRound._shows_mail_after_the_restore: if later is None: return «False → True»
     test_refused_check_mail_reconciles_nothing
