@@ -1,4 +1,4 @@
-"""An author adds, edits, finds and changes readers, on a computer and a phone."""
+"""An author finds and changes many readers, on a computer and a phone."""
 
 from collections.abc import Callable
 from typing import Any

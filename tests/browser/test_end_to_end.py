@@ -1,6 +1,6 @@
 """An issue from draft to receipt in a real browser, with real workers.
 
-Also by keyboard, and without scripts.
+Also without scripts.
 """
 
 import csv

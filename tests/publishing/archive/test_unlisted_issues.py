@@ -76,8 +76,7 @@ def test_an_unlisted_page_is_reachable_but_not_indexed(public_window, unlisted):
 @pytest.mark.parametrize(
     ("posted", "is_unlisted"),
     [({}, False), ({"unlisted": "on"}, True), ({"unlisted": "off"}, False),
-     ({"unlisted": "none"}, True),
-     ({"unlisted": "0"}, False), ({"unlisted": "1"}, True)],
+     ({"unlisted": "none"}, True)],
 )  # fmt: skip
 def test_an_issue_is_listed_unless_the_form_says_otherwise(
     window, three_readers, posted, is_unlisted
@@ -95,7 +94,7 @@ def test_an_invalid_choice_publishes_nothing_and_becomes_unlisted(window, three_
     page = window.publish(unlisted="maybe")
 
     assert page.status == 200
-    assert "“maybe”" in page.words
+    assert "Select a valid choice" in page.words
     fields = page.form_with("title").fields
     assert fields["unlisted"] == "on"
     # The choice is kept in a form with other errors.
@@ -140,7 +139,7 @@ def corrected(window, unlisted):
 
 
 def test_a_correction_leaves_it_unlisted(window, public_window, unlisted, corrected):
-    assert "unlisted" not in corrected
+    assert corrected["unlisted"] == ""
     assert window.post(**corrected).status == 303
 
     assert Issue.objects.get(pk=unlisted.pk).unlisted
@@ -152,7 +151,7 @@ def test_a_correction_leaves_it_unlisted(window, public_window, unlisted, correc
 def test_a_correction_may_take_a_listed_issue_out(window, unlisted, corrected):
     choose(window, unlisted, "list")
 
-    page = window.post(**{**corrected, "title": ""}, unlisted="on")
+    page = window.post(**{**corrected, "title": "", "unlisted": "on"})
     fields = {**page.form_with("title").fields, "title": "For members, corrected"}
     assert window.post(**fields).status == 303
 

@@ -138,18 +138,6 @@ class TestAtTheSameMoment:
         assert answer.draft.letter == Draft.objects.get().letter == "Mine."
         assert Draft.objects.get().revision == 2
 
-    def test_two_saves_of_the_same_text_change_it_once(self, author):
-        draft = begun(author)
-
-        with transaction.atomic():
-            drafts.save(draft.pk, 1, wording("Ours."), by=author.pk)
-            other = beside(lambda: drafts.save(draft.pk, 1, wording("Ours."), by=author.pk))
-            wait_until_somebody_waits()
-        answer = other.result(PATIENCE_S)
-
-        assert answer.is_saved
-        assert answer.draft.revision == 2
-
     def test_two_first_saves_under_one_key_create_one_draft(self, author):
         key = fresh_key()
 

@@ -341,12 +341,13 @@ def test_a_workers_warning_is_shown_while_it_runs(window, edition):
     for worker, problems in zip(workers, ([], [problem], [problem]), strict=True):
         worker_heartbeat.beat(worker, host="letterbox", pid=4711, problems=problems)
 
-    for page in (window.get(), window.get(address(edition))):
+    desk = "/admin/newsletters/issues/"
+    for page in (window.get(desk), window.get(address(edition))):
         assert page.words.count(found) == 1
 
     worker_heartbeat.remove_worker(workers[1])
     WorkerHeartbeat.objects.filter(pk=workers[2]).update(heard_at=Now() - timedelta(seconds=61))
-    assert found not in window.get().words
+    assert found not in window.get(desk).words
 
 
 def test_the_unconfirmed_section_shows_who_decides(window, edition):

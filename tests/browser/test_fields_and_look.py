@@ -1,4 +1,4 @@
-"""An author uses settings, a field, a welcome letter and an export, on two sizes."""
+"""An author sets a field, a sender and a look, on a computer and a phone."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +22,6 @@ from tests.subscribers.factories import SubscriberFactory
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
 SIZES = pytest.mark.parametrize("size", [DESKTOP, NARROWEST], ids=["computer", "phone"])
 ADA, BRAM, HERSELF = (f"{name}@posthouse.example.org" for name in ("ada", "bram", "edith"))
-WELCOME = "/admin/newsletters/welcome/"
 
 
 def mails(provider: SandboxServer) -> dict[str, tuple[str, bool]]:
