@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> None:
 
 
 def check_package(folder: Path) -> None:
-    """Build the package from its tracked files, and test it on both releases of Django."""
+    """Build the package from its tracked files, and test it on both Django releases."""
     source = folder / "source"
     tracked = _output("git", "-c", "safe.directory=*", "ls-files", "idempotency").splitlines()
     for name in tracked:
@@ -98,7 +98,7 @@ def check_homing(folder: Path) -> None:
 
 
 def newest_python() -> str | None:
-    """Return the newest Python that the newest Django accepts; say so if there is none."""
+    """Return the newest Python that the newest Django accepts; explain if none."""
     names = [shutil.which(f"python3.{minor}") for minor in range(30, NEWEST_NEEDS[1] - 1, -1)]
     pyenv = sorted(Path.home().glob(".pyenv/versions/3.*/bin/python"), reverse=True)
     found = []
@@ -116,7 +116,7 @@ def newest_python() -> str | None:
 
 @contextmanager
 def own_server() -> Iterator[dict[str, str]]:
-    """Start a PostgreSQL server for the block. Yield the variables of libpq that name it."""
+    """Start PostgreSQL for the block. Yield the variables of libpq that name it."""
     server = OwnCluster()
     server.start()
     try:

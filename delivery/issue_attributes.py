@@ -27,7 +27,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ApiText:
-    """What the API's document says about an attribute, and its name there if that differs."""
+    """The text and example of the API's document, and the name there if it differs."""
 
     description: str
     example: str

@@ -50,7 +50,7 @@ _WAITS = r"""
 
 
 class LockWait(NamedTuple):
-    """A wait of a migration for a lock on `table`, or for older transactions if it is empty.
+    """A migration waits for a lock on `table`; if empty, for older transactions.
 
     `sessions` has process id, age of the transaction in seconds and state of those that block.
     """
@@ -73,7 +73,7 @@ class LockWait(NamedTuple):
 
 
 def limit_lock_wait(cursor: CursorWrapper, lock_s: float) -> None:
-    """Limit each wait for a lock in this transaction to `lock_s` seconds, and nothing else."""
+    """Limit only each wait for a lock in this transaction, to `lock_s` seconds."""
     cursor.execute(_NO_LIMITS)
     cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{max(lock_s * 1000, 1):.0f}"])
 

@@ -368,7 +368,7 @@ class ExportPiece(FilePiece):
 
 
 class Rehearsal(LeasedTask):
-    """A check of all messages of a draft without sending; `done` of `total` are checked.
+    """A check of all messages of a draft without sending: `done` of `total`.
 
     `report` has ids of readers and codes, no addresses, so an erasure leaves nothing in it.
     """

@@ -41,7 +41,7 @@ REQUESTED_BY: Mapping[str, Q] = {
 
 
 class RegisteredReaders:
-    """The hooks of `delivery.hooks.reader_hooks.Readers`; `newsletter_site` registers them."""
+    """The hooks that `newsletter_site` registers in `delivery.hooks.reader_hooks`."""
 
     apply_events = staticmethod(apply_events)
     reserve_ids = staticmethod(reserve_ids)

@@ -1,5 +1,6 @@
-"""Nothing that people read has a word or phrase that plain English avoids (docs/glossary.md)."""
+"""Texts, docstrings and test names follow plain English (docs/glossary.md)."""
 
+import ast
 import os
 import re
 from collections.abc import Iterator
@@ -45,18 +46,37 @@ def findings(words: str) -> Iterator[tuple[int, str, str]]:
             yield words.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), instead
 
 
-def test_every_text_is_plain() -> None:
-    found = []
+def paths() -> Iterator[Path]:
+    """Yield the files that people read."""
     for folder, folders, names in os.walk(REPOSITORY):
         folders[:] = [one for one in folders if not one.startswith((".", "__")) or one == ".ci"]
-        for path in (Path(folder, name) for name in names if Path(name).suffix in READ):
-            place = path.relative_to(REPOSITORY).as_posix()
-            if not place.startswith(SKIPPED):
-                found += [
-                    f"{place}:{line}: “{words}”: write {instead}"
-                    for line, words, instead in findings(path.read_text(errors="replace"))
-                ]
+        yield from (Path(folder, name) for name in names if Path(name).suffix in READ)
+
+
+def test_every_text_is_plain() -> None:
+    found = []
+    for path in paths():
+        place = path.relative_to(REPOSITORY).as_posix()
+        if not place.startswith(SKIPPED):
+            found += [
+                f"{place}:{line}: “{words}”: write {instead}"
+                for line, words, instead in findings(path.read_text(errors="replace"))
+            ]
     assert not found, "Rewrite these in plain words:\n" + "\n".join(sorted(found))
+
+
+def test_docstrings_and_test_names_are_short() -> None:
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    found = []
+    for path in (one for one in paths() if one.suffix == ".py"):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            name = getattr(node, "name", None) or ""
+            first = (
+                (ast.get_docstring(node) or "").split("\n")[0] if isinstance(node, kinds) else ""
+            )
+            if len(first) > 80 or (name.startswith("test_") and name.count("_") > 10):
+                found.append(f"{path.relative_to(REPOSITORY)}: {name}: {first}")
+    assert not found, "At most 80 characters, at most ten words:\n" + "\n".join(sorted(found))
 
 
 @pytest.mark.parametrize(

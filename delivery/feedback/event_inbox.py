@@ -212,7 +212,7 @@ def _mark_applied(event_id: int) -> None:
 
 
 def _ignore(cursor: CursorWrapper, event_id: int, delivery: EventDelivery | None) -> None:
-    """Mark an event as applied without effect; raise an alarm about `delivery`, if any."""
+    """Mark an event as applied without effect; alarm about `delivery`, if any."""
     if delivery is None:
         logger.info("event %d is of a stream that this newsletter does not use", event_id)
     else:

@@ -160,7 +160,7 @@ def run_next(
     owner: UUID | None = None,
     pk: int | None = None,
 ) -> bool:
-    """Claim and run the oldest due task, or the one with this `pk`; False if none is due.
+    """Claim and run the oldest due task, or that with this `pk`; False if none.
 
     Work that returns without ending the task gives it back, and a later claim continues.
     """

@@ -1,4 +1,4 @@
-"""Sentences about a task that waits for a worker or failed, for every kind of task."""
+"""Sentences about a task that waits for a worker or failed, for every kind."""
 
 from datetime import timedelta
 
@@ -24,7 +24,7 @@ def waiting_sentence(task: LeasedTask) -> str:
 
 
 def task_sentence(task: LeasedTask | None) -> str:
-    """Say that a task waits or failed; empty in other states, which each page describes."""
+    """Say that a task waits or failed; empty in states that each page describes."""
     if task is None:
         return ""
     if task.state == TaskState.FAILED:

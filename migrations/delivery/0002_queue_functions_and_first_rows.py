@@ -1,4 +1,4 @@
-"""The queue's functions and triggers, storage settings, and the rows of which there is one."""
+"""The queue's functions and triggers, storage settings, and single rows."""
 
 from django.db import migrations
 

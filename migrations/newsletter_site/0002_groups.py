@@ -36,7 +36,7 @@ GROUPS = {
 
 
 def seed(apps, schema_editor):
-    """A group of that name that is there already keeps what it has, and gets these on top."""
+    """Add the permissions to the groups; an existing group keeps those it has."""
     group_model = apps.get_model("auth", "Group")
     permission_model = apps.get_model("auth", "Permission")
     content_type_model = apps.get_model("contenttypes", "ContentType")

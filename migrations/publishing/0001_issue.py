@@ -14,7 +14,7 @@ ISSUES = (
 
 
 def add_issues(apps, schema_editor):
-    """Add one row each. Their addresses lead nowhere: only newsletters are in the archive."""
+    """Add one row each. Only newsletters are in the archive, so these have no page."""
     for issue, title in ISSUES:
         slug = f"{title.lower().replace(' ', '-')}-{issue.hex[:8]}"
         apps.get_model("publishing", "Issue").objects.get_or_create(

@@ -1,4 +1,4 @@
-"""The rules of consent, the counts of readers, and the index for searching readers."""
+"""The rules of consent, the counts of readers, and the index to search them."""
 
 import logging
 

@@ -224,7 +224,7 @@ def _unknown_fields(
 
 
 def _form_problems(attribute: IssueAttribute, text: str) -> Iterator[tuple[IssueAttribute, str]]:
-    """Yield what is wrong with the form of a text: its length, its lines, its characters."""
+    """Yield what is wrong with the length, lines or characters of a text."""
     if attribute.kind is Kind.LINE and CONTROL_CHARACTERS.search(text):
         yield attribute, str(attribute.several_lines)
     if len(text) > attribute.longest:

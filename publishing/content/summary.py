@@ -19,7 +19,7 @@ _END_OF_SENTENCE = re.compile(r"[.!?…][”’»\"')]*(?=\s)")
 
 
 def summarise(html_content: str, text_content: str, preview_text: str = "") -> str:
-    """Return the preview text or the first real paragraph, at most `LONGEST` characters."""
+    """Return the preview text or the start of the text, at most `LONGEST` characters."""
     own = " ".join(FieldTemplate(preview_text, html=False).fill({}).split())
     if own:
         return own

@@ -59,7 +59,7 @@ class CheckContext:
 
     @cached_property
     def passages(self) -> list[Passage]:
-        """Everything that readers see, title first. Plain text only if the author wrote it."""
+        """The texts that readers see, title first. Plain text only as an author wrote it."""
         passages = [Passage(TextLocation("title"), self.content.title)]
         passages.append(Passage(TextLocation("preview_text"), self.content.preview_text))
         passages.extend(self.letter.passages)

@@ -56,7 +56,7 @@ class PublishForm(DraftForm):
         return found
 
     def _content(self) -> Content:
-        """Return what is published. Finished HTML and its plain text stay as they were posted."""
+        """Return the content to publish. Finished HTML and its text stay as posted."""
         is_markdown = self.written.format == MARKDOWN and not self.has_too_long_text
         return (build_content if is_markdown else content_as_written)(self.written)
 

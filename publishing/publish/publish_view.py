@@ -1,4 +1,4 @@
-"""The publishing form: `POST /admin/newsletters/` publishes at once (docs/decisions/0059)."""
+"""Publish at once by `POST /admin/newsletters/` (docs/decisions/0059)."""
 
 from django.conf import settings
 from django.contrib import messages

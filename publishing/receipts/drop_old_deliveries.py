@@ -67,7 +67,7 @@ def drop_deliveries_of(edition: Edition) -> Iterator[int]:
 
 
 def deliveries_to_drop(edition: Edition) -> int:
-    """Return how many deliveries `drop_deliveries_of` would drop. Raises `CannotDropError`."""
+    """Count what `drop_deliveries_of` would drop. Raises `CannotDropError`."""
     _is_marked(edition)
     return drop_deliveries.count_deliveries([edition.pk])
 

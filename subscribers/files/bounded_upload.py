@@ -32,7 +32,7 @@ class BoundedUpload(TemporaryFileUploadHandler):
 def takes_upload(
     max_bytes: Callable[[], int],
 ) -> Callable[[Callable[Concatenate[HttpRequest, BoundedUpload, P], HttpResponse]], View[P]]:
-    """Give a view an upload of at most `max_bytes()`, with its form's CSRF token checked.
+    """Give a view an upload of at most `max_bytes()`, after the CSRF check.
 
     Checking the token reads the whole form, so it waits until the upload has its limit. Put the
     decorators that need no form, such as permissions, above this one.

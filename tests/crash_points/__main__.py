@@ -110,7 +110,7 @@ class Player:
                 self._failed(scenario, ending, ["two points of one world left different states"])
 
     def in_pairs(self, scenarios: Sequence[Scenario]) -> None:
-        """Kill scenarios and their recoveries, at one point of each world, until time runs out."""
+        """Kill scenarios and recoveries, at one point of each world, until time is up."""
         firsts = [
             (scenario, first.number)
             for scenario in scenarios

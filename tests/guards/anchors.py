@@ -78,7 +78,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The place of a change: its file, and each replacement as start, end and new text."""
+    """The place of a change: its file, and replacements as start, end, new text."""
 
     source: Source
     edits: tuple[tuple[int, int, str], ...]

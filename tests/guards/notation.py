@@ -44,7 +44,7 @@ class Change:
 
 
 def _pattern_of(fragment: str) -> str:
-    """Write the expression that finds a fragment in any layout; its marks become groups."""
+    """Write the expression for a fragment in any layout; its marks become groups."""
     words = _TOKEN.findall(fragment)
     pattern = gap = ""
     for number, word in enumerate(words):

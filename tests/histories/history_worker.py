@@ -1,4 +1,4 @@
-"""The real worker step with a client whose calls are checked, and which can be lost."""
+"""The real worker step with a client that checks its calls and can be lost."""
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence

@@ -220,7 +220,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(hours=st.sampled_from([-1, 1]))
     def set_the_clock(self, hours: int) -> None:
-        """Move only the database's clock. A search that lags then may hide a copy for too long."""
+        """Move only the database's clock. A lagging search may then hide a copy too long."""
         self.sandbox.faults.clear()
         self.newsroom.let_time_pass(hours * HOUR_S)
         self.clock_was_set = True

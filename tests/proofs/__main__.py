@@ -1,4 +1,4 @@
-"""Run the long proofs and print their results: `python -m tests.proofs [NAME …] [--seed N]`.
+"""Run the long proofs: `python -m tests.proofs [NAME …] [--seed N]`.
 
 Each is a program of its own with a time limit. Exit code 1 if one failed.
 """

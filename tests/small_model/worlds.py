@@ -1,4 +1,4 @@
-"""Worlds in which every promise is kept, and rules of look-ups whose loss breaks one.
+"""Worlds that keep every promise, and rules of look-ups whose loss breaks one.
 
 The guards of the code are taken out of the code itself (tests/guards). Here are only the rules
 about time and silence, which no single test can show.

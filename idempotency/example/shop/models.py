@@ -16,7 +16,7 @@ class Order(models.Model):
 
 
 class Mail(models.Model):
-    """A mail of the outbox. `started` is committed before the call, every result after it."""
+    """A mail of the outbox. `started` is committed before the call, results after it."""
 
     order = models.OneToOneField(Order, on_delete=models.CASCADE)
     state = models.CharField(max_length=8, default="waiting")  # started, sent, refused, unknown

@@ -1,4 +1,4 @@
-"""A form and an API call that place an order. Each may be repeated, and orders once."""
+"""A form and an API call that place an order once, however often repeated."""
 
 import json
 
@@ -59,7 +59,7 @@ def order_page(request: HttpRequest) -> HttpResponse:
 
 
 def order_by_call(request: HttpRequest) -> HttpResponse:
-    """Order with JSON: POST {"item": …, "quantity": …} with the header Idempotency-Key."""
+    """Order with JSON: POST {"item": …, "quantity": …} with an Idempotency-Key."""
     if request.method != "POST" or not request.user.is_authenticated:
         return JsonResponse({"error": "POST with a session is needed."}, status=403)
     key = read_key([], request.headers.get(HEADER))

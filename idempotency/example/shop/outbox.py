@@ -1,4 +1,4 @@
-"""Send the mails of the outbox, each at most once unless the provider never had it."""
+"""Send the mails of the outbox; repeat only those the provider never had."""
 
 import uuid
 from collections.abc import Callable

@@ -126,7 +126,7 @@ class OutboxTest(ShopTest):
         self.fail_with(SMTPDataError(550, b"no"))
         self.assertEqual(self.state(), "refused")
 
-    def test_lost_answer_is_asked_about_before_the_mail_is_sent_again(self):
+    def test_lost_answer_is_looked_up_before_the_mail_is_repeated(self):
         self.fail_with(TimeoutError())
         self.assertEqual(self.state(), "unknown")
         self.assertFalse(send_next_mail())

@@ -1,4 +1,4 @@
-"""`api_tokens.py token create|list|revoke`: manage API tokens from the command line."""
+"""`token create|list|revoke`: manage API tokens from the command line."""
 
 import sys
 from argparse import ArgumentParser

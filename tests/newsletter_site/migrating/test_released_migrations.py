@@ -1,4 +1,4 @@
-"""Released migrations and functions are unchanged, compared with the checkout's history."""
+"""Released migrations and functions are unchanged since their commit."""
 
 import os
 import re
@@ -62,7 +62,7 @@ def test_a_changed_function_gets_a_new_name_and_migration(tmp_path: Path) -> Non
 
 
 def changed_sql_since(release: Release, checkout: Path) -> list[str]:
-    """Return what is wrong with the functions and triggers that changed since a release."""
+    """Return the faults of functions and triggers that changed since a release."""
     found = []
     new = git(
         checkout, "diff", "--name-only", "--diff-filter=A", release.commit, "--", "migrations"

@@ -15,7 +15,7 @@ LONG_S = 600.0
 NO_WAIT_S = float("inf")
 
 
-def test_a_request_waits_for_a_free_slot_unless_pages_are_stuck() -> None:
+def test_requests_wait_for_a_free_slot_unless_pages_are_stuck() -> None:
     slots = RequestSlots(number=1, max_wait_s=NO_WAIT_S)
     assert slots.acquire()
     with pytest.raises(OverflowError):

@@ -346,7 +346,7 @@ def test_pending_events_are_counted_with_their_age(transactional_db: None) -> No
 
 
 def test_a_route_counts_errors_from_zero_and_no_503(transactional_db: None) -> None:
-    """Prometheus sees the first error as an increase. An outage of the database is none later."""
+    """The first error is an increase for Prometheus; a 503 of the database is none."""
 
     def errors() -> float:
         return value("homing_http_requests_total", route="/somewhere/", status="5xx")

@@ -1,4 +1,4 @@
-"""The preview text: next to the subject in inboxes, under the title in the archive."""
+"""The preview text: beside the subject in inboxes, and in the archive."""
 
 import pytest
 

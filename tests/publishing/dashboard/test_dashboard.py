@@ -392,9 +392,7 @@ def test_the_number_of_issues_does_not_change_the_queries(
 DEFAULT_NAME = "“The Homing Letter”"
 
 
-def test_the_desk_asks_those_who_may_change_it_for_a_name(
-    window: WindowOf, new_author: Any
-) -> None:
+def test_the_desk_asks_who_may_change_it_for_a_name(window: WindowOf, new_author: Any) -> None:
     assert DEFAULT_NAME not in window.get(DESK).words
     operator = WindowOf(new_author("otto", "publish_edition", "change_newsletter"))
 

@@ -238,7 +238,7 @@ def test_a_post_ignores_choices_of_a_draft_under_its_key(window, three_readers):
     assert Draft.objects.get().edition == edition  # it has no other words
 
 
-def test_a_post_publishes_its_text_and_keeps_that_of_the_draft(window, new_author, three_readers):
+def test_a_post_publishes_its_text_and_keeps_the_draft(window, new_author, three_readers):
     fields, checked = to_the_check_sheet(window)
     draft = Draft.objects.get()
     edited = replace(draft.fields, text="From the composer.")

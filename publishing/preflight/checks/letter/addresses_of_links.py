@@ -62,7 +62,7 @@ TEXTS: Texts = {
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Find links that cannot work as they are written; nothing for a letter without links."""
+    """Find links that cannot work as written; nothing for a letter without links."""
     links = [link for link in context.letter.links if not link.address.startswith("{{")]
     if not links:
         return

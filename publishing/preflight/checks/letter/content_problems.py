@@ -1,4 +1,4 @@
-"""Check the rules for content: what prevents publishing, and unknown merge fields. Pure."""
+"""Check for content that cannot be published and unknown merge fields. Pure."""
 
 from collections.abc import Iterator
 

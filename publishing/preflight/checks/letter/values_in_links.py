@@ -1,4 +1,4 @@
-"""Count readers whose value of a merge field makes an address of the letter invalid."""
+"""Count readers whose merge field makes an address of the letter invalid."""
 
 from collections.abc import Iterable, Iterator
 
@@ -54,7 +54,7 @@ TEXTS: Texts = {
 
 
 def load_unfit_values(checked: DraftToCheck) -> dict[tuple[str, str], tuple[int, int]]:
-    """Return readers with an unfit value and readers without one, by merge field and pattern."""
+    """Return readers with an unfit value or without one, by merge field and pattern."""
     fields = _fields_to_match(checked.content, checked.letter, checked.own_fields)
     return count_unfit_values(
         dict.fromkeys((one.field, one.part.value) for one in fields),

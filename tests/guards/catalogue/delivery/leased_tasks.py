@@ -1,4 +1,4 @@
-"""Guards of leased tasks: one worker at a time, no write without the lease, an end."""
+"""Guards of leased tasks: one worker at a time, no write without the lease."""
 
 from tests.guards.notation import guards
 

@@ -161,10 +161,10 @@ keys belong to their user
     test_keys_belong_to_their_user
 an edition under the key of a draft closes the draft
     publish: «drafts.link_to_edition(closing, edition, copy_for=None if draft else author) → pass»
-    test_a_post_publishes_its_text_and_keeps_that_of_the_draft
+    test_a_post_publishes_its_text_and_keeps_the_draft
 a post under the key of a draft keeps the draft's other text
     link_to_edition: if copy_for is not None and «not _makes(draft.fields, edition) → False»:
-    test_a_post_publishes_its_text_and_keeps_that_of_the_draft
+    test_a_post_publishes_its_text_and_keeps_the_draft
 the database itself holds: a new draft is linked to the edition of its key
     sql: DROP TRIGGER the_key_of_a_draft_makes_one_edition ON draft
     test_database_links_a_drafts_key_to_one_edition
