@@ -18,9 +18,9 @@ from tests.subscribers.importing.file_format.test_files_in_zip import (
     packed,
     zipped,
 )
+from tests.subscribers.importing.file_format.test_yes_or_no import GHOST
+from tests.subscribers.importing.file_format.test_yes_or_no import ROWS as GHOST_ROWS
 from tests.subscribers.importing.import_browser import run_workers
-from tests.subscribers.importing.test_columns_of_yes_and_no import GHOST
-from tests.subscribers.importing.test_columns_of_yes_and_no import ROWS as GHOST_ROWS
 from tests.subscribers.importing.test_unstated_subscriptions import LISTMONK, ROWS
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -17,7 +17,7 @@ from subscribers.models import ConsentRecord, Subscriber
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.queue.test_start import a_call_held_by
-from tests.subscribers.leaving.test_unsubscribe import ONE_CLICK
+from tests.subscribers.leaving.test_unsubscribe_view import ONE_CLICK
 
 __all__ = ["newsroom", "provider"]
 
