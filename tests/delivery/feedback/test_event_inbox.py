@@ -11,8 +11,8 @@ from delivery.feedback import event_inbox
 from delivery.models import Edition, ProviderEvent
 from delivery.queue.short_transaction import lock_edition
 from tests.delivery.edition_factory import Newsroom, never
-from tests.delivery.run_in_threads import Beside
 from tests.delivery.webhook_events import event, key_of
+from tests.publishing.second_connection import PATIENCE_S, beside
 
 Execute = Callable[..., object]
 
@@ -92,7 +92,7 @@ def test_events_behind_a_locked_edition_are_applied(sent: Edition, newsroom: New
 
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, sent.pk)
-        assert Beside(drain).end() == 1
+        assert beside(drain).result(PATIENCE_S) == 1
     assert applied() == [behind]
     # Only the first event was allowed to wait long for the lock.
     assert patience == ["3s", "10ms", "10ms"]

@@ -19,7 +19,6 @@ from delivery.monitoring.database_fault import fault_of_web_process
 from delivery.queue.short_transaction import lock_edition
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.run_in_threads import Beside, at_once
 from tests.delivery.webhook_events import (
     PASSWORD,
     PATH,
@@ -32,6 +31,7 @@ from tests.delivery.webhook_events import (
 )
 from tests.delivery.worker_steps import publish_unanswered
 from tests.faults.wait_until import eventually
+from tests.publishing.second_connection import PATIENCE_S, at_once, beside
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def test_the_event_of_a_settled_copy_writes_nothing_more(newsroom: Newsroom) -> 
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
         body = event(key_of(edition, row.recipient_id), row.provider_message_id)
-        assert Beside(lambda: post(body)).end() == 200
+        assert beside(lambda: post(body)).result(PATIENCE_S) == 200
     assert applied() == [True]
     assert not Evidence.objects.exists()
 
@@ -172,7 +172,7 @@ def test_a_repeated_or_concurrent_event_counts_once(in_doubt: Edition, newsroom:
         if message:
             assert [post(body) for _ in range(3)] == [200] * 3
         else:
-            assert at_once(10, lambda body=body: post(body)) == [200] * 10
+            assert at_once(*[lambda body=body: post(body)] * 10) == [200] * 10
     assert applied() == [True] * 2
     assert Evidence.objects.count() == 2
     assert newsroom.outcomes(in_doubt) == ["sent", "sent", "unknown"]
@@ -241,7 +241,7 @@ def test_worker_applies_an_event_that_waited_for_a_lock(
     body = event(key_of(in_doubt, newsroom.recipients(in_doubt)[0]), "m-1")
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, in_doubt.pk)
-        assert Beside(lambda: post(body)).end() == 200
+        assert beside(lambda: post(body)).result(PATIENCE_S) == 200
         assert applied() == [False]
     event_inbox.apply_pending()
     assert applied() == [True]

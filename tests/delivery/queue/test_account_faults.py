@@ -16,8 +16,8 @@ from delivery.rules.outcomes import Next, Sent, Settlement
 from subscribers.models import Subscriber
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.run_in_threads import Beside
 from tests.delivery.worker_steps import begun, claim_next_batch
+from tests.publishing.second_connection import PATIENCE_S, beside
 
 # Each fault, with a word of its sentence that names the fix.
 FAULTS = [
@@ -184,13 +184,13 @@ def test_stop_and_start_do_not_deadlock(newsroom: Newsroom) -> None:
     # for that batch. Then the start needs the edition, so the two could deadlock.
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE")
-        starting = Beside(
+        starting = beside(
             lambda: start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
         )
         newsroom.wait_for_a_backend_that_waits_for_a_lock()
-        stopping = Beside(stop_it)
+        stopping = beside(stop_it)
         newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)
 
-    assert stopping.end() == "stopped"
-    assert starting.end()
+    assert stopping.result(PATIENCE_S) == "stopped"
+    assert starting.result(PATIENCE_S)
     assert newsroom.state(edition) == "needs_attention"

@@ -15,8 +15,8 @@ from delivery.rules.outcomes import Sent
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.recorded_acceptance import put_on_record
-from tests.delivery.run_in_threads import at_once
 from tests.delivery.worker_steps import WORKER, Call, accepted, changed, claim_next_batch, states
+from tests.publishing.second_connection import at_once
 
 pytestmark = pytest.mark.usefixtures("small_batches")
 
@@ -157,6 +157,6 @@ def test_decisions_hold_the_edition_lock(newsroom: Newsroom) -> None:
 
 def test_concurrent_cancels_withdraw_each_copy_once(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=6)
-    withdrawn = at_once(4, lambda: control.cancel(edition.pk))
+    withdrawn = at_once(*[lambda: control.cancel(edition.pk)] * 4)
     assert sorted(withdrawn, key=str) == [6, None, None, None]
     assert newsroom.counts(edition).withdrawn == 6

@@ -10,8 +10,8 @@ from delivery.queue.batches.batch_size import LARGEST_BATCH_BYTES, batch_size_fo
 from delivery.queue.claim_due_batch import claim, next_due_at, release
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.run_in_threads import Beside, at_once
 from tests.delivery.worker_steps import begun, claim_next_batch
+from tests.publishing.second_connection import PATIENCE_S, at_once, beside
 
 
 def test_a_claimed_batch_is_not_given_to_a_second_worker(newsroom: Newsroom) -> None:
@@ -28,13 +28,13 @@ def test_batch_being_claimed_by_another_worker_is_skipped(newsroom: Newsroom) ->
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM batch WHERE id = %s FOR UPDATE", [lower.pk])
         # The lock is held until the other worker has its batch, so waiting for it would never end.
-        claimed = Beside(claim_next_batch).end()
+        claimed = beside(claim_next_batch).result(PATIENCE_S)
     assert claimed.batch == higher.pk
 
 
 def test_racing_workers_never_share_a_batch(newsroom: Newsroom) -> None:
     newsroom.publish(readers=10, batch_size=1)
-    found = at_once(20, lambda: claim(uuid.uuid4(), lease_s=30))
+    found = at_once(*[lambda: claim(uuid.uuid4(), lease_s=30)] * 20)
     claimed = [one.batch for one in found if one]
     assert len(claimed) == len(set(claimed)) == 10
 

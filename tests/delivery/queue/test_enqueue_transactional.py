@@ -24,7 +24,7 @@ from delivery.worker.drain import Drain
 from delivery.worker.step import renderer_of
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.run_in_threads import Beside
+from tests.publishing.second_connection import PATIENCE_S, beside
 
 CONFIRMATION = Edition.Kind.CONFIRMATION
 RECORD = Edition.Kind.RECORD
@@ -98,9 +98,9 @@ def test_two_first_requests_at_once_share_one_edition(newsroom: Newsroom) -> Non
     first, second = sign_up(2)
     with transaction.atomic():
         request_mail(CONFIRMATION, 1, [(first.pk, first.email)], ahead=True)
-        other = Beside(lambda: request([second]))
+        other = beside(lambda: request([second]))
         newsroom.wait_for_a_backend_that_waits_for_a_lock()
-    other.end()
+    other.result(PATIENCE_S)
     assert Delivery.objects.filter(issue_id=CONFIRMATION_ISSUE).count() == 2
     assert Edition.objects.count() == 1
 
@@ -111,7 +111,7 @@ def test_sign_ups_do_not_wait_for_one_another(newsroom: Newsroom) -> None:
     with transaction.atomic():
         request_mail(CONFIRMATION, 1, [(second.pk, second.email)], ahead=True)
         # The other request ends during this transaction, so it did not wait.
-        Beside(lambda: request([third])).end()
+        beside(lambda: request([third])).result(PATIENCE_S)
     assert Delivery.objects.count() == 3
 
 

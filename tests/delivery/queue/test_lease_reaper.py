@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -24,8 +25,8 @@ from delivery.rules.reason import Reason, ReasonCode
 from subscribers.models import ReaderFieldDefinition
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.run_in_threads import Beside
 from tests.delivery.worker_steps import WORKER, asked, begun, claim_next_batch
+from tests.publishing.second_connection import PATIENCE_S, beside
 
 
 def test_batch_with_a_valid_lease_is_not_recovered(newsroom: Newsroom) -> None:
@@ -175,9 +176,9 @@ def test_batch_without_attempt_row_is_recovered(newsroom: Newsroom) -> None:
     assert newsroom.outcomes(edition) == ["unknown"]
 
 
-def sweep_that_looks(newsroom: Newsroom) -> Beside[int]:
+def sweep_that_looks(newsroom: Newsroom) -> Future[int]:
     """Start a sweep that has found expired leases and waits for a locked edition."""
-    sweep = Beside(newsroom.recover_expired_leases)
+    sweep = beside(newsroom.recover_expired_leases)
     newsroom.wait_for_a_backend_that_waits_for_a_lock()
     return sweep
 
@@ -194,7 +195,7 @@ def test_sweep_skips_a_batch_claimed_meanwhile(newsroom: Newsroom) -> None:
         Batch.objects.update(state="ready", owner=None, lease_until=None)
         assert claim(uuid.uuid4(), lease_s=30)
 
-    assert sweep.end() == 0
+    assert sweep.result(PATIENCE_S) == 0
     assert newsroom.batch(edition).state == "claimed"
 
 
@@ -206,7 +207,7 @@ def test_batch_released_during_a_sweep_counts_no_crash(newsroom: Newsroom) -> No
         lock_edition(cursor, edition.pk)
         sweep = sweep_that_looks(newsroom)
         assert release(claimed)
-    assert sweep.end() == 0
+    assert sweep.result(PATIENCE_S) == 0
     assert newsroom.batch(edition).crashes == 0
 
 
@@ -220,10 +221,10 @@ def test_call_settled_during_a_sweep_counts_no_crash(newsroom: Newsroom) -> None
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
         sweep = sweep_that_looks(newsroom)
-        assert Beside(
+        assert beside(
             lambda: settle_call(claimed, attempt, unanswered, Attempt.Result.UNKNOWN)
-        ).end()
-    assert sweep.end() == 0
+        ).result(PATIENCE_S)
+    assert sweep.result(PATIENCE_S) == 0
     # Two crashes would park the copy.
     assert newsroom.batch(edition).crashes == 0
 
@@ -273,7 +274,7 @@ def test_sweep_waits_once_for_a_locked_edition(newsroom: Newsroom) -> None:
 
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, locked.pk)
-        assert Beside(sweep).end() == 1
+        assert beside(sweep).result(PATIENCE_S) == 1
 
     assert locked_by_sweep == [locked.pk, other.pk]
     assert newsroom.batch(other).state == "ready"
@@ -344,7 +345,7 @@ def test_a_dead_worker_is_kept_while_its_edition_is_locked(newsroom: Newsroom) -
     assert claim(WORKER, lease_s=30)
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
-        assert not Beside(lambda: recover_dead_worker(WORKER, ())).end()
+        assert not beside(lambda: recover_dead_worker(WORKER, ())).result(PATIENCE_S)
     assert recover_dead_worker(WORKER, ())
     assert newsroom.batch(edition).state == "ready"
 

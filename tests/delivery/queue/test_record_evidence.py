@@ -34,8 +34,8 @@ from delivery.rules.outcomes import (
 from delivery.rules.reason import Reason, ReasonCode
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.run_in_threads import Beside
 from tests.delivery.worker_steps import asked, begun
+from tests.publishing.second_connection import PATIENCE_S, beside
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
@@ -316,9 +316,9 @@ def test_ordinary_settling_takes_no_edition_lock(newsroom: Newsroom) -> None:
     answered = Settlement(outcomes=AllSent([recipient], ["m-1"], [NOON]), next=Next.DONE)
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
-        assert Beside(
+        assert beside(
             lambda: settle_call(claimed, attempt, answered, Attempt.Result.ANSWERED)
-        ).end()
+        ).result(PATIENCE_S)
     assert not Alarm.objects.exists()
 
 
@@ -425,7 +425,7 @@ def test_concurrent_acceptances_see_each_other(newsroom: Newsroom) -> None:
             """,
             [claimed.batch],
         )
-        webhook = Beside(lambda: seen(edition, (recipient, "m-of-another-attempt")))
+        webhook = beside(lambda: seen(edition, (recipient, "m-of-another-attempt")))
         newsroom.wait_for_a_backend_that_waits_for_a_lock()
         cursor.execute(
             """
@@ -434,7 +434,7 @@ def test_concurrent_acceptances_see_each_other(newsroom: Newsroom) -> None:
             """,
             [recipient],
         )
-    webhook.end()
+    webhook.result(PATIENCE_S)
 
     assert alarms_about() == {"m-of-another-attempt"}
 
@@ -448,9 +448,9 @@ def test_settlement_sees_evidence_that_it_waited_for(newsroom: Newsroom) -> None
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
         record_acceptances(cursor, edition.pk, None, other, Evidence.Source.WEBHOOK)
-        worker = Beside(lambda: settle_call(claimed, attempt, answered, Attempt.Result.ANSWERED))
+        worker = beside(lambda: settle_call(claimed, attempt, answered, Attempt.Result.ANSWERED))
         newsroom.wait_for_a_backend_that_waits_for_a_lock()
-    assert worker.end()
+    assert worker.result(PATIENCE_S)
 
     assert alarms_about() == {"m-of-another-attempt"}
 

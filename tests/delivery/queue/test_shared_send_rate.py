@@ -16,8 +16,8 @@ from delivery.reports.queue_snapshot import read_snapshot
 from delivery.reports.sending_health import read_health
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.http_responses import http
-from tests.delivery.run_in_threads import Beside, at_once
 from tests.delivery.scripted_http_server import Conversation, ScriptedServer
+from tests.publishing.second_connection import PATIENCE_S, at_once, beside
 
 
 def take(rate_per_s: float | None = None) -> Claim | None:
@@ -135,9 +135,9 @@ def test_calls_in_flight_together_halve_the_rate_once(newsroom: Newsroom, settin
     with ScriptedServer(*[refuse] * calls) as provider:
         settings.POSTMARK_BASE_URL = provider.url  # type: ignore[attr-defined]
         claimed = [take(1_000.0) for _ in range(calls)]
-        ends = [Beside(lambda one=one: newsroom.dispatcher().send(one)) for one in claimed]
+        ends = [beside(lambda one=one: newsroom.dispatcher().send(one)) for one in claimed]
         for each in ends:
-            each.end()
+            each.result(PATIENCE_S)
 
     assert [attempt.result for attempt in newsroom.attempts(edition)] == ["refused"] * calls
     assert SendRate.objects.get().slowed_to_per_s == 500
@@ -240,7 +240,7 @@ THREADS = 12
 
 
 def how_many_of_a_crowd_claim(rate_per_s: float | None) -> int:
-    found = at_once(THREADS, lambda: claim(uuid.uuid4(), lease_s=300, rate_per_s=rate_per_s))
+    found = at_once(*[lambda: claim(uuid.uuid4(), lease_s=300, rate_per_s=rate_per_s)] * THREADS)
     claimed = [one.batch for one in found if one]
     assert len(claimed) == len(set(claimed))
     return len(claimed)
@@ -273,10 +273,10 @@ def test_refusals_recorded_at_once_halve_the_rate_once(newsroom: Newsroom) -> No
     with transaction.atomic(), connection.cursor() as cursor:
         # Both have started when the row is locked, and each waits for it.
         cursor.execute("SELECT 1 FROM send_rate FOR UPDATE")
-        refusals = [Beside(lambda: slow_down(other.pk, ceiling_per_s=1_000.0)) for _ in range(2)]
+        refusals = [beside(lambda: slow_down(other.pk, ceiling_per_s=1_000.0)) for _ in range(2)]
         newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)
 
-    assert sorted(refusal.end() for refusal in refusals) == [False, True]
+    assert sorted(refusal.result(PATIENCE_S) for refusal in refusals) == [False, True]
     assert not slow_down(one.pk, ceiling_per_s=1_000.0)
     assert SendRate.objects.get().slowed_to_per_s == 500
 
@@ -287,7 +287,10 @@ def test_a_claim_does_not_wait_for_a_permit_being_acquired(newsroom: Newsroom) -
     with short_transaction() as cursor:
         assert acquire_permit(cursor, ceiling_per_s=1_000.0) is not None
         # The permit is locked until the other worker has its answer. A wait for it would never end.
-        assert Beside(lambda: claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0)).end() is None
+        assert (
+            beside(lambda: claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0)).result(PATIENCE_S)
+            is None
+        )
     assert claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0) is not None
 
 
@@ -304,7 +307,7 @@ def test_frozen_worker_loses_its_permit(newsroom: Newsroom) -> None:
             wakes_up.wait(60)
             consume_permit(cursor, turn, 1_000_000)
 
-    frozen = Beside(frozen_worker)
+    frozen = beside(frozen_worker)
     assert is_frozen.wait(30)
     # This statement waits for the row until the server ends the idle session.
     with transaction.atomic(), connection.cursor() as cursor:
@@ -313,4 +316,4 @@ def test_frozen_worker_loses_its_permit(newsroom: Newsroom) -> None:
 
     wakes_up.set()
     with pytest.raises(Error, match="idle-in-transaction"):
-        frozen.end()
+        frozen.result(PATIENCE_S)

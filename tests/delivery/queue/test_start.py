@@ -19,8 +19,8 @@ from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.recorded_acceptance import put_on_record
-from tests.delivery.run_in_threads import Beside
 from tests.delivery.worker_steps import changed, claim_next_batch
+from tests.publishing.second_connection import PATIENCE_S, beside
 
 
 @contextmanager
@@ -28,13 +28,13 @@ def a_call_held_by(provider: SandboxServer, newsroom: Newsroom, moment: str) -> 
     """Hold a worker in its call: the provider has it and has not answered yet."""
     provider.sandbox.set_fault("hold", moment=moment, calls=1)
 
-    worker = Beside(newsroom.step)
+    worker = beside(newsroom.step)
     assert provider.sandbox.gate.wait_until(lambda: provider.sandbox.gate.held == 1, 30)
     try:
         yield
     finally:
         provider.sandbox.gate.release()
-        worker.end()
+        worker.result(PATIENCE_S)
 
 
 def test_an_attempt_is_committed_before_a_call(newsroom: Newsroom, provider: SandboxServer) -> None:
@@ -116,9 +116,9 @@ def test_start_waits_for_a_concurrent_pause(newsroom: Newsroom) -> None:
     held = claim_next_batch()
     with transaction.atomic(), connection.cursor() as cursor:
         assert pause_automatically(cursor, edition.pk, None)
-        worker = Beside(lambda: start(held, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5))
+        worker = beside(lambda: start(held, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5))
         newsroom.wait_for_a_backend_that_waits_for_a_lock()
-    assert worker.end() == []
+    assert worker.result(PATIENCE_S) == []
     assert newsroom.attempts(edition) == []
 
 

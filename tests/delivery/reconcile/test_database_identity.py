@@ -16,8 +16,8 @@ from delivery.reconcile import database_identity
 from delivery.rules.edition_state import restored as restored_reason
 from delivery.tasks import periodic_tasks
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.run_in_threads import Beside, at_once
 from tests.delivery.worker_steps import claim_next_batch, copies_by_key
+from tests.publishing.second_connection import PATIENCE_S, at_once, beside
 
 
 def restored_identity() -> None:
@@ -223,11 +223,11 @@ def test_declared_and_noticed_restore_do_not_deadlock(newsroom: Newsroom) -> Non
 
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
-        declaring = Beside[object](database_identity.declare_restored)
+        declaring = beside(database_identity.declare_restored)
         newsroom.wait_for_a_backend_that_waits_for_a_lock()
-        noticing = Beside[object](database_identity.check_identity)
+        noticing = beside(database_identity.check_identity)
         newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)
-    declared, noticed = declaring.end(), noticing.end()
+    declared, noticed = declaring.result(PATIENCE_S), noticing.result(PATIENCE_S)
     # The second one to get the lock finds the new identity stored.
     assert declared == (edition.pk,)
     assert isinstance(noticed, database_identity.IdentityCheck)
@@ -239,6 +239,6 @@ def test_workers_that_start_at_once_stop_the_editions_once(newsroom: Newsroom) -
     newsroom.publish(3)
     database_identity.check_identity()
     restored_identity()
-    noticed = at_once(8, database_identity.check_identity)
+    noticed = at_once(*[database_identity.check_identity] * 8)
     assert sum(one.is_another for one in noticed) == 1
     assert Batch.objects.get().epoch == database_identity.EPOCH_GAP

@@ -25,8 +25,8 @@ from delivery.rules.reason import Reason, ReasonCode
 from delivery.unknown.lookup import load_lookup_context, look_up
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.run_in_threads import Beside, at_once
 from tests.delivery.worker_steps import asked, begun, changed, claim_next_batch, publish_unanswered
+from tests.publishing.second_connection import PATIENCE_S, at_once, beside
 
 # The ways in which a call is accepted and its worker gets no answer.
 ACCEPTED_UNHEARD = ["accept_then_500", "accept_then_truncate", "accept_then_wrong_length"]
@@ -232,7 +232,7 @@ def all_in_doubt(edition: Edition) -> None:
 
 def test_workers_that_race_for_look_ups_get_one_each(newsroom: Newsroom) -> None:
     all_in_doubt(newsroom.publish(readers=10, batch_size=1))
-    found = at_once(20, lambda: claim_lookup(uuid.uuid4(), lease_s=30))
+    found = at_once(*[lambda: claim_lookup(uuid.uuid4(), lease_s=30)] * 20)
     claimed = [one.batch for one in found if one]
     assert len(claimed) == len(set(claimed)) == 10
 
@@ -245,7 +245,7 @@ def test_locked_unknown_batch_is_skipped(newsroom: Newsroom) -> None:
         cursor.execute("SELECT 1 FROM batch WHERE id = %s FOR UPDATE", [lower.pk])
         # The lock is held until the other worker has its batch. A wait for the lock would never
         # end.
-        claimed = Beside(lambda: claim_lookup(uuid.uuid4(), lease_s=30)).end()
+        claimed = beside(lambda: claim_lookup(uuid.uuid4(), lease_s=30)).result(PATIENCE_S)
     assert claimed is not None
     assert claimed.batch == higher.pk
 
