@@ -63,7 +63,7 @@ def show(sandbox: Sandbox, request: Request) -> Response:
     return layout.page(
         sandbox,
         "Messages",
-        "messages.html",
+        "inbox.html",
         **_counts(sandbox),
         is_open=asked is not None,
         text=text,

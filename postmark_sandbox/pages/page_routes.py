@@ -73,7 +73,7 @@ def _unsubscribe(sandbox: Sandbox, request: Request, message: Message) -> Respon
     address, is_done = message.recipients[0], request.method == "POST"
     if is_done and address.lower() not in sandbox.suppressions.of(message.stream):
         sandbox.events.unsubscribe(message, address)
-    template = "unsubscribe.html"
+    template = "unsubscribe_link.html"
     return page(sandbox, "Messages", template, message=message, address=address, is_done=is_done)
 
 

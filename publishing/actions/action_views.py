@@ -84,7 +84,7 @@ def action(request: HttpRequest, issue: uuid.UUID, name: str) -> HttpResponse:
     may_have_left = status.counts.sent + status.counts.unknown + status.counts.being_sent > 0
     return desk_page(
         request,
-        "publishing/action.html",
+        "publishing/edition_action.html",
         {
             "title": plain_title(edition),
             "action": ACTIONS[name],

@@ -79,7 +79,7 @@ def index(request: HttpRequest) -> HttpResponse:
     address = f"{settings.SITE_URL}{reverse('archive:index')}"
     return _public_page(
         request,
-        "archive/index.html",
+        "archive/archive_index.html",
         {
             "page": page,
             "issues": listed_issues_of(editions, max(page.start_index() - 1, 0), page.end_index()),

@@ -100,7 +100,7 @@ def remove_snippet(request: HttpRequest, snippet: int) -> HttpResponse:
     found = _snippet_or_404(snippet)
     heading = _("Delete the snippet “{name}”?").format(name=found.name)
     question = _("Drafts and letters that already have its text do not change.")
-    return _page(request, "delete.html", {"heading": heading, "question": question})
+    return _page(request, "delete_snippet.html", {"heading": heading, "question": question})
 
 
 def _edit(request: HttpRequest, snippet: Snippet, heading: str, **context: str) -> HttpResponse:
@@ -116,7 +116,7 @@ def _edit(request: HttpRequest, snippet: Snippet, heading: str, **context: str) 
             form.add_error("name", sentence.format(name=snippet.name))
         else:
             form.add_error(None, _limit_sentence())
-    return _page(request, "form.html", {"form": form, "heading": heading, **context})
+    return _page(request, "snippet_form.html", {"form": form, "heading": heading, **context})
 
 
 def _page(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:

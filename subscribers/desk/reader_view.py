@@ -42,7 +42,7 @@ def show_reader(request: HttpRequest, reader: int) -> HttpResponse:
         "headline": reader_headline(data),
         "actions": applicable_actions(_reader_or_404(reader)),
     }
-    return desk_page(request, "subscribers/desk/reader.html", context)
+    return desk_page(request, "subscribers/desk/one_reader.html", context)
 
 
 @may_manage_readers
@@ -70,7 +70,7 @@ def act_on_reader(request: HttpRequest, reader: int, name: str) -> HttpResponse:
         context = {"reader": found, "action": action, "applies": action.applies(found)}
         context |= {"back": back, "form": form}
         status = 422 if is_invalid else 200
-        return desk_page(request, "subscribers/desk/action.html", context, status=status)
+        return desk_page(request, "subscribers/desk/reader_action.html", context, status=status)
     reason = form.cleaned_data["reason"] if form else ""
     if perform_action(action, reader, user_id_of(request), reason):
         messages.success(request, str(action.done_message))

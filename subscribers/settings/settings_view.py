@@ -168,12 +168,12 @@ def _form_page(
     request: HttpRequest, form: FieldForm | TagForm, heading: str, delete: str = "", note: str = ""
 ) -> HttpResponse:
     context: dict[str, Any] = {"form": form, "heading": heading, "delete": delete, "note": note}
-    return desk_page(request, "subscribers/settings/form.html", context)
+    return desk_page(request, "subscribers/settings/settings_form.html", context)
 
 
 def _delete_page(request: HttpRequest, heading: str, question: str) -> HttpResponse:
     context = {"heading": heading, "question": question}
-    return desk_page(request, "subscribers/settings/delete.html", context)
+    return desk_page(request, "subscribers/settings/confirm_delete.html", context)
 
 
 def _field_or_404(key: str) -> ReaderFieldDefinition:
