@@ -142,15 +142,6 @@ def test_workers_that_crash_in_calls_raise_one_alarm(newsroom: Newsroom) -> None
         assert Alarm.objects.count() == crashes - 1
 
 
-def test_split_batches_start_with_no_crashes(newsroom: Newsroom) -> None:
-    edition = newsroom.publish(readers=4)
-    for _ in range(2):
-        assert claim(uuid.uuid4(), lease_s=30)
-        newsroom.let_time_pass(31)
-        newsroom.recover_expired_leases()
-    assert [(batch.size, batch.crashes) for batch in newsroom.batches(edition)] == [(2, 0), (2, 0)]
-
-
 def test_a_copy_that_kills_workers_mid_call_is_parked(newsroom: Newsroom, settings: object) -> None:
     settings.DELIVERY_LOOKUP_AFTER_S = (1.0,)  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=1)

@@ -1,7 +1,5 @@
 """How long a worker retries a write, and which errors are transient."""
 
-from collections.abc import Callable
-
 import psycopg
 import pytest
 from django.db import DataError, IntegrityError, InterfaceError, InternalError, OperationalError
@@ -82,8 +80,8 @@ def test_permanent_errors_are_not_transient(error: Error) -> None:
     assert not is_transient(error)
 
 
-def failing(*results: Error | str) -> Callable[[], str]:
-    """Make a write that raises or returns these results, one at each call."""
+def write_through(*results: Error | str, left_s: float = 1000, stops: bool = False) -> str:
+    """Retry a write that raises or returns these results, one at each try."""
     left = list(results)
 
     def write() -> str:
@@ -92,7 +90,15 @@ def failing(*results: Error | str) -> Callable[[], str]:
             raise result
         return result
 
-    return write
+    return retry_write(
+        write,
+        what="an answer",
+        work="call",
+        fault=DatabaseFault(now_s),
+        until_s=now_s() + left_s,
+        is_stopping=lambda: stops,
+        jitter=lambda: 0.0,
+    )
 
 
 CUT = OperationalError("the connection is closed")
@@ -101,42 +107,17 @@ CUT = OperationalError("the connection is closed")
 @pytest.mark.django_db
 @pytest.mark.parametrize("stops", [False, True])
 def test_a_stopping_worker_still_retries_a_write_for_a_while(stops: bool) -> None:
-    written = retry_write(
-        failing(CUT, CUT, CUT, "written"),
-        what="an answer",
-        work="call",
-        fault=DatabaseFault(now_s),
-        until_s=now_s() + 1000,
-        is_stopping=lambda: stops,
-        jitter=lambda: 0.0,
-    )
-    assert written == "written"
+    assert write_through(CUT, CUT, CUT, "written", stops=stops) == "written"
 
 
 @pytest.mark.django_db
 def test_last_error_is_raised_when_the_time_has_ended() -> None:
     last = OperationalError("the last")
     with pytest.raises(OperationalError, match="the last"):
-        retry_write(
-            failing(CUT, last, "never reached"),
-            what="an answer",
-            work="call",
-            fault=DatabaseFault(now_s),
-            until_s=now_s() - 1,
-            is_stopping=lambda: False,
-            jitter=lambda: 0.0,
-        )
+        write_through(CUT, last, "never reached", left_s=-1)
 
 
 @pytest.mark.django_db
 def test_an_error_about_data_is_raised_at_once() -> None:
     with pytest.raises(IntegrityError):
-        retry_write(
-            failing(IntegrityError("a check"), "never reached"),
-            what="an answer",
-            work="call",
-            fault=DatabaseFault(now_s),
-            until_s=now_s() + 1000,
-            is_stopping=lambda: False,
-            jitter=lambda: 0.0,
-        )
+        write_through(IntegrityError("a check"), "never reached")

@@ -159,7 +159,7 @@ a batch that cost two workers is halved
     test_copy_that_crashes_workers_is_found_by_halving_and_parked
 halves start without the crashes of the whole
     halve: «Batch.objects.filter(pk=batch).update(crashes=0) → pass»
-    test_split_batches_start_with_no_crashes
+    test_a_crashing_batch_is_shown_from_its_first_crash
 one batch that cannot be recovered does not block the others
     _try_to_recover: except «DatabaseError → ZeroDivisionError» as error:
     test_failing_recovery_does_not_block_others
