@@ -62,3 +62,7 @@ def test_a_file_name_occurs_once() -> None:
     )
 
     assert [name for name, times in names.items() if times > 1] == []
+    # Those of the admin have the names that Django looks for.
+    ours = (path for path in (ROOT / "templates").rglob("*.html") if "admin" not in path.parts)
+    pages = Counter(path.name for path in (*ours, *(ROOT / "postmark_sandbox").rglob("*.html")))
+    assert [name for name, times in pages.items() if times > 1] == []
