@@ -261,7 +261,7 @@ def settings_and_export(author: Any) -> Pages:
 
     def export(page: Page) -> None:
         page.get_by_role("button", name="Write the export").click()
-        expect(page.get_by_text("The export is queued")).to_be_visible()
+        expect(page.get_by_text("waiting for a worker")).to_be_visible()
 
     return {
         "settings": Shown(settings),
@@ -291,7 +291,7 @@ def moving_issues(author: Any) -> Pages:
 
     def move(page: Page) -> None:
         upload(page, "substack.zip", "application/zip", export, "Exported file", "Move in")
-        expect(page.get_by_text("The move is waiting")).to_be_visible()
+        expect(page.get_by_text("waiting for a worker")).to_be_visible()
 
     def run(page: Page) -> None:
         run_next_move(lambda: False)
@@ -301,7 +301,7 @@ def moving_issues(author: Any) -> Pages:
 
     def refuse(page: Page) -> None:
         upload(page, "other.zip", "application/zip", b"no ZIP", "Exported file", "Move in")
-        expect(page.get_by_text("The move is waiting")).to_be_visible()
+        expect(page.get_by_text("waiting for a worker")).to_be_visible()
         run_next_move(lambda: False)
         page.reload()
         expect(page.get_by_text("Nothing was moved in.")).to_be_visible()
