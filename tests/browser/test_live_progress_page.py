@@ -410,7 +410,7 @@ def test_desk_follows_sending_and_reports_other_changes(desk, going):
 
 
 def test_open_import_page_follows_to_the_end_and_keeps_focus(desk):
-    record = SubscriberImportFactory(state="running", size=1000, finished_at=None)
+    record = SubscriberImportFactory(state="running", total=1000, finished_at=None)
     imports = SubscriberImport.objects.filter(pk=record.pk)
     desk.goto(f"{FORM}imports/{record.pk}/")
     desk.locator("h1").focus()

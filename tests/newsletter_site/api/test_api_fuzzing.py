@@ -63,7 +63,7 @@ def everybody_s_program(transactional_db: None) -> Program:
             state="checked", confirmed=False, finished_at=None, checked_at=timezone.now()
         )
         Export.objects.create(state="finished", finished_at=timezone.now())
-        IssueMove.objects.create(state="finished", filename="a.zip")
+        IssueMove.objects.create(state="finished", filename="a.zip", finished_at=timezone.now())
         SubscriberImportFactory()
     at = tomorrow("UTC")
     for number in range(OF_EACH // 3):
