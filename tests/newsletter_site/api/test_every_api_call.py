@@ -139,7 +139,7 @@ def places(transactional_db: None) -> dict[str, str]:
         "{tag}": str(Tag.objects.create(name="Birds").pk),
         "{import_id}": str(SubscriberImportFactory().pk),
         "{export_id}": str(Export.objects.create(state="finished", finished_at=timezone.now()).pk),
-        "{move_id}": str(IssueMove.objects.create(state="finished").pk),
+        "{move_id}": str(IssueMove.objects.create(state="finished", finished_at=timezone.now()).pk),
     }
 
 
