@@ -3,6 +3,7 @@
 import re
 import tempfile
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
@@ -198,6 +199,10 @@ def _run(
             for program in started:
                 program.kill()
                 program.wait()
+                # A pipe that nothing was fed into is still open.
+                if program.stdin:
+                    with suppress(BrokenPipeError):
+                        program.stdin.close()
         # psql ends first if a statement fails, and pg_restore if the dump cannot be read.
         found = read_failure(psql_errors, "psql", codes[0])
         found = found or read_failure(errors, "pg_restore", codes[1])
