@@ -7,6 +7,7 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from idempotency.claim import LONGEST_SILENCE, allow_silence
 from idempotency.models import PostedForm
 
 DEFAULT_TTL_DAYS = 30
@@ -20,6 +21,8 @@ def expire_saved_responses(*, at_most: int = ROWS_AT_ONCE) -> int:
     until it returns 0.
     """
     with transaction.atomic(durable=True):
+        # So a process that freezes here does not hold its rows for long.
+        allow_silence(LONGEST_SILENCE)
         with connection.cursor() as cursor:
             # Read along the index, even if the statistics are out of date.
             cursor.execute("SET LOCAL enable_seqscan = off")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import date
 
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import Sum
 
 from subscribers.models import NewReaders, ReaderTotal, Subscriber
@@ -41,5 +41,5 @@ def merge_totals() -> None:
     for model, columns in ((ReaderTotal, "state"), (NewReaders, "month, source")):
         if model.objects.order_by("pk")[MANY_ROWS : MANY_ROWS + 1].exists():
             merge = _MERGE.format(table=model._meta.db_table, columns=columns)
-            with transaction.atomic(), connection.cursor() as cursor:
+            with connection.cursor() as cursor:
                 cursor.execute(merge)

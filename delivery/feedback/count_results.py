@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from datetime import datetime
 
-from django.db import connection, transaction
+from django.db import connection
 
 from delivery.models import EditionResult
 from delivery.rules.delivery_key import DeliveryKey
@@ -78,5 +78,5 @@ def merge_results() -> None:
     """Merge the rows of each edition if there are many new ones."""
     editions = EditionResult.objects.values("edition").distinct().count()
     if EditionResult.objects.count() > MANY_ROWS + editions:
-        with transaction.atomic(), connection.cursor() as cursor:
+        with connection.cursor() as cursor:
             cursor.execute(_MERGE)

@@ -51,9 +51,10 @@ def ensure_row() -> None:
     """Insert the one row if a restored or emptied table lacks it.
 
     Call it outside any transaction: an open transaction that inserts it would block every other
-    insert.
+    insert. `bulk_create` would open one.
     """
-    SendRate.objects.bulk_create([SendRate(pk=1)], ignore_conflicts=True)
+    with connection.cursor() as cursor:
+        cursor.execute("INSERT INTO send_rate (id) VALUES (1) ON CONFLICT DO NOTHING")
 
 
 def acquire_permit(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> float | None:

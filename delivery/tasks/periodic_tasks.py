@@ -76,8 +76,16 @@ def acquire(
 
 def ensure_exists(name: str, *, due_in_s: float = 0.0) -> None:
     """Register the task if it is missing; a new one is due in `due_in_s` seconds."""
-    task = PeriodicTask(name=name, due_at=Now() + timedelta(seconds=due_in_s))
-    PeriodicTask.objects.bulk_create([task], ignore_conflicts=True)
+    # One statement, not `bulk_create`, which opens a transaction. A worker that froze before its
+    # commit would hold the row, and every other worker would wait for it.
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO periodic_task (name, due_at)
+            VALUES (%s, clock_timestamp() + make_interval(secs => %s)) ON CONFLICT DO NOTHING
+            """,
+            [name, due_in_s],
+        )
 
 
 def make_due(names: Iterable[str]) -> None:

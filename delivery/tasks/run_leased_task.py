@@ -5,14 +5,15 @@ claimed by another, or was cancelled, changes nothing.
 """
 
 import logging
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
 from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
+from django.db.backends.utils import CursorWrapper
 from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 
@@ -61,15 +62,16 @@ class ClaimedTask(Generic[Task]):
             raise TaskInterruptedError
         self._renew(columns)
 
-    def hold(self) -> None:
-        """Renew the lease and lock the row until the caller's transaction ends.
+    def step(self) -> AbstractContextManager[CursorWrapper]:
+        """Open the transaction of a step, which a frozen process loses with its lease."""
+        return _limited_transaction(type(self.task))
 
-        So nobody cancels or claims the task within a step. The server ends the transaction of a
-        frozen process after the length of a lease. Raises `TaskInterruptedError`.
+    def hold(self) -> None:
+        """Renew the lease and lock the row until the end of the step.
+
+        So nobody cancels or claims the task within it. Raises `TaskInterruptedError`.
         """
         self._renew({})
-        with connection.cursor() as cursor:
-            cursor.execute(_LIMIT_TRANSACTION, [f"{int(1000 * lease_s(type(self.task)))}ms"])
 
     def checkpoint(self, **columns: Any) -> None:
         """Save progress, in the transaction of its step. Raises `TaskInterruptedError`."""
@@ -77,7 +79,7 @@ class ClaimedTask(Generic[Task]):
 
     def end(self, state: str, **columns: Any) -> None:
         """End the task in this state. Raises `TaskInterruptedError`."""
-        with transaction.atomic():
+        with self.step():
             self._update({"state": state, "finished_at": Now(), **NO_LEASE, **columns})
             self.task.clear(state)
         self.task.state, self.is_held = state, False
@@ -171,9 +173,16 @@ def run_next(
     return True
 
 
+@contextmanager
+def _limited_transaction(kind: type[LeasedTask]) -> Iterator[CursorWrapper]:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_LIMIT_TRANSACTION, [f"{int(1000 * lease_s(kind))}ms"])
+        yield cursor
+
+
 def claim(kind: type[Task], owner: UUID | None = None, pk: int | None = None) -> Task | None:
     """Claim the oldest task that nobody has, or the one with this `pk`."""
-    with transaction.atomic():
+    with _limited_transaction(kind):
         free = open_tasks(kind).filter(_IS_FREE).select_for_update(skip_locked=True)
         free = free if pk is None else free.filter(pk=pk)
         found = free.order_by("pk").values_list("pk", flat=True).first()

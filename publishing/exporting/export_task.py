@@ -14,6 +14,7 @@ from django.db import IntegrityError, reset_queries, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from delivery.interface import short_transaction
 from delivery.tasks.leased_task import TaskState
 from delivery.tasks.run_leased_task import ClaimedTask, run_next
 from publishing.exporting.export_files import export_files
@@ -59,7 +60,8 @@ def run_next_export(is_stopping: Callable[[], bool]) -> bool:
 
 
 def _write(running: ClaimedTask[Export]) -> None:
-    ExportPiece.objects.filter(export=running.task).delete()
+    with running.step():
+        ExportPiece.objects.filter(export=running.task).delete()
     running.heartbeat(pieces=0, done=0, now_writing="")
     output = _PieceWriter(running)
     write_zip(output, export_files(), output.note)
@@ -73,7 +75,7 @@ def expire_exports() -> None:
     newest = finished.order_by("-pk").values_list("pk", flat=True).first()
     old = finished.filter(~Q(pk=newest) | Q(finished_at__lt=Now() - KEPT))
     for export in list(old):
-        with transaction.atomic():
+        with short_transaction():
             Export.objects.filter(pk=export.pk).update(state=TaskState.EXPIRED)
             ExportPiece.objects.filter(export=export).delete()
 
@@ -110,7 +112,7 @@ class _PieceWriter(io.RawIOBase):
 
     def _store(self, piece: bytes) -> None:
         export = self._running.task
-        with transaction.atomic():
+        with self._running.step():
             self._running.heartbeat(pieces=export.pieces + 1, done=export.done + len(piece))
             ExportPiece.objects.create(export=export, number=export.pieces - 1, content=piece)
         reset_queries()  # Django keeps them in debug mode, and with them the whole archive.

@@ -177,7 +177,7 @@ def _move_one(
             note(PICTURE_KEPT, address)
         if has_player:
             note(PLAYER_LEFT_OUT)
-    with transaction.atomic():
+    with running.step():
         running.hold()
         if content is not None:
             issue = store_issue(export.product, past, content, by=move.requested_by_id)

@@ -19,7 +19,13 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from delivery.interface import batch_size_for, find_refusals, renderer_of, without_nested_loops
+from delivery.interface import (
+    batch_size_for,
+    find_refusals,
+    renderer_of,
+    short_transaction,
+    without_nested_loops,
+)
 from delivery.models import Batch, Edition
 from delivery.tasks.leased_task import TaskState
 from delivery.tasks.run_leased_task import ClaimedTask, cancel, run_next
@@ -89,7 +95,8 @@ def current_rehearsal(draft: Draft) -> Rehearsal | None:
 
 def expire_rehearsals() -> None:
     """Delete old reports."""
-    Rehearsal.objects.filter(finished_at__lt=Now() - KEPT).delete()
+    with short_transaction():
+        Rehearsal.objects.filter(finished_at__lt=Now() - KEPT).delete()
 
 
 def run_next_rehearsal(is_stopping: Callable[[], bool]) -> bool:

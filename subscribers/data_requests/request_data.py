@@ -7,7 +7,7 @@ import logging
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 from django.db.models.functions import Now
 
 from delivery.models import Edition
@@ -58,7 +58,7 @@ def answer_requests() -> None:
 
 def _try_to_answer(running: ClaimedTask[DataRequest]) -> None:
     try:
-        with transaction.atomic(), connection.cursor() as cursor:
+        with running.step() as cursor:
             cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
             running.hold()
             _answer(running.task)

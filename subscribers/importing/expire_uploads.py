@@ -6,10 +6,10 @@ The row of the import stays.
 from datetime import timedelta
 
 from django.conf import settings
-from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from delivery.interface import short_transaction
 from delivery.retention.batched_delete import MAX_LOCK_WAIT_S, OldRows
 from subscribers.importing import stored_file
 from subscribers.importing.accept_upload import delete_noted_rows
@@ -18,7 +18,7 @@ from subscribers.models.subscriber_import import NO_COUNTS, State, SubscriberImp
 
 def expire_file() -> bool:
     """Delete a file checked over `IMPORT_EXPIRES_DAYS` ago; False if there is none."""
-    with transaction.atomic(), connection.cursor() as cursor:
+    with short_transaction() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
         # The next call takes an import whose row is locked now.
         record = _expired().select_for_update(skip_locked=True).order_by("id").first()

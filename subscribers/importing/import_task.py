@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
 
-from django.db import connection, reset_queries, transaction
+from django.db import connection, reset_queries
 from django.db.models.functions import Now
 
 from delivery import log_context
@@ -76,7 +76,7 @@ def _run(running: Running, on_progress: Callable[[SubscriberImport], None]) -> N
     is_check = record.state == State.CHECKING
     if record.rows == 0:
         # This run notes its rows anew, so delete the notes of an earlier check.
-        with transaction.atomic():
+        with running.step():
             running.hold()
             delete_noted_rows(record.pk)
     mapping = tuple((column, field) for column, field in record.mapping)
@@ -105,7 +105,7 @@ def _run(running: Running, on_progress: Callable[[SubscriberImport], None]) -> N
 def _note_gone(running: Running, file: ReaderFile) -> None:
     for chunk in chunks(file.rows()):
         running.heartbeat()
-        with transaction.atomic():
+        with running.step():
             running.hold()
             note_gone(running.task, chunk, file.fields)
         reset_queries()
@@ -136,7 +136,7 @@ def _skip_to_checkpoint(rows: Iterator[Row | BadRow], running: Running) -> None:
 def _apply_chunk(running: Running, chunk: list[Row | BadRow], file: ReaderFile) -> None:
     record = running.task
     validated = [validate_row(row, file.fields) for row in chunk]
-    with transaction.atomic(), connection.cursor() as cursor:
+    with running.step() as cursor:
         # Take this lock first. Otherwise a reader who is being erased could be added again.
         cursor.execute(LOCK_ENQUEUE)
         running.hold()
@@ -153,7 +153,7 @@ def _finish(running: Running, file: ReaderFile) -> None:
     if read_as and read_as.get("reading"):
         read_as["reading"] = {**read_as["reading"], "forms": file.forms}
     found = {"read_as": read_as, "done": record.total}
-    with transaction.atomic():
+    with running.step():
         running.hold()
         ImportSeenAddress.objects.filter(subscriber_import=record.pk).delete()
         if record.state == State.CHECKING:

@@ -7,6 +7,7 @@ from django.contrib.admin.models import ADDITION, CHANGE, DELETION
 from django.db import connection, transaction
 from django.db.models import Max
 
+from delivery.interface import short_transaction
 from delivery.models import Edition
 from delivery.tasks.background_tasks import BackgroundTask
 from subscribers.models import DeletedFieldOrTag, ReaderFieldDefinition, Subscriber, Tag
@@ -176,7 +177,7 @@ def record_saved(code: str, thing: ReaderFieldDefinition | Tag, by: uuid.UUID) -
 
 def remove_chunk(is_stopping: Callable[[], bool] = lambda: False) -> bool:
     """Remove a deleted field or tag from the next readers; False if nothing is left."""
-    with transaction.atomic(), connection.cursor() as cursor:
+    with short_transaction() as cursor:
         rows = DeletedFieldOrTag.objects.select_for_update(skip_locked=True).order_by("pk")
         removed = rows.first()
         if removed is None:

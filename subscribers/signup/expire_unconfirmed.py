@@ -1,8 +1,9 @@
 """Deletion of readers who were asked to confirm and never did."""
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import connection
 
+from delivery.interface import short_transaction
 from delivery.retention.anonymise import anonymise_unconfirmed
 from delivery.retention.batched_delete import MAX_LOCK_WAIT_S
 
@@ -23,7 +24,7 @@ def expire_pending(batch_size: int = AT_ONCE) -> int:
     One call deletes at most `batch_size` readers.
     """
     days = settings.PENDING_EXPIRES_DAYS
-    with transaction.atomic(), connection.cursor() as cursor:
+    with short_transaction() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
         # The next call takes rows that are locked now.
         query = f"SELECT id FROM subscriber WHERE {IS_TOO_OLD} ORDER BY id LIMIT %s"  # noqa: S608

@@ -5,9 +5,8 @@ The mark and the sum change in one statement, here and in the trigger on `batch`
 shows each batch once.
 """
 
-from django.db import connection, transaction
-
 from delivery.plan_methods import plan_without
+from delivery.queue.short_transaction import short_transaction
 
 BATCHES_AT_ONCE = 2_000
 
@@ -50,7 +49,7 @@ def roll_up_finished(*, at_once: int = BATCHES_AT_ONCE) -> int:
     """Roll all finished batches up, in short transactions; return how many there were."""
     total = 0
     while True:
-        with transaction.atomic(), connection.cursor() as cursor:
+        with short_transaction() as cursor:
             # A lost commit is harmless: the next run does the work again.
             cursor.execute("SET LOCAL synchronous_commit = off")
             # Use the index of these batches, even if the statistics are out of date.

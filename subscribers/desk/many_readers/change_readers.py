@@ -113,7 +113,7 @@ def run_chunk(*, pk: int | None = None) -> bool:
 def _run_chunk(running: ClaimedTask[ReaderChange]) -> None:
     change = running.task
     first, last = change.done + 1, change.done + CHUNKS[change.action]
-    with transaction.atomic(), connection.cursor() as cursor:
+    with running.step() as cursor:
         running.hold()
         cursor.execute(
             "SELECT readers[%s:%s] FROM reader_change WHERE id = %s", [first, last, change.pk]

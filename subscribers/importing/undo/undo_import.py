@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import NamedTuple
 
-from django.db import connection, reset_queries, transaction
+from django.db import connection, reset_queries
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
@@ -96,7 +96,7 @@ def run_undo(
         _undo_chunk(running, first)
         on_progress(record)
         running.heartbeat()
-    with transaction.atomic():
+    with running.step():
         running.hold()
         unmade = record.unmade
         if unmade is not None:
@@ -129,7 +129,7 @@ def _next_reader(record: SubscriberImport) -> int | None:
 
 def _undo_chunk(running: ClaimedTask[SubscriberImport], first: int) -> None:
     record, last = running.task, first + CHUNK - 1
-    with transaction.atomic(), connection.cursor() as cursor:
+    with running.step() as cursor:
         wait_for_enqueues()
         running.hold()
         # Lock order: batches before readers, as a worker settles them.

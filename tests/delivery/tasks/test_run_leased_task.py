@@ -119,7 +119,7 @@ def test_a_cancelled_task_ends_at_its_next_step(export: Export) -> None:
 
 def test_cancelling_waits_for_a_step(export: Export) -> None:
     running = claimed()
-    with transaction.atomic():
+    with running.step():
         running.hold()
         cancelling = beside(lambda: cancel(export))
         wait_until_somebody_waits(cancelling)
@@ -130,8 +130,7 @@ def test_cancelling_waits_for_a_step(export: Export) -> None:
 def test_the_server_ends_a_frozen_step_with_its_lease(export: Export, settings: Any) -> None:
     settings.DELIVERY_LEASE_S = 17
     running = claimed()
-    with transaction.atomic(), connection.cursor() as cursor:
-        running.hold()
+    with running.step() as cursor:
         cursor.execute("SHOW idle_in_transaction_session_timeout")
         assert cursor.fetchone() == ("17s",)
     with connection.cursor() as cursor:
