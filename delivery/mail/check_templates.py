@@ -68,5 +68,5 @@ def _error(sentence: str, **values: object) -> CheckMessage:
     return Error(
         sentence.format(**values),
         hint=_("Correct the template in HOMING_TEMPLATES_DIR, or delete it to use ours."),
-        id="delivery.E002",
+        id="delivery.E003",
     )
