@@ -36,7 +36,7 @@ newest-django: tools ## run the quick tests of the last commit on the newest Dja
 	$(PYTHON) .ci/django_versions.py homing
 
 proofs: tools ## run the long proofs, about 90 minutes; one of them: make proofs PROOFS="storm --seed 7"
-	$(PYTHON) -m tests.proofs $(PROOFS)
+	$(PYTHON) -m tests.long_runs $(PROOFS)
 
 bench: tools ## measure all promised figures; some: make bench ROWS="memory replay" OPTIONS=--quick SERVER=/usr/lib/postgresql/15/bin
 	HOMING_POSTGRES_BIN=$(SERVER) $(PYTHON) -m benchmarks $(ROWS) $(OPTIONS)

@@ -7,9 +7,9 @@ their folders.
 from delivery.feedback import event_inbox
 from delivery.feedback.count_results import count_unsubscribed, merge_results
 from delivery.feedback.lift_for_mail import request_lifting, was_lifted_for_mail
-from delivery.feedback.suppression_changes import queue_suppression_change
+from delivery.feedback.send_suppression_changes import queue_suppression_change
 from delivery.postmark.message_rules import find_refusals
-from delivery.postmark.provider_events import (
+from delivery.postmark.parse_events import (
     WEBHOOK_TYPES,
     AddressEvent,
     AddressReactivated,
@@ -18,10 +18,10 @@ from delivery.postmark.provider_events import (
     BounceMeaning,
     bounce_types,
 )
-from delivery.queue import control, scheduled_editions
+from delivery.queue import edition_control, scheduled_editions
 from delivery.queue.batches.batch_size import batch_size_for
 from delivery.queue.batches.roll_up import roll_up_finished
-from delivery.queue.enqueue import enqueue, without_nested_loops
+from delivery.queue.enqueue_edition import enqueue, without_nested_loops
 from delivery.queue.enqueue_test_letter import (
     enqueue_test,
     load_test_letter,
@@ -34,7 +34,7 @@ from delivery.queue.short_transaction import join_transaction, short_transaction
 from delivery.reconcile import database_identity
 from delivery.reconcile.reconcile_in_rounds import ReconcileResult, reconcile
 from delivery.reconcile.record_findings import database_time, load_unreconciled_versions
-from delivery.reconcile.walk import SearchUnavailableError
+from delivery.reconcile.walk_provider_record import SearchUnavailableError
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.worker.process_group import ProcessGroup

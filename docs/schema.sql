@@ -1118,7 +1118,7 @@ CREATE FUNCTION settle_batch_1(p_batch bigint, p_epoch integer, p_was text, p_st
 -- delivery/queue/sql/start_batch.sql
 CREATE FUNCTION start_batch_1(p_batch bigint, p_epoch integer, p_attempt uuid, p_worker uuid, p_deadline_s double precision, p_lease_s double precision, p_alone boolean, OUT is_started boolean, OUT of_control text, OUT is_probing boolean, OUT unmarked bigint[], OUT marked bigint[], OUT misplaced bigint[], OUT gone bigint[], OUT verdicts text[]) RETURNS record LANGUAGE plpgsql;
 
--- subscribers/models/sql/stays_as_it_is.sql
+-- subscribers/models/sql/wordings_and_erasures_never_change.sql
 CREATE FUNCTION stays_as_it_is() RETURNS trigger LANGUAGE plpgsql;
 
 -- subscribers/models/sql/subscriber_is_edited.sql
@@ -1127,7 +1127,7 @@ CREATE FUNCTION subscriber_is_edited() RETURNS trigger LANGUAGE plpgsql;
 -- subscribers/models/sql/subscriber_ratchet.sql
 CREATE FUNCTION subscriber_ratchet() RETURNS trigger LANGUAGE plpgsql;
 
--- subscribers/models/sql/subscriber_stays.sql
+-- subscribers/models/sql/subscriber_is_deleted_only_by_erasure.sql
 CREATE FUNCTION subscriber_stays() RETURNS trigger LANGUAGE plpgsql;
 
 -- subscribers/models/sql/suppression_ratchet.sql

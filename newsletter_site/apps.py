@@ -9,8 +9,8 @@ class NewsletterSiteConfig(AppConfig):
     verbose_name = _("Accounts")
 
     def ready(self) -> None:
-        from newsletter_site import check_site_settings, wiring  # noqa: F401
-        from newsletter_site.logs import requests  # noqa: F401 -- the import connects signals
+        from newsletter_site import check_site_settings, register_hooks_and_tasks  # noqa: F401
+        from newsletter_site.logs import log_requests  # noqa: F401 -- the import connects signals
         from newsletter_site.sign_in import throttle  # noqa: F401 -- the import connects signals
 
-        wiring.register_hooks()
+        register_hooks_and_tasks.register_hooks()

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from django.db import connection
 
 from delivery.rules.reason import Reason, ReasonCode
-from delivery.tasks import periodic_tasks
-from delivery.tasks.background_tasks import BackgroundTask
+from delivery.tasks import periodic_task_lease
+from delivery.tasks.register_background_task import BackgroundTask
 from newsletter_site.data_retention import prune
 
 logger = logging.getLogger(__name__)
@@ -23,30 +23,30 @@ POLL_S = 60.0
 
 def prune_if_due(is_stopping: Callable[[], bool]) -> bool:
     """Prune if it is due and no other worker does it. Return whether this worker did."""
-    periodic_tasks.ensure_exists(NAME, due_in_s=FIRST_AFTER_S)
-    lease = periodic_tasks.acquire(NAME, uuid.uuid4(), lease_s=LEASE_S)
+    periodic_task_lease.ensure_exists(NAME, due_in_s=FIRST_AFTER_S)
+    lease = periodic_task_lease.acquire(NAME, uuid.uuid4(), lease_s=LEASE_S)
     if lease is None:
         return False
     try:
         done = prune(
             may_continue=lambda: (
-                not is_stopping() and periodic_tasks.extend_lease(lease, lease_s=LEASE_S)
+                not is_stopping() and periodic_task_lease.extend_lease(lease, lease_s=LEASE_S)
             )
         )
     except BaseException:
         reason = Reason.of(ReasonCode.BROKE_OFF)
-        periodic_tasks.fail(lease, reason.dumps(), again_in_s=RETRY_AFTER_S)
+        periodic_task_lease.fail(lease, reason.dumps(), again_in_s=RETRY_AFTER_S)
         raise
     deleted = {pruned.rule.name: pruned.number for pruned in done if pruned.number}
     if deleted:
         logger.info("old rows were deleted: %s", deleted)
     if failed := [pruned.rule.name for pruned in done if pruned.error]:
         reason = Reason.of(ReasonCode.OLD_DATA_KEPT, rules=failed)
-        periodic_tasks.fail(lease, reason.dumps(), again_in_s=RETRY_AFTER_S)
+        periodic_task_lease.fail(lease, reason.dumps(), again_in_s=RETRY_AFTER_S)
     elif all(pruned.is_complete for pruned in done):
-        periodic_tasks.finish(lease, again_in_s=EVERY_S)
+        periodic_task_lease.finish(lease, again_in_s=EVERY_S)
     else:
-        periodic_tasks.release(lease)
+        periodic_task_lease.release(lease)
     return True
 
 

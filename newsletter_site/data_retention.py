@@ -18,7 +18,7 @@ from delivery.retention import expire_details
 from delivery.retention.batched_delete import OldRows
 from delivery.rules.provider_retention import details_retention_days
 from idempotency.expire_saved_responses import count_expired, expire_saved_responses
-from newsletter_site.logs.exceptions import summarise
+from newsletter_site.logs.describe_exception import summarise
 from publishing.external_checks import cached_results
 from publishing.images import unused_images
 from publishing.receipts import drop_old_deliveries

@@ -12,7 +12,7 @@ from psycopg import IsolationLevel
 
 from newsletter_site import embedded_postgres
 from newsletter_site.environment import Environment, fail, host_of, is_mailbox
-from newsletter_site.logs.redact import basic_credentials
+from newsletter_site.logs.redact_log_line import basic_credentials
 from newsletter_site.operations.release import running_release
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -104,12 +104,12 @@ MIGRATION_MODULES = {app: f"migrations.{app}" for app in OUR_APPS if app != "ide
 AUTH_USER_MODEL = "newsletter_site.User"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
-    "newsletter_site.permissions_backend.PermissionsBackend",
+    "newsletter_site.one_query_permissions.PermissionsBackend",
 ]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 MIDDLEWARE = [
-    "newsletter_site.logs.requests.RequestLogging",
+    "newsletter_site.logs.log_requests.RequestLogging",
     "newsletter_site.operations.ops_middleware.OperationsMiddleware",
     "newsletter_site.operations.metrics.site_metrics.RequestMetrics",
     # Outside the other middleware: API calls get no redirects and no pages.
@@ -125,7 +125,7 @@ MIDDLEWARE = [
     "newsletter_site.middleware.error_pages.FormErrors",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "newsletter_site.logs.requests.BindAuthor",
+    "newsletter_site.logs.log_requests.BindAuthor",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "newsletter_site.sign_in.enforce_two_step.EnforceTwoStep",
@@ -351,7 +351,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
-            "()": "newsletter_site.logs.format.LineFormatter",
+            "()": "newsletter_site.logs.log_format.LineFormatter",
             "shape": LOG_FORMAT,
             "words": DEBUG,
             "secrets": [  # redacted in every line
@@ -373,7 +373,7 @@ LOGGING = {
         },
     },
     "handlers": {
-        "stderr": {"class": "newsletter_site.logs.format.StderrHandler", "formatter": "line"},
+        "stderr": {"class": "newsletter_site.logs.log_format.StderrHandler", "formatter": "line"},
     },
     # At `info` and below, libraries log their input: queries and addresses.
     "root": {"handlers": ["stderr"], "level": "ERROR" if LOG_LEVEL == "ERROR" else "WARNING"},

@@ -6,7 +6,7 @@ from django.urls import include, path, re_path
 from django.views.decorators.cache import cache_control
 from django.views.generic import RedirectView
 
-from newsletter_site.api.api import url_patterns
+from newsletter_site.api.mount_api import url_patterns
 from newsletter_site.api.openapi_document import openapi
 from newsletter_site.sign_in.change_password import change_password
 from newsletter_site.sign_in.sign_in_view import sign_in, unblock_sign_in

@@ -3,7 +3,7 @@
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH, TAKE_READERS_AWAY
+from publishing.desk_permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH, TAKE_READERS_AWAY
 from subscribers.desk_frame import Guard
 from subscribers.desk_frame import desk_page as desk_page
 from subscribers.desk_frame import user_id_of as user_id_of

@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery.models import Edition
-from delivery.reports.edition_words import ARCHIVE_ONLY
+from delivery.reports.edition_sentences import ARCHIVE_ONLY
 from delivery.rules.edition_state import EditionState
+from publishing.editions.archive_visibility import archive_sentence
 from publishing.editions.audience import REACHED, UNREACHED
 from publishing.editions.edition_status import load_status
-from publishing.editions.listing import archive_sentence
 from publishing.editions.tag_sentences import edition_audience
 from publishing.scheduling.local_time import scheduled_time_of
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from delivery.issue_attributes import TITLE
 from delivery.models import Edition
-from delivery.tasks.leased_task import LeasedTask
+from delivery.tasks.leased_task_columns import LeasedTask
 from idempotency.key import LONGEST_KEY, fresh_key
 from publishing.content.draft_content import DraftFields
 from subscribers.files.file_pieces import FilePiece

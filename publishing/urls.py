@@ -21,9 +21,9 @@ from publishing.publish.address_view import change_address
 from publishing.publish.confirm_view import publish_one
 from publishing.publish.publish_view import publishing_form
 from publishing.publish.welcome_view import welcome_page
-from publishing.publish.when_view import describe_time
 from publishing.receipts.receipt_view import check_receipt, receipt, receipt_json
 from publishing.rehearsal.rehearsal_view import rehearsal_page
+from publishing.scheduling.describe_time_view import describe_time
 from publishing.settings.newsletter_view import newsletter_page
 from publishing.settings.sender_view import check_sender_domain, sender_page, use_sender
 from publishing.snippets.snippets_view import (
@@ -32,7 +32,7 @@ from publishing.snippets.snippets_view import (
     list_snippets,
     remove_snippet,
 )
-from publishing.test_letters.test_letter_view import send_test_letter, test_letter_page
+from publishing.test_letters.send_test_letter_view import send_test_letter, test_letter_page
 
 app_name = "desk"
 urlpatterns = [

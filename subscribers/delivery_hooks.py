@@ -16,7 +16,7 @@ from subscribers.links.unsubscribe_token import PREFERENCES, tokens_for
 from subscribers.models import ConsentRecord, Subscriber, Suppression
 from subscribers.models.consent_record import OF_FORMS, Act
 from subscribers.reserve_ids import reserve_ids
-from subscribers.suppression.apply_provider_events import apply_events
+from subscribers.suppression.apply_events_to_readers import apply_events
 
 # Rows are locked in id order to prevent deadlocks between two batches.
 MARK_REFUSED = """

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from delivery.humanise import digits, quoted
 from delivery.reader_fields import READER_FIELDS
-from subscribers.typed_refusals import TYPED
+from subscribers.typed_refusal_sentences import TYPED
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise

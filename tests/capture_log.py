@@ -9,7 +9,7 @@ from typing import Any
 
 from structlog.contextvars import clear_contextvars
 
-from newsletter_site.logs.format import LineFormatter, StderrHandler
+from newsletter_site.logs.log_format import LineFormatter, StderrHandler
 
 Lines = Callable[[], list[dict[str, Any]]]
 

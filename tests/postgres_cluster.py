@@ -15,7 +15,7 @@ from newsletter_site.embedded_postgres import (
     embedded_server,
     prepare_data_dir,
     private_files,
-    usage,
+    shared_usage,
     use_programs,
 )
 from newsletter_site.embedded_postgres.cluster import cluster_in
@@ -41,11 +41,11 @@ class OwnCluster:
 
     def start(self) -> None:
         """Start the server without fsync, and keep it up until the end of the run."""
-        usage.join(cluster_in(self.data_dir, durable=False))
+        shared_usage.join(cluster_in(self.data_dir, durable=False))
 
     def end(self) -> None:
         """Stop the server and remove everything."""
-        usage.leave_all()
+        shared_usage.leave_all()
         remove(self.data_dir)
         os.close(self.lock)
 
@@ -58,11 +58,11 @@ class KeptCluster:
 
     def start(self) -> None:
         """Start the server, or join the runs that already use it."""
-        usage.join(cluster_in(self.data_dir, durable=False))
+        shared_usage.join(cluster_in(self.data_dir, durable=False))
 
     def end(self) -> None:
         """Stop the server if this was the last run; its files stay."""
-        usage.leave_all()
+        shared_usage.leave_all()
 
 
 def folder_of_runs() -> Path:

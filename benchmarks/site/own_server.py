@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from newsletter_site import embedded_postgres
-from newsletter_site.embedded_postgres import embedded_server, usage
+from newsletter_site.embedded_postgres import embedded_server, shared_usage
 from newsletter_site.embedded_postgres.cluster import cluster_in
 
 DATABASE = "homing"
@@ -36,11 +36,11 @@ def own_server(kept: Path | None = None) -> Iterator[Path]:
         # to other users.
         folder.chmod(0o711)
         cluster = cluster_in(folder)
-        usage.join(cluster, DATABASE)
+        shared_usage.join(cluster, DATABASE)
         try:
             yield folder
         finally:
-            usage.leave(cluster)
+            shared_usage.leave(cluster)
             # Other sessions may still be connected. Their work is not needed.
             embedded_server.stop(cluster)
             for place in () if kept else (cluster.socket_dir, cluster.home):

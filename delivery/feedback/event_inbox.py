@@ -17,16 +17,16 @@ from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.db.models.functions import Now
 
 from delivery import log_context
-from delivery.feedback import delivery_events, lift_for_mail
-from delivery.feedback.event_scope import EventDelivery, Scope, find_delivery, scope_of
-from delivery.feedback.provider_suppressions import save_latest
-from delivery.feedback.suppression_changes import was_requested_by_us
+from delivery.feedback import lift_for_mail, record_delivery_event
+from delivery.feedback.find_delivery_of_event import EventDelivery, Scope, find_delivery, scope_of
+from delivery.feedback.latest_suppression_entries import save_latest
+from delivery.feedback.send_suppression_changes import was_requested_by_us
 from delivery.hooks import reader_hooks
-from delivery.mail.test_letter import TEST_RECIPIENT
+from delivery.mail.mark_test_letter import TEST_RECIPIENT
 from delivery.models import Alarm, Evidence, ProviderEvent
 from delivery.monitoring.alarms import raise_alarm
 from delivery.monitoring.database_fault import stops_all_writes
-from delivery.postmark.provider_events import (
+from delivery.postmark.parse_events import (
     Acceptance,
     AddressEvent,
     AddressReactivated,
@@ -241,7 +241,7 @@ def _delete_if_erased(event_id: int, delivery: EventDelivery, address_key: str) 
     if delivery.address is None:
         is_erased = reader_hooks.registered().reader_at(address_key) is None
     else:
-        is_erased = delivery_events.delivery(delivery.key).filter(address="").exists()
+        is_erased = record_delivery_event.delivery(delivery.key).filter(address="").exists()
     if is_erased:
         ProviderEvent.objects.filter(pk=event_id).delete()
 
@@ -273,7 +273,7 @@ def _find_key(parsed: WebhookEvent) -> DeliveryKey | None:
     reader = TEST_RECIPIENT if is_test else reader_hooks.registered().reader_at(event.address)
     if reader is None:
         return None
-    return delivery_events.find_delivery_by_message(parsed.issue, reader, event.message_id)
+    return record_delivery_event.find_delivery_by_message(parsed.issue, reader, event.message_id)
 
 
 def _apply_to_delivery(cursor: CursorWrapper, event: AddressEvent) -> None:
@@ -281,13 +281,13 @@ def _apply_to_delivery(cursor: CursorWrapper, event: AddressEvent) -> None:
     assert at is not None  # noqa: S101 -- received_by sets it
     match event:
         case Delivered() if key is not None:
-            delivery_events.record_delivered(key, at)
+            record_delivery_event.record_delivered(key, at)
         case Bounced() | AddressSuppressed() if key is not None:
             match event.meaning:
                 case BounceMeaning.BOUNCED | BounceMeaning.COUNTED:
-                    delivery_events.record_feedback(cursor, key, at, "bounced")
+                    record_delivery_event.record_feedback(cursor, key, at, "bounced")
                 case BounceMeaning.COMPLAINED:
-                    delivery_events.record_feedback(cursor, key, at, "complained")
+                    record_delivery_event.record_feedback(cursor, key, at, "complained")
     if isinstance(event, AddressSuppressed | AddressReactivated):
         save_latest(cursor, event)
 

@@ -9,7 +9,7 @@ from django.db.backends.utils import CursorWrapper
 from delivery.models import Alarm
 from delivery.monitoring.alarms import raise_alarm
 from delivery.queue.batches.roll_up import COUNTED_BATCHES
-from delivery.queue.control import pause_automatically
+from delivery.queue.edition_control import pause_automatically
 from delivery.rules.bounce_threshold import Limit, find_exceeded_rate
 from delivery.rules.reason import ReasonCode
 

@@ -1,13 +1,13 @@
 """The questions about readers that delivery asks through registered hooks.
 
-`newsletter_site/wiring.py` registers the answers. The database function
+`newsletter_site/register_hooks_and_tasks.py` registers the answers. The database function
 `readers_who_get_no_copy` is another such question (`subscribers/suppression/sql/`).
 """
 
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from delivery.postmark.provider_events import AddressEvent
+from delivery.postmark.parse_events import AddressEvent
 
 
 class Readers(Protocol):
@@ -69,7 +69,9 @@ def register(readers: Readers) -> None:
 
 
 def registered() -> Readers:
-    """Return the registered readers. Raises `LookupError` if wiring has not run."""
+    """Return the registered readers. Raises `LookupError` if there are none yet."""
     if not _registered:
-        raise LookupError("No readers are registered: newsletter_site/wiring.py has not run.")
+        raise LookupError(
+            "No readers are registered: newsletter_site/register_hooks_and_tasks.py has not run."
+        )
     return _registered[0]

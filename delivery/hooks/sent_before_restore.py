@@ -1,6 +1,7 @@
 """A hook for a scheduled edition that was sent before a restore.
 
-The function publishes and pauses the edition. `newsletter_site/wiring.py` registers it.
+The function publishes and pauses the edition.
+`newsletter_site/register_hooks_and_tasks.py` registers it.
 """
 
 from collections.abc import Callable

@@ -10,8 +10,8 @@ from contextlib import suppress
 import css_inline
 from django.template.loader import render_to_string
 
+from delivery.mail.colours_and_typefaces import Look
 from delivery.mail.field_placeholders import FieldPlaceholders
-from delivery.mail.look import Look
 from delivery.mail.normalise_html import normalise
 
 # Fetches no URLs, and keeps an author's own rules for phones and dark mode.

@@ -12,7 +12,7 @@ from html import escape
 from itertools import islice, repeat
 from typing import NamedTuple
 
-from delivery.mail.field_places import Place, Places, at_place, fallback_at_place, find_places
+from delivery.mail.escape_field_value import Place, Places, at_place, fallback_at_place, find_places
 from delivery.mail.normalise_html import texts_in_code
 from delivery.reader_fields import FIELD_NAMES
 

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from delivery.control_characters import CONTROL_CHARACTERS
-from delivery.mail.field_places import Place
-from delivery.mail.json_template import JsonTemplate, Key, ValueMarkers
+from delivery.mail.escape_field_value import Place
+from delivery.mail.mark_test_letter import mark_subject
 from delivery.mail.merge_fields import TITLE_FIELDS, Field, FieldTemplate, uses_field
-from delivery.mail.test_letter import mark_subject
+from delivery.mail.message_json_template import JsonTemplate, Key, ValueMarkers
 from delivery.mail.transactional_mail import KIND_BY_ISSUE, newsletter_values, provider_tag
 from delivery.models import Edition, Newsletter
 from delivery.reader_fields import FIELD_NAMES

@@ -49,7 +49,7 @@ class Batch(models.Model):
         PARKED = "parked", "the rest of it waits for a decision"
         DONE = "done", "nothing is left to do"
 
-    # edition × 2^20 + number (delivery/queue/enqueue.py).
+    # edition × 2^20 + number (delivery/queue/enqueue_edition.py).
     id = models.BigIntegerField(primary_key=True)
     edition = models.ForeignKey("delivery.Edition", on_delete=models.CASCADE)
     position = models.BigIntegerField()  # The lowest goes first.

@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 # A write that fails for so long, this often and with the same code, fails repeatedly.
 REPEATED_AFTER_S = 5.0
-# Longer than the longest pause between two tries (delivery/worker/process.py).
+# Longer than the longest pause between two tries (delivery/worker/worker_process.py).
 QUIET_AFTER_S = 120.0
 LOG_EVERY_S = 60.0
 

@@ -13,8 +13,8 @@ from django.db import connection
 
 from delivery.models import Attempt, Edition, Newsletter
 from delivery.models.attempt import NO_BATCH
+from delivery.postmark.classify_responses import CHECK_FIELD
 from delivery.postmark.client import Postmark
-from delivery.postmark.responses import CHECK_FIELD
 from delivery.rules.call_results import AllAccepted, Answered
 from delivery.rules.outcomes import Sent
 

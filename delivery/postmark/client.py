@@ -13,7 +13,8 @@ from urllib.parse import quote, urlencode
 import orjson
 from urllib3.exceptions import HTTPError
 
-from delivery.postmark import responses
+from delivery.postmark import classify_responses
+from delivery.postmark.classify_responses import Listing, Parsed, RawResponse
 from delivery.postmark.connection import (
     Connection,
     ResponseTooLongError,
@@ -21,7 +22,6 @@ from delivery.postmark.connection import (
     now_s,
 )
 from delivery.postmark.provider_text import read_text
-from delivery.postmark.responses import Listing, Parsed, RawResponse
 from delivery.rules.call_results import (
     CallResult,
     FoundMessage,
@@ -46,7 +46,7 @@ PAGE_SIZE = 500
 # Postmark's limit for `count + offset`.
 MAX_SEARCH_RESULTS = 10_000
 # The errors of a network. Any other error is a fault of ours. It is logged with its traceback
-# (delivery/worker/process.py), and the batch is recovered when its lease expires.
+# (delivery/worker/worker_process.py), and the batch is recovered when its lease expires.
 NETWORK_ERRORS = (HTTPError, http.client.HTTPException, OSError)
 
 
@@ -94,7 +94,7 @@ class Postmark:
             "POST", _BATCH, body, deadline_at_s, about_to_complete=about_to_complete
         )
         return (
-            responses.classify_call(*answer, addresses)
+            classify_responses.classify_call(*answer, addresses)
             if isinstance(answer, RawResponse)
             else answer
         )
@@ -108,8 +108,8 @@ class Postmark:
         """
         found: list[FoundMessage] = []
         listed = total = 0
-        parse = partial(responses.parse_search, field_name=field_name, value=value)
-        listing = Listing(responses.MESSAGES.path, responses.SEARCH, parse)
+        parse = partial(classify_responses.parse_search, field_name=field_name, value=value)
+        listing = Listing(classify_responses.MESSAGES.path, classify_responses.SEARCH, parse)
         filters = {f"metadata_{field_name}": value}
         for offset in range(0, MAX_SEARCH_RESULTS, PAGE_SIZE):
             page = self.page(
@@ -124,7 +124,9 @@ class Postmark:
                 break
         if listed < total:
             # The message that was not shown may be the one in question.
-            return SearchFailed(Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=responses.SEARCH))
+            return SearchFailed(
+                Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=classify_responses.SEARCH)
+            )
         return SearchAnswered(tuple(found))
 
     def page(
@@ -141,7 +143,7 @@ class Postmark:
         raw = self._query("GET", f"{listing.path}?{urlencode(query)}", deadline_at_s)
         if isinstance(raw, SearchFailed):
             return raw
-        return responses.parse_query(raw, listing.subject, listing.parse)
+        return classify_responses.parse_query(raw, listing.subject, listing.parse)
 
     def suppressions(
         self,
@@ -159,7 +161,9 @@ class Postmark:
         raw = self._query("GET", path, deadline_at_s, write=write)
         if isinstance(raw, SearchFailed):
             return raw
-        return responses.error_for_status(raw.status, raw.headers, responses.SUPPRESSION_LIST)
+        return classify_responses.error_for_status(
+            raw.status, raw.headers, classify_responses.SUPPRESSION_LIST
+        )
 
     def change_suppressions(
         self,
@@ -178,8 +182,8 @@ class Postmark:
         raw = self._query("POST", path, deadline_at_s, body=body)
         if isinstance(raw, SearchFailed):
             return raw
-        return responses.parse_query(
-            raw, responses.SUPPRESSION_CHANGE, responses.parse_suppression_results
+        return classify_responses.parse_query(
+            raw, classify_responses.SUPPRESSION_CHANGE, classify_responses.parse_suppression_results
         )
 
     def unsubscribe_handling(self, stream: str) -> str | None:

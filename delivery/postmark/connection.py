@@ -22,7 +22,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.util import parse_url
 from urllib3.util.ssl_ import create_urllib3_context
 
-from delivery.postmark.responses import RawResponse
+from delivery.postmark.classify_responses import RawResponse
 
 CONNECT_TIMEOUT_S = 10.0
 # An answer of 500 results is about 120 kB, far below this.

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from delivery.postmark.responses import INVALID_EMAIL, classify_message
+from delivery.postmark.classify_responses import INVALID_EMAIL, classify_message
 from delivery.rules.outcomes import Sent
 from delivery.rules.reason import Reason
 

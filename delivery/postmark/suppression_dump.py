@@ -9,7 +9,7 @@ from typing import IO, Any
 import ijson  # type: ignore[import-untyped]  # it comes without types
 import orjson
 
-from delivery.postmark.provider_events import AddressSuppressed, parse_event
+from delivery.postmark.parse_events import AddressSuppressed, parse_event
 
 PIECE_BYTES = 64 * 1024
 # The largest nesting of an entry, far more than Postmark uses.

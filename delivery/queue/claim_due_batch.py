@@ -13,7 +13,7 @@ from delivery.mail.message_for_reader import Recipient
 from delivery.models import Batch
 from delivery.queue import shared_send_rate
 from delivery.queue.short_transaction import call_function, short_transaction
-from delivery.rules.retry_or_settle import AttemptCounters
+from delivery.rules.after_call_or_lookup import AttemptCounters
 
 
 @dataclass(frozen=True, slots=True)

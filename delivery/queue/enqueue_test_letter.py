@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.db import connection, transaction
 from django.db.models.functions import Lower
 
-from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
+from delivery.mail.mark_test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.models import Batch, Delivery, Edition
 from delivery.queue.batches.insert_and_split import first_batch_id
 from delivery.queue.enqueue_transactional import AHEAD_OF_ALL

@@ -17,7 +17,7 @@ from delivery.models import Batch, Delivery, Edition, Newsletter
 from delivery.models.delivery import Outcome
 from delivery.queue.batches.batch_size import batch_size_for
 from delivery.queue.batches.insert_and_split import DRAWN_NUMBERS, first_batch_id, insert_batches
-from delivery.queue.enqueue import CURRENT_POSITION
+from delivery.queue.enqueue_edition import CURRENT_POSITION
 from delivery.queue.short_transaction import lock_edition
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.outcomes import INACTIVE
@@ -131,7 +131,7 @@ def _edition(kind: Edition.Kind, version: int) -> Edition:
 def _new_batch(cursor: CursorWrapper, edition: int, place: int, deliveries: int) -> int:
     """Insert a batch under the next free number; return its id.
 
-    It is ready even if the edition is paused. Then `start.py` pauses it instead of sending it.
+    It is ready even if the edition is paused. Then `start_call.py` pauses it instead of sending it.
     """
     rows = "SELECT %s + nextval('batch_on_request'), %s::bigint, %s, 'ready', clock_timestamp(), %s"
     for _ in range(DRAWN_NUMBERS):

@@ -24,12 +24,12 @@ from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.queue.batches.batch_state import CRASHED, end_settled_batch, withdraw_waiting
 from delivery.queue.batches.insert_and_split import halve, waiting_deliveries, waiting_recipients
 from delivery.queue.batches.write_outcomes import change_outcomes
-from delivery.queue.control import pass_probe_on
+from delivery.queue.edition_control import pass_probe_on
 from delivery.queue.quarantine_sent_marks import quarantine_marked
 from delivery.queue.record_evidence import apply_evidence, unapplied_evidence
 from delivery.queue.short_transaction import lock_edition, short_transaction
+from delivery.rules.after_call_or_lookup import CRASHES_BEFORE_SUSPICION, parked
 from delivery.rules.reason import Reason, ReasonCode
-from delivery.rules.retry_or_settle import CRASHES_BEFORE_SUSPICION, parked
 
 logger = logging.getLogger(__name__)
 

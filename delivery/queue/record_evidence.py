@@ -20,7 +20,7 @@ from delivery.monitoring import delivery_metrics
 from delivery.monitoring.alarms import raise_alarm
 from delivery.plan_methods import SCANS, plan_without
 from delivery.queue.batches.batch_state import withdraw_if_cancelled
-from delivery.queue.control import pass_probe_on, stop
+from delivery.queue.edition_control import pass_probe_on, stop
 from delivery.rules.outcomes import Sent
 from delivery.rules.reason import Reason, ReasonCode
 

@@ -10,15 +10,15 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.db.models.functions import Now
 
-from delivery.feedback.polling import polling_tasks_by_stream
+from delivery.feedback.poll_provider import polling_tasks_by_stream
 from delivery.hooks import reader_hooks
 from delivery.models import Edition
 from delivery.queue.batches.batch_state import skip_epochs
-from delivery.queue.control import stop
+from delivery.queue.edition_control import stop
 from delivery.queue.enqueue_test_letter import skip_numbers
 from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.rules.edition_state import restored
-from delivery.tasks.periodic_tasks import make_due
+from delivery.tasks.periodic_task_lease import make_due
 
 # Part of a restore's transaction, so that no worker can claim a batch after it and before the next
 # check. No database has the oid 0. pg_restore leaves an empty search_path.

@@ -13,16 +13,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from delivery import log_context
-from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.humanise import digits
-from delivery.mail.test_letter import TEST_ISSUE
+from delivery.mail.mark_test_letter import TEST_ISSUE
 from delivery.mail.transactional_mail import KIND_BY_ISSUE
 from delivery.reconcile import record_findings
-from delivery.reconcile.compare import Obstacle
+from delivery.reconcile.compare_records import Obstacle
+from delivery.reconcile.reconcile_round import ReconcileRound, RoundReport
 from delivery.reconcile.record_findings import EditionRecord
-from delivery.reconcile.round import ReconcileRound, RoundReport
-from delivery.reconcile.walk import PatientSearch
-from delivery.rules.retry_or_settle import delay_after
+from delivery.reconcile.walk_provider_record import PatientSearch
+from delivery.retry_policy_and_client import policy_from_settings, postmark_from_settings
+from delivery.rules.after_call_or_lookup import delay_after
 
 # How often a search that lags or is incomplete is walked again, with backoff.
 MAX_ROUNDS_WITHOUT_PROGRESS = 6

@@ -21,7 +21,7 @@ from delivery.queue.batches.batch_state import end_settled_batch, resume_batches
 from delivery.queue.quarantine_sent_marks import quarantine_marked
 from delivery.queue.record_evidence import record_acceptances, settle_by_evidence
 from delivery.queue.short_transaction import lock_edition, short_transaction
-from delivery.reconcile.compare import RecordedDelivery
+from delivery.reconcile.compare_records import RecordedDelivery
 from delivery.rules.call_results import FoundMessage
 from delivery.rules.edition_state import restored
 from delivery.rules.outcomes import Sent

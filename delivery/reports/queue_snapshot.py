@@ -18,7 +18,7 @@ from delivery.reports.load_edition_counts import (
 )
 from delivery.reports.sending_health import NEWEST_WEBHOOK_AT
 from delivery.rules.edition_counts import EditionCounts
-from delivery.tasks.periodic_tasks import IS_ACTIVE
+from delivery.tasks.periodic_task_lease import IS_ACTIVE
 
 MAX_EDITIONS = 50
 # Limited, because the counts of each are a sum over all its batches.

@@ -19,7 +19,7 @@ from delivery.queue.shared_send_rate import SLOWDOWN_COLUMNS
 from delivery.reports.load_edition_counts import pop_slowed_to, rows_by_name
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.reason import Reason
-from delivery.tasks.periodic_tasks import IS_ACTIVE
+from delivery.tasks.periodic_task_lease import IS_ACTIVE
 
 # In SQL: the time of the newest webhook. Polled events have no trace.
 NEWEST_WEBHOOK_AT = """(SELECT max(received_at) FILTER (WHERE trace IS NOT NULL)

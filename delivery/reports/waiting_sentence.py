@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import clock, digits
-from delivery.reports.edition_words import audience_of
+from delivery.reports.edition_sentences import audience_of
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, restored, state_of

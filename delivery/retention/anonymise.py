@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
+from delivery.mail.mark_test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.mail.transactional_mail import ISSUE_BY_KIND
 from delivery.models import Edition, ProviderEvent, ProviderSuppression, SuppressionChange
 from delivery.reader_fields import FIELD_NAMES

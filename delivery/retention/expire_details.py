@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
+from delivery.mail.mark_test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.models.attempt import NO_BATCH
 from delivery.retention.batched_delete import OldRows, short_delete
 

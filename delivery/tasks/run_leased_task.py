@@ -17,8 +17,8 @@ from django.db.backends.utils import CursorWrapper
 from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 
-from delivery.tasks.leased_task import LeasedTask, TaskState
-from delivery.tasks.periodic_tasks import TaskInterruptedError
+from delivery.tasks.leased_task_columns import LeasedTask, TaskState
+from delivery.tasks.periodic_task_lease import TaskInterruptedError
 from delivery.tasks.separate_process import SeparateTask
 
 logger = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from delivery.models import WorkerHeartbeat
-from delivery.tasks.leased_task import LeasedTask, TaskState
+from delivery.tasks.leased_task_columns import LeasedTask, TaskState
 
 WORKER_SILENCE = timedelta(seconds=60)
 

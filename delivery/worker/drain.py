@@ -18,7 +18,7 @@ from delivery.reports.load_edition_counts import (
 from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import awaits_decision
-from delivery.tasks import background_tasks
+from delivery.tasks import register_background_task
 
 LINE_EVERY_S = 5.0
 
@@ -47,7 +47,7 @@ class Drain:
         """Show progress; return whether no batch and no task is waiting."""
         self._show_progress()
         # Check tasks first: the last piece of an import queues mail, which is then due.
-        return not background_tasks.is_any_due() and next_due_at() is None
+        return not register_background_task.is_any_due() and next_due_at() is None
 
     def totals(self) -> tuple[dict[str, int], bool]:
         """Return the counts of outcomes, and whether an edition waits for a decision.

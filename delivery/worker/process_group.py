@@ -21,8 +21,8 @@ from django.db import Error, connections
 
 from delivery.monitoring.database_fault import cause_of
 from delivery.postmark.client import now_s
-from delivery.rules import retry_or_settle
-from delivery.worker.process import STOPPING_SIGNALS
+from delivery.rules import after_call_or_lookup
+from delivery.worker.worker_process import STOPPING_SIGNALS
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 DRAINED = 100
 _AWAITED = (*STOPPING_SIGNALS, signal.SIGCHLD, signal.SIGALRM)
 # The pause before a restart: the first, and the longest after repeated failures.
-RESTART = retry_or_settle.Policy(0.5, 60.0, 1, (0.0,), True)
+RESTART = after_call_or_lookup.Policy(0.5, 60.0, 1, (0.0,), True)
 # A child that ran longer started well, so its end is no repeated failure.
 STARTED_WELL_S = 60.0
 
@@ -135,7 +135,7 @@ class ProcessGroup(Generic[Runner]):
         elif not self._is_stopping:
             ran_s = now_s() - child.start_at_s
             child.failures = 1 if ran_s > STARTED_WELL_S else child.failures + 1
-            pause_s = retry_or_settle.delay_after(child.failures - 1, 1.0, RESTART)
+            pause_s = after_call_or_lookup.delay_after(child.failures - 1, 1.0, RESTART)
             child.start_at_s = now_s() + pause_s
             logger.error(
                 "%s process %d ended unexpectedly (%s); another starts in %.1f s",

@@ -3,8 +3,8 @@
 import threading
 from collections.abc import Callable
 
-from delivery.feedback import lift_for_mail, polling, suppression_changes
-from delivery.tasks.background_tasks import BackgroundTask
+from delivery.feedback import lift_for_mail, poll_provider, send_suppression_changes
+from delivery.tasks.register_background_task import BackgroundTask
 
 EVERY_S = 5.0
 _is_busy = threading.Event()
@@ -14,9 +14,9 @@ def _work(is_stopping: Callable[[], bool]) -> bool:
     _is_busy.set()
     try:
         for task in (
-            suppression_changes.push_suppression_changes,
+            send_suppression_changes.push_suppression_changes,
             lift_for_mail.resend_lifted,
-            polling.poll,
+            poll_provider.poll,
         ):
             if not is_stopping():
                 task(is_stopping)

@@ -27,15 +27,15 @@ from delivery.monitoring.delivery_metrics import Phase, Phases
 from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.postmark.client import Postmark, now_s
 from delivery.queue.claim_due_batch import Claim, claim, claim_lookup, release
-from delivery.queue.settle import (
+from delivery.queue.settle_batch import (
     attempt_result,
     settle_call,
     settle_call_and_claim,
     settle_lookup,
 )
 from delivery.queue.shared_send_rate import slow_down
-from delivery.queue.start import start
-from delivery.rules import retry_or_settle
+from delivery.queue.start_call import start
+from delivery.rules import after_call_or_lookup
 from delivery.rules.call_results import (
     AllAccepted,
     Answered,
@@ -46,7 +46,7 @@ from delivery.rules.call_results import (
 )
 from delivery.rules.outcomes import Settlement
 from delivery.rules.reason import Reason, ReasonCode
-from delivery.unknown.lookup import look_up
+from delivery.unknown.look_up_unknown import look_up
 from delivery.worker.call_slots import CallSlots, Slot
 from delivery.worker.retry_write import retry_write
 from delivery.worker.unsent_calls import UnsentCall
@@ -70,7 +70,7 @@ class Dispatcher:
         worker: uuid.UUID,
         postmark: Postmark,
         *,
-        policy: retry_or_settle.Policy,
+        policy: after_call_or_lookup.Policy,
         jitter: Callable[[], float],
         lookup_lock: threading.Lock | None = None,
         slots: CallSlots | None = None,
@@ -262,11 +262,11 @@ class Dispatcher:
         until_s: float,
         is_stopping: Callable[[], bool],
     ) -> None:
-        settlement = retry_or_settle.after_call(
+        settlement = after_call_or_lookup.after_call(
             result, recipients, claimed.history, jitter=self._jitter(), policy=self._policy
         )
         if claimed.kind == Edition.Kind.TEST:
-            settlement = retry_or_settle.fail_instead_of_waiting(settlement, recipients)
+            settlement = after_call_or_lookup.fail_instead_of_waiting(settlement, recipients)
         ended = (claimed, attempt, settlement, attempt_result(result))
 
         def write() -> None:
@@ -334,7 +334,7 @@ class Dispatcher:
         if release(claimed):
             return
         unsent = NotSent(Reason.of(ReasonCode.DATABASE_AWAY))
-        settlement = retry_or_settle.after_call(
+        settlement = after_call_or_lookup.after_call(
             unsent, (), claimed.history, jitter=self._jitter(), policy=self._policy
         )
         settle_call(claimed, attempt, settlement, attempt_result(unsent))

@@ -41,7 +41,7 @@ from almanack import (  # noqa: E402
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-    from newsletter_site.demo.services import Services
+    from newsletter_site.demo.start_services import Services
 
 HOLD_S = 30
 WIDE = {"width": 1280, "height": 900}
@@ -78,7 +78,7 @@ def running_program() -> Iterator[Services]:
         from django.core.management.base import OutputWrapper
 
         from newsletter_site.demo.child_processes import Children
-        from newsletter_site.demo.services import open_database, start_services
+        from newsletter_site.demo.start_services import open_database, start_services
         from newsletter_site.demo.terminal import Terminal
 
         terminal = Terminal(OutputWrapper(sys.stdout))
@@ -110,7 +110,9 @@ def bring_in(first: int, last: int, folder: Path) -> None:
     """Import these rows of the demo's list from a separate file."""
     from subscribers.importing.import_file import import_file
 
-    rows = (ROOT / "publishing/demo_material/readers.csv").read_text("utf-8-sig").splitlines(True)
+    rows = (
+        (ROOT / "newsletter_site/demo/material/readers.csv").read_text("utf-8-sig").splitlines(True)
+    )
     piece = folder / f"readers-{last}.csv"
     piece.write_text(rows[0] + "".join(rows[1 + first : 1 + last]), "utf-8")
     import_file(piece, confirmed=True, where="the counter of the reading room")
@@ -271,7 +273,7 @@ def group_readers(services: Services) -> tuple[int, str]:
 
     from publishing.content.edition_content import Content
     from publishing.models import Draft
-    from publishing.publish.welcome import turn_on
+    from publishing.publish.switch_welcome_letter import turn_on
     from subscribers.models import ReaderFieldDefinition, Subscriber, Tag
 
     for position, (key, label, fallback) in enumerate(FIELDS, 1):

@@ -22,7 +22,7 @@ from take import PHONE, browser, choice_of_topics, running_program  # noqa: E402
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-    from newsletter_site.demo.services import Services
+    from newsletter_site.demo.start_services import Services
 
 LOOKS = {
     "plain": {"accent": "#2f6b3a", "typeface": "modern", "header": "name"},

@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
     dependencies = [("delivery", "0001_editions_and_deliveries")]
 
     operations = [
-        SqlFile("delivery/models/sql/storage.sql"),
+        SqlFile("delivery/models/sql/storage_parameters_of_tables.sql"),
         SqlFile("delivery/models/sql/the_content_of_an_edition_never_changes.sql"),
         SqlFile("delivery/models/sql/a_cancelled_edition_stays_cancelled.sql"),
         SqlFile("delivery/models/sql/deliveries_once_dropped_stay_dropped.sql"),

@@ -9,7 +9,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from api.problem import MEDIA_TYPE
-from newsletter_site.api.api import api
+from newsletter_site.api.mount_api import api
 
 _DESCRIPTIONS = {
     "200": "Done, or found.",

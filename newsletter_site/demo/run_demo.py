@@ -6,7 +6,7 @@ from contextlib import suppress
 import requests
 from django.conf import settings
 
-from delivery.interface import control
+from delivery.interface import edition_control
 from delivery.models import Delivery, Edition
 from delivery.reports.audit import find_violations
 from delivery.rules.delivery_key import DeliveryKey
@@ -15,8 +15,14 @@ from newsletter_site.demo.child_processes import Children
 from newsletter_site.demo.demo_browser import FORM, Post, post_twice
 from newsletter_site.demo.demo_checks import Observed, broken_promises
 from newsletter_site.demo.demo_summary import summary, table
-from newsletter_site.demo.services import HOLD_S, USERNAME, Services, open_database, start_services
 from newsletter_site.demo.single_instance import READERS, DemoError
+from newsletter_site.demo.start_services import (
+    HOLD_S,
+    USERNAME,
+    Services,
+    open_database,
+    start_services,
+)
 from newsletter_site.demo.terminal import StoppedError, Terminal
 from newsletter_site.embedded_postgres import prepare_data_dir
 from publishing.editions.edition_status import load_status
@@ -137,7 +143,7 @@ def _deliver(children: Children, edition: Edition) -> None:
     send_now_at = time.monotonic() + SHOWN_HELD_S
     while (status := load_status(edition.pk)).state in (EditionState.HELD, EditionState.SENDING):
         if status.state is EditionState.HELD and time.monotonic() >= send_now_at:
-            control.send_now(edition.pk)
+            edition_control.send_now(edition.pk)
             terminal.step("ended the hold early (like “Send now” on the issue's page)")
             send_now_at = float("inf")
         why = "" if status.state is EditionState.SENDING else f" ({status.reason()})"

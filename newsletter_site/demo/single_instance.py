@@ -21,7 +21,7 @@ from newsletter_site.demo.terminal import Terminal
 from newsletter_site.embedded_postgres.private_files import try_lock
 from subscribers.models import Subscriber
 
-READERS: Path = settings.BASE_DIR / "publishing" / "demo_material" / "readers.csv"
+READERS: Path = settings.BASE_DIR / "newsletter_site" / "demo" / "material" / "readers.csv"
 # The children of a killed demo end within seconds.
 LOCK_WAIT_S = 6.0
 HEARD_FROM_WITHIN = timedelta(seconds=60)

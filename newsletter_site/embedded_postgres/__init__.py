@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from newsletter_site.embedded_postgres.binaries import use_programs
+from newsletter_site.embedded_postgres.find_binaries import use_programs
 from newsletter_site.embedded_postgres.private_files import prepare_data_dir
 from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError
 

@@ -8,7 +8,7 @@ from django.db.backends.postgresql import base, client
 from psycopg import Connection
 from psycopg import OperationalError as ConnectionFailure
 
-from newsletter_site.embedded_postgres import usage
+from newsletter_site.embedded_postgres import shared_usage
 from newsletter_site.embedded_postgres.cluster import PORT, SUPERUSER, Cluster, cluster_in
 
 
@@ -19,7 +19,7 @@ def join_cluster(settings_dict: dict[str, Any]) -> Cluster:
     """
     wanted = settings_dict["EMBEDDED_POSTGRES"]
     cluster = cluster_in(wanted["data_dir"], wanted["durable"])
-    usage.join(cluster, wanted["name"])
+    shared_usage.join(cluster, wanted["name"])
     return cluster
 
 
@@ -51,6 +51,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
         try:
             connection = super().get_new_connection(conn_params)
         except ConnectionFailure:
-            usage.restart(join_cluster(self.settings_dict))
+            shared_usage.restart(join_cluster(self.settings_dict))
             connection = super().get_new_connection(conn_params)
         return connection

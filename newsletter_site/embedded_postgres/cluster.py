@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from newsletter_site.embedded_postgres import private_files
-from newsletter_site.embedded_postgres.binaries import Binaries, find_binaries
+from newsletter_site.embedded_postgres.find_binaries import Binaries, find_binaries
 from newsletter_site.embedded_postgres.server_user import ServerUser, can_enter, server_user
 
 PORT = 5432

@@ -21,7 +21,7 @@ from django.views import defaults
 
 from api.problem import ProblemType, problem_response
 from newsletter_site.api.api_middleware import API_ROOT, UNKNOWN_HOST
-from newsletter_site.logs.exceptions import iter_causes
+from newsletter_site.logs.describe_exception import iter_causes
 from newsletter_site.middleware.browser_language import in_browser_language
 
 logger = logging.getLogger(__name__)

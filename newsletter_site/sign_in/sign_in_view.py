@@ -22,7 +22,7 @@ from newsletter_site.sign_in.two_step_devices import pause_sentence
 from subscribers.client_network import network_of
 from subscribers.record_activity import record_activity
 
-BACKEND = "newsletter_site.permissions_backend.PermissionsBackend"
+BACKEND = "newsletter_site.one_query_permissions.PermissionsBackend"
 
 # After the password the session stores the user, until the code is right too.
 _WAITS_FOR_CODE = "sign-in.password-was-right"

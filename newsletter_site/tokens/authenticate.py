@@ -7,7 +7,7 @@ import zlib
 from django.db import connection
 
 from api.bearer import Caller
-from newsletter_site.permissions_backend import PermissionsBackend
+from newsletter_site.one_query_permissions import PermissionsBackend
 
 PREFIX = "homing_"
 RANDOM_BYTES = 32

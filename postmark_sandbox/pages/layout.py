@@ -16,7 +16,7 @@ REPOSITORY = Path(__file__).parents[2]
 # The site would collect a folder named `static`, and it has files with the same names.
 PAGE_FILES = Path(__file__).parent / "page_files"
 # The site's icons and styles. Without the site's files the pages work unstyled.
-GLYPHS = REPOSITORY / "templates" / "desk_glyphs.html"
+GLYPHS = REPOSITORY / "templates" / "layouts/desk_glyphs.html"
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"

@@ -26,14 +26,14 @@ from publishing.actions.edition_actions import reschedule as give_time
 from publishing.activity import record_issue_activity
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_operate, may_publish, user_id_of
-from publishing.drafts.drafts import open_for_issue
-from publishing.editions.edition_name import edition_from_url, progress_url
+from publishing.desk_permissions import PUBLISH
+from publishing.drafts.save_draft import open_for_issue
+from publishing.editions.archive_visibility import archive_sentence, set_visibility
 from publishing.editions.edition_status import load_status
-from publishing.editions.listing import archive_sentence, set_visibility
+from publishing.editions.find_edition import edition_from_url, progress_url
 from publishing.editions.versions import may_send_to_remaining, versions_of
 from publishing.flash_messages import UNTIL_STARTED
 from publishing.models import Issue, Visibility
-from publishing.permissions import PUBLISH
 from publishing.preflight.preflight_view import schedule_hint
 from publishing.scheduling.schedule_form import RescheduleForm
 from subscribers.links.see_other import see_other
@@ -84,7 +84,7 @@ def action(request: HttpRequest, issue: uuid.UUID, name: str) -> HttpResponse:
     may_have_left = status.counts.sent + status.counts.unknown + status.counts.being_sent > 0
     return desk_page(
         request,
-        "publishing/edition_action.html",
+        "publishing/progress/edition_action.html",
         {
             "title": plain_title(edition),
             "action": ACTIONS[name],
@@ -133,7 +133,7 @@ def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
         form = fields(shown=moment)
     return desk_page(
         request,
-        "publishing/reschedule.html",
+        "publishing/scheduling/reschedule.html",
         {
             "edition": edition,
             "title": plain_title(edition),

@@ -1,6 +1,6 @@
 """The actions on an edition, by name.
 
-`delivery/queue/control.py` checks each of them again.
+`delivery/queue/edition_control.py` checks each of them again.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from delivery.interface import batch_size_for, control, scheduled_editions, together
+from delivery.interface import batch_size_for, edition_control, scheduled_editions, together
 from delivery.models import Edition
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
@@ -194,32 +194,34 @@ def _do(action: str, edition: Edition) -> Mapping[str, Any] | None:
     number: int | None
     match action:
         case "pause":
-            return _numbers(edition) if control.pause(edition.pk) else None
+            return _numbers(edition) if edition_control.pause(edition.pk) else None
         case "resume":
             after_fault = Edition.objects.filter(pk=edition.pk, control="stopped").exists()
-            is_resumed = control.resume(edition.pk)
+            is_resumed = edition_control.resume(edition.pk)
             return _numbers(edition, after_fault=after_fault) if is_resumed else None
         case "send-now":
             number = start_now(edition.pk)
             if number is not None:
                 return {"started_for": number, "is_mailed": edition.goes_to != "nobody"}
-            return {} if control.send_now(edition.pk) else None
+            return {} if edition_control.send_now(edition.pk) else None
         case "call-back" | "cancel":
             is_called_back = action == "call-back"
             if scheduled_editions.cancel(edition.pk, called_back=is_called_back):
                 return {}
-            number = (control.call_back if is_called_back else control.cancel)(edition.pk)
+            number = (edition_control.call_back if is_called_back else edition_control.cancel)(
+                edition.pk
+            )
             return None if number is None else _numbers(edition, withdrawn=number)
         case "close":
-            return _numbers(edition) if control.close(edition.pk) else None
+            return _numbers(edition) if edition_control.close(edition.pk) else None
         case "send-to-missed":
             size = batch_size_for(edition, settings.DELIVERY_BATCH_SIZE)
-            number = control.send_to_missed(edition.pk, batch_size=size)
+            number = edition_control.send_to_missed(edition.pk, batch_size=size)
         case "ask-again":
             silences = len(settings.DELIVERY_LOOKUP_AFTER_S) - 1
-            number = control.ask_again(edition.pk, silences=silences)
+            number = edition_control.ask_again(edition.pk, silences=silences)
         case _:
-            number = control.resend_unknown(edition.pk)
+            number = edition_control.resend_unknown(edition.pk)
     return None if number is None else {"copies": number}
 
 

@@ -15,9 +15,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from publishing.activity.activity_sentences import sentence_of
+from publishing.desk_permissions import MAY_WRITE, OPERATE, PUBLISH
 from publishing.display_name import called
 from publishing.models import Draft
-from publishing.permissions import MAY_WRITE, OPERATE, PUBLISH
 from subscribers.reader_permissions import CHANGE_NEWSLETTER, MANAGE
 
 User = AbstractBaseUser | AnonymousUser

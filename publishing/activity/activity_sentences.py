@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import digits, late_duration
-from delivery.reports.edition_words import audience_words
+from delivery.reports.edition_sentences import audience_words
 from delivery.rules.scheduled_time import ScheduledTime
 from publishing.display_name import called
 from publishing.outcome_labels import outcome_label

@@ -11,7 +11,7 @@ from api.bearer import Bearer, get_caller
 from api.idempotent_call import KEY_PARAMETER, run_call
 from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, problem_responses
 from api.schema import ResponseBody, json_response
-from delivery.tasks.leased_task import TaskState
+from delivery.tasks.leased_task_columns import TaskState
 from publishing.activity.record_issue_activity import record_export_activity
 from publishing.exporting import export_task
 from publishing.exporting.export_view import export_response

@@ -28,13 +28,13 @@ from publishing.api.issue_shapes import (
     ReceiptBody,
 )
 from publishing.api.routing import THE_VERSION, address_of, edition_named, router
-from publishing.editions.edition_name import HIGHEST_VERSION
+from publishing.desk_permissions import MAY_ACT
 from publishing.editions.edition_status import load_status
-from publishing.permissions import MAY_ACT
+from publishing.editions.find_edition import HIGHEST_VERSION
 from publishing.progress.issue_list import newest_before, rows_of
 from publishing.progress.outcome_sentences import why_of
 from publishing.progress.reader_outcomes import DeliveriesDroppedError, outcome_page
-from publishing.receipts.receipts import NoReceiptError, receipt_as_json, receipt_of
+from publishing.receipts.make_receipt import NoReceiptError, receipt_as_json, receipt_of
 
 ActionName = Literal[
     "resume",

@@ -3,8 +3,8 @@
 from django.utils.translation import gettext_lazy as _
 
 from api.bearer import Scope
-from publishing.permissions import MAY_ACT, MAY_LOOK, TAKE_READERS_AWAY
-from publishing.permissions import PUBLISH as MAY_PUBLISH
+from publishing.desk_permissions import MAY_ACT, MAY_LOOK, TAKE_READERS_AWAY
+from publishing.desk_permissions import PUBLISH as MAY_PUBLISH
 
 PUBLISH = Scope("publish", _("Publishing and scheduling issues"), (MAY_PUBLISH,))
 OPERATE = Scope("operate", _("Pausing, resuming and settling editions"), MAY_ACT)

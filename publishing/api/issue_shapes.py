@@ -8,7 +8,7 @@ from pydantic import Field
 
 from api.schema import RequestBody, ResponseBody
 from publishing.api.content_body import ContentBody
-from publishing.editions.edition_name import HIGHEST_VERSION
+from publishing.editions.find_edition import HIGHEST_VERSION
 from publishing.editions.issue_address import LONGEST_OLD_SLUG
 
 # For a longer wait, schedule the issue.

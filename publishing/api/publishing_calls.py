@@ -34,7 +34,7 @@ from publishing.api.issue_shapes import (
     Words,
 )
 from publishing.api.routing import THE_VERSION, address_of, edition_named, router
-from publishing.approval.approval import NEEDS_TWO, NeedsApprovalError, needs_approval
+from publishing.approval.record_approval import NEEDS_TWO, NeedsApprovalError, needs_approval
 from publishing.editions.audience import TagChoice
 from publishing.editions.edition_status import load_status
 from publishing.editions.issue_address import exact_address

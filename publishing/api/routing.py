@@ -8,8 +8,8 @@ from ninja.params.functions import Query
 
 from api.problem import ProblemError, ProblemType
 from delivery.models import Edition
-from publishing.editions.edition_name import HIGHEST_VERSION
 from publishing.editions.edition_status import NoSuchEditionError, load_edition
+from publishing.editions.find_edition import HIGHEST_VERSION
 
 router = Router(tags=["Issues"])
 # An action needs the version that the caller saw, because a newer one may exist now.

@@ -17,9 +17,9 @@ from api.schema import ResponseBody, json_response
 from delivery.issue_attributes import TITLE
 from publishing.api import issue_scopes
 from publishing.api.content_body import ContentBody, content_in, refuse_problems
-from publishing.approval.approval import NeedsApprovalError
+from publishing.approval.record_approval import NeedsApprovalError
 from publishing.editions.welcome_letter import welcome_letter
-from publishing.publish.welcome import count_sent, turn_off, turn_on
+from publishing.publish.switch_welcome_letter import count_sent, turn_off, turn_on
 
 router = Router(tags=["Welcome letter"], auth=Bearer(issue_scopes.PUBLISH), by_alias=True)
 

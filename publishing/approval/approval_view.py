@@ -10,7 +10,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from publishing.approval.approval import (
+from publishing.approval.approval_rules import Verdict, judge
+from publishing.approval.record_approval import (
     CannotApproveError,
     approval_hash,
     approval_refusal,
@@ -19,17 +20,16 @@ from publishing.approval.approval import (
     current_rule,
     needs_approval,
 )
-from publishing.approval.approval_rules import Verdict, judge
 from publishing.content.edition_content import Content
 from publishing.desk_access import may_publish, user_id_of
+from publishing.desk_permissions import PUBLISH
 from publishing.drafts.draft_form import SHA256_HEX
 from publishing.models import Draft
-from publishing.permissions import PUBLISH
 from subscribers.links.see_other import see_other
 
 
 def approval_context(request: HttpRequest, draft: Draft, content: Content) -> dict[str, Any]:
-    """Return the context of `publishing/approval.html`. `content` is the draft's."""
+    """Return the context of `preflight/approval.html`. `content` is the draft's."""
     if not needs_approval():
         return {"takes_two": False}
     author = user_id_of(request)

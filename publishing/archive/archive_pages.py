@@ -23,11 +23,11 @@ from publishing.archive.archived_editions import (
 )
 from publishing.archive.atom_feed import IssueFeed
 from publishing.content.edition_content import plain_title
-from publishing.content.public_html import first_image, render_public_issue
-from publishing.content.sanitised_tags import align_by_class
+from publishing.content.finish_sanitised_tags import align_by_class
+from publishing.content.sanitise_html import first_image, render_public_issue
 from publishing.content.summary import summarise
-from publishing.editions.address_words import first_address
 from publishing.editions.edition_status import LARGE_COLUMNS
+from publishing.editions.slug_from_title import first_address
 from subscribers.links.page_newsletter import newsletter_of
 from subscribers.signup.signup_form import SignUpForm
 from subscribers.signup.signup_view import cacheable_form_context, for_one_visitor, form_context
@@ -68,7 +68,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "issues": latest_issues(ON_FRONT_PAGE),
         "count": listed_editions().count(),
     }
-    return for_one_visitor(_public_page(request, "home.html", context))
+    return for_one_visitor(_public_page(request, "archive/front_page.html", context))
 
 
 @cached_page

@@ -15,7 +15,7 @@ from django.utils.xmlutils import SimplerXMLGenerator
 from delivery.models import Edition, Newsletter
 from publishing.archive.archived_editions import listed_editions
 from publishing.content.edition_content import only_xml_characters, plain_title
-from publishing.content.sanitised_tags import absolute_addresses
+from publishing.content.finish_sanitised_tags import absolute_addresses
 from publishing.content.summary import summarise
 from publishing.templatetags.desk import signature
 from subscribers.links.page_newsletter import newsletter_of

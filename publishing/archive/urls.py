@@ -5,7 +5,7 @@ import unicodedata
 from django.urls import path, register_converter
 
 from publishing.archive import archive_pages
-from publishing.editions.address_words import is_address
+from publishing.editions.slug_from_title import is_address
 
 
 class AddressConverter:

@@ -29,6 +29,6 @@ def count_audience(request: HttpRequest) -> HttpResponse:
         "choices": audience_choices(plan, tags),
         "sender": Newsletter.objects.get_current().sender,
     }
-    page = render(request, "publishing/audience_now.html", context)
+    page = render(request, "publishing/composer/audience_now.html", context)
     page["Cache-Control"] = "no-store"
     return page

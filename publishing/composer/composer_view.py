@@ -23,8 +23,9 @@ from publishing.content.edition_content import plain_title
 from publishing.content.markdown import render_markdown
 from publishing.content.text_diff import diff_fields
 from publishing.desk_access import desk_page, may_write, sees_readers, user_id_of
+from publishing.desk_permissions import PUBLISH
 from publishing.display_name import called
-from publishing.drafts import drafts
+from publishing.drafts import save_draft
 from publishing.drafts.draft_form import (
     DraftForm,
     RevisionForm,
@@ -39,9 +40,9 @@ from publishing.drafts.keep_signed_out import (
     keep_when_signed_out,
     sign_writer,
 )
-from publishing.editions.edition_name import parse_issue_id, progress_url
+from publishing.editions.archive_visibility import POSTED_AS, has_been_public
 from publishing.editions.edition_status import load_status
-from publishing.editions.listing import POSTED_AS, has_been_public
+from publishing.editions.find_edition import parse_issue_id, progress_url
 from publishing.editions.posted_tags import choice_of, tags_by_name
 from publishing.editions.versions import (
     audience_choices,
@@ -52,11 +53,10 @@ from publishing.editions.versions import (
 from publishing.editions.welcome_letter import has_title_of_welcome_letter
 from publishing.flash_messages import notes_of
 from publishing.models import Draft
-from publishing.permissions import PUBLISH
 from publishing.preflight.preflight_view import get_draft_or_404
 from publishing.script_request import wants_json
-from publishing.snippets.snippets import markup_by_name
-from publishing.test_letters.test_letters import last_test_address
+from publishing.snippets.save_snippet import markup_by_name
+from publishing.test_letters.send_test_letter import last_test_address
 from subscribers.fields.own_fields import load_fields
 from subscribers.importing.import_task import running_import
 from subscribers.links.see_other import see_other
@@ -94,9 +94,9 @@ def write(request: HttpRequest) -> HttpResponse:
     if named:
         issue = _issue_or_404(named)
         if request.method == "POST":
-            draft = drafts.open_for_issue(user_id_of(request), issue)
+            draft = save_draft.open_for_issue(user_id_of(request), issue)
         else:
-            draft = drafts.open_draft_of_issue(issue)
+            draft = save_draft.open_draft_of_issue(issue)
     if draft is not None:
         return see_other(reverse("desk:draft", args=[draft.pk]))
     return fresh_page(request, named)
@@ -112,7 +112,7 @@ def fresh_page(request: HttpRequest, named: str, *, written_in: str = MARKDOWN) 
         return composer_page(request, replace(EMPTY, format=written_in))
     issue = _issue_or_404(named)
     preview = f"{reverse('desk:next_version_preview')}?issue={issue}&part="
-    fields = drafts.fields_for_next_version(issue)
+    fields = save_draft.fields_for_next_version(issue)
     newest = versions_of(issue).defer(None).first()
     if newest is not None and written_in == HTML:
         # A script may change only some of these fields and publish them.
@@ -153,7 +153,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     key = read_key(request.POST.getlist(FIELD), None)
     if isinstance(key, InvalidKey):
         return _refused(request, key.reason)
-    save = drafts.copy if form.cleaned_data["beside"] else drafts.create
+    save = save_draft.copy if form.cleaned_data["beside"] else save_draft.create
     result = save(user_id_of(request), key, form.written, issue=form.published_issue)
     return _respond(request, result, form.written, form.cleaned_data["then"])
 
@@ -171,7 +171,7 @@ def edit(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     form = SaveForm(request.POST)
     if refusal := _refusal(request, form):
         return refusal
-    result = drafts.save(draft, form.base_revision, form.written, by=user_id_of(request))
+    result = save_draft.save(draft, form.base_revision, form.written, by=user_id_of(request))
     return _respond(request, result, form.written, form.cleaned_data["then"])
 
 
@@ -183,9 +183,9 @@ def delete(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         found = get_draft_or_404(draft)
         if found.edition is not None:
             return see_other(progress_url(found.edition))
-        return desk_page(request, "publishing/draft_delete.html", {"draft": found})
-    title = str(drafts.load_draft(pk=draft) or _("Untitled"))
-    if drafts.delete_draft(draft, by=user_id_of(request)):
+        return desk_page(request, "publishing/drafts/draft_delete.html", {"draft": found})
+    title = str(save_draft.load_draft(pk=draft) or _("Untitled"))
+    if save_draft.delete_draft(draft, by=user_id_of(request)):
         messages.info(request, _("The draft “{title}” was deleted.").format(title=title))
     else:
         messages.warning(request, _("There is no such draft. Nothing was changed."))
@@ -196,14 +196,14 @@ def delete(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def to_markdown(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     """Ask before changing an HTML letter to Markdown; on POST change its format."""
-    found = drafts.load_draft(pk=draft)
+    found = save_draft.load_draft(pk=draft)
     if found is None or found.edition_id is not None:
         raise Http404(_("There is no such draft. It was deleted or published."))
     if request.method != "POST":
-        return desk_page(request, "publishing/draft_to_markdown.html", {"draft": found})
+        return desk_page(request, "publishing/drafts/draft_to_markdown.html", {"draft": found})
     form, fields = RevisionForm(request.POST), replace(found.fields, format=MARKDOWN)
     form.full_clean()
-    result = drafts.save(draft, form.base_revision, fields, by=user_id_of(request))
+    result = save_draft.save(draft, form.base_revision, fields, by=user_id_of(request))
     return _respond(request, result, fields)
 
 
@@ -235,7 +235,7 @@ def composer_page(
     stats, hints = composer_stats(rendered, draft, sees_readers=sees_readers(request))
     return desk_page(
         request,
-        "publishing/composer.html",
+        "publishing/composer/composer.html",
         {
             "fields": fields,
             "names": " ".join(one.control for one in ISSUE_ATTRIBUTES),
@@ -288,7 +288,7 @@ def shown_again(
         posted.full_clean()
     key = read_key(request.POST.getlist(FIELD), request.headers.get(HEADER))
     named = draft_in_url(request)
-    draft = drafts.load_draft(pk=named) if named else None
+    draft = save_draft.load_draft(pk=named) if named else None
     if draft is not None:
         # A save from this page must not count as based on the newest revision.
         draft.revision = posted.base_revision
@@ -305,7 +305,7 @@ def shown_again(
 
 
 def _respond(
-    request: HttpRequest, result: drafts.SaveResult, fields: DraftFields, then: str = ""
+    request: HttpRequest, result: save_draft.SaveResult, fields: DraftFields, then: str = ""
 ) -> HttpResponse:
     if result.draft is not None:
         if result.is_saved:
@@ -332,7 +332,7 @@ def _saved(request: HttpRequest, draft: Draft, fields: DraftFields, then: str) -
             saved_at=_clock(draft),
             **stats,
             hints={
-                name: render_to_string("publishing/hints.html", {"hints": of_field})
+                name: render_to_string("publishing/composer/hints.html", {"hints": of_field})
                 for name, of_field in hints.items()
             },
         )
@@ -341,7 +341,7 @@ def _saved(request: HttpRequest, draft: Draft, fields: DraftFields, then: str) -
             return see_other(reverse("desk:draft_to_markdown", args=[draft.pk]))
         case "html" | "markdown" if fields.format != then:
             fields = _as_html(fields) if then == HTML else replace(fields, format=MARKDOWN)
-            result = drafts.save(draft.pk, draft.revision, fields, by=user_id_of(request))
+            result = save_draft.save(draft.pk, draft.revision, fields, by=user_id_of(request))
             if not result.is_saved:
                 return _respond(request, result, fields)
         case "check":
@@ -373,7 +373,7 @@ def _conflict(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpRe
         )
     return desk_page(
         request,
-        "publishing/draft_conflict.html",
+        "publishing/drafts/draft_conflict.html",
         {
             "draft": draft,
             "sentence": sentence,

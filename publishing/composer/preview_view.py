@@ -14,9 +14,9 @@ from django.views.decorators.http import require_POST, require_safe
 from publishing.content.draft_content import DraftFields, build_content
 from publishing.content.render_preview import render_preview
 from publishing.desk_access import may_write, sees_readers
-from publishing.drafts import drafts
+from publishing.drafts import save_draft
 from publishing.drafts.draft_form import DraftForm, first_error
-from publishing.editions.edition_name import parse_issue_id
+from publishing.editions.find_edition import parse_issue_id
 from publishing.models import Issue
 from publishing.preflight.preflight_view import get_draft_or_404
 from publishing.script_request import wants_json
@@ -46,7 +46,7 @@ def next_version_preview(request: HttpRequest) -> HttpResponse:
     try:
         number = parse_issue_id(request.GET["issue"])
         issue = Issue.objects.get(pk=number)
-        fields = drafts.fields_for_next_version(number)
+        fields = save_draft.fields_for_next_version(number)
     except ValueError as error:
         raise Http404(str(error)) from None
     except Issue.DoesNotExist:
@@ -80,7 +80,7 @@ def _render(request: HttpRequest, fields: DraftFields, *, slug: str = "") -> Htt
     else:
         # A link in the letter must not replace the preview.
         html = _HEAD.sub(lambda head: f'{head[0]}<base target="_blank">', preview.html, count=1)
-        without_html = "publishing/preview_without_html.html"
+        without_html = "publishing/composer/preview_without_html.html"
         answer = HttpResponse(html or render_to_string(without_html, {"text": preview.text}))
     answer.headers["Content-Security-Policy"] = frame_policy()
     answer.headers["Cache-Control"] = "no-store"

@@ -19,13 +19,13 @@ from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.footnote.index import footnote_ref
 
 from delivery.mail.field_placeholders import FieldPlaceholders
+from delivery.mail.fit_pictures import COLUMN_WIDTH
 from delivery.mail.merge_fields import (
     ANY_BRACES,
     URL_FIELDS,
     FieldTemplate,
     iter_fields,
 )
-from delivery.mail.pictures import COLUMN_WIDTH
 from publishing.content.videos import find_video, watch_words
 
 _ADDRESSES = ("href", "src")

@@ -6,7 +6,7 @@ import re
 from django.utils.html import strip_tags
 
 from delivery.mail.merge_fields import FieldTemplate
-from publishing.content.public_html import sanitise_html
+from publishing.content.sanitise_html import sanitise_html
 
 LONGEST = 180
 # A shorter paragraph is a greeting, a date or “view in browser”.

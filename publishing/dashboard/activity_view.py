@@ -44,7 +44,7 @@ def log(request: HttpRequest) -> HttpResponse:
     looked = {"kind": category, "person": str(person or "")}
     return desk_page(
         request,
-        "publishing/log.html",
+        "publishing/dashboard/log.html",
         {
             "activities": activities,
             "categories": [(name, _CATEGORY_LABELS[name]) for name in categories],

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from delivery.models import Edition, Newsletter
 from delivery.monitoring.alarms import mark_seen
 from publishing.activity import record_issue_activity
-from publishing.dashboard.dashboard import Viewer, desk_context, read_sending
+from publishing.dashboard.desk_context import Viewer, desk_context, read_sending
 from publishing.dashboard.issue_pages import IssueSearch, Sort, Tab
 from publishing.desk_access import desk_page, may_operate, may_see_the_desk, user_id_of
 from publishing.flash_messages import notes_of
@@ -56,7 +56,7 @@ def issues(request: HttpRequest) -> HttpResponse:
     context = desk_context(viewer, search)
     return desk_page(
         request,
-        "publishing/issues.html",
+        "publishing/dashboard/issues.html",
         {
             **context,
             "poll": next_poll(request, ask_desk_again_s(is_sending=bool(context["sending"]))),
@@ -80,14 +80,14 @@ def _update(request: HttpRequest, poll: Poll) -> HttpResponse:
     sending, contents, read_at = read_sending(newsletter)
     context: dict[str, Any] = {"sending": sending, "read_at": read_at, "is_update": True}
     with timezone.override(newsletter.zone):
-        parts = render_to_string("publishing/sending_list.html", context, request)
+        parts = render_to_string("publishing/dashboard/sending_list.html", context, request)
         tag, unchanged = poll.compare(parts)
         after_s = ask_desk_again_s(
             is_sending=bool(sending), hidden=poll.is_hidden, unchanged=unchanged
         )
         context["poll"] = next_poll(request, after_s, seen=tag, unchanged=unchanged)
         context |= {"is_news": not unchanged, "is_old": contents != poll.listed}
-        body = render_to_string("publishing/issues_update.html", context, request)
+        body = render_to_string("publishing/dashboard/issues_update.html", context, request)
     return HttpResponse(body, headers={"Cache-Control": "no-store"})
 
 

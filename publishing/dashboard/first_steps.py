@@ -11,7 +11,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from delivery.interface import WEBHOOK_TYPES
-from delivery.mail.test_letter import TEST_ISSUE
+from delivery.mail.mark_test_letter import TEST_ISSUE
 from delivery.models import Delivery, Newsletter, ProviderEvent
 from delivery.models.delivery import Outcome
 from publishing.dashboard.issue_pages import open_drafts

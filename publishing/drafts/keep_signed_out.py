@@ -18,9 +18,9 @@ from django.shortcuts import render, resolve_url
 from django.urls import reverse
 
 from idempotency.key import FIELD, InvalidKey, read_key
-from publishing.drafts import drafts
+from publishing.desk_permissions import PUBLISH, WRITE, may
+from publishing.drafts import save_draft
 from publishing.drafts.draft_form import DraftForm
-from publishing.permissions import PUBLISH, WRITE, may
 from publishing.script_request import wants_json
 
 _SALT = "publishing.drafts.keep_signed_out"
@@ -73,14 +73,14 @@ def keep_when_signed_out(view: View[P]) -> View[P]:
         ):
             return view(request, *args, **kwargs)
         try:
-            draft = drafts.keep_signed_out(
+            draft = save_draft.keep_signed_out(
                 writer,
                 key,
                 form.written,
                 issue=form.published_issue,
                 shown=draft_in_url(request),
             )
-        except drafts.TooManyUntouchedError as error:
+        except save_draft.TooManyUntouchedError as error:
             return _not_kept(request, str(error))
         address = reverse("desk:draft", args=[draft.pk])
         return redirect_to_login(f"{address}?signed_out=", resolve_url(settings.LOGIN_URL))
@@ -97,7 +97,7 @@ def _not_kept(request: HttpRequest, sentence: str) -> HttpResponse:
     """Answer 429 with a form that posts the same hidden fields again after signing in."""
     page = render(
         request,
-        "publishing/signed_out_not_kept.html",
+        "publishing/drafts/signed_out_not_kept.html",
         {
             "sentence": sentence,
             "action": request.get_full_path(),

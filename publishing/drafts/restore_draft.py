@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from delivery.models import Edition
 from publishing.display_name import is_there
-from publishing.drafts import drafts
+from publishing.drafts import save_draft
 from publishing.editions.edition_status import load_status
 from publishing.editions.versions import versions_of
 from publishing.models import Draft, Issue
@@ -36,10 +36,10 @@ def restore_draft(edition: Edition) -> str:
         newest = versions_of(edition.issue_id).first()
         if newest is None or newest.pk != edition.pk:
             return ""
-        if drafts.open_draft_of_issue(edition.issue_id) is not None:
+        if save_draft.open_draft_of_issue(edition.issue_id) is not None:
             return str(HAS_A_DRAFT)
         author = newest.author_id if is_there(newest.author_id) else None
-        draft = drafts.open_for_issue(author, edition.issue_id)
+        draft = save_draft.open_for_issue(author, edition.issue_id)
         before = Draft.objects.filter(edition=newest).first()
         # Who published it need not be who wrote it.
         kept = {"address": before.address, "saved_by": before.saved_by_id} if before else {}

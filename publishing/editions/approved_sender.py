@@ -2,7 +2,13 @@
 
 from django.db.models.functions import Now
 
-from delivery.interface import Reason, ReasonCode, control, join_transaction, short_transaction
+from delivery.interface import (
+    Reason,
+    ReasonCode,
+    edition_control,
+    join_transaction,
+    short_transaction,
+)
 from delivery.models import Edition, Newsletter
 
 
@@ -29,4 +35,6 @@ def pause_held() -> None:
     outdated = [pk for pk in locked.values_list("pk", flat=True) if is_outdated(pk)]
     with join_transaction(), short_transaction() as cursor:
         for edition in outdated:
-            control.pause_automatically(cursor, edition, Reason.of(ReasonCode.APPROVAL_OUTDATED))
+            edition_control.pause_automatically(
+                cursor, edition, Reason.of(ReasonCode.APPROVAL_OUTDATED)
+            )

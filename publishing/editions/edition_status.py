@@ -10,7 +10,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from delivery.models import Edition, Newsletter
-from delivery.reports.edition_words import STATE_WORDS, audience_of
+from delivery.reports.edition_sentences import STATE_WORDS, audience_of
 from delivery.reports.load_edition_counts import load_counts, load_counts_of_versions
 from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.rules.edition_counts import EditionCounts

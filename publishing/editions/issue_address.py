@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from delivery.models import Edition, Newsletter
-from publishing.editions.address_words import LONGEST_SLUG, address_words
-from publishing.editions.listing import columns_of
+from publishing.editions.archive_visibility import columns_of
+from publishing.editions.slug_from_title import LONGEST_SLUG, address_words
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Draft, Issue, Visibility
 

@@ -10,12 +10,12 @@ from delivery import log_context
 from delivery.interface import (
     Reason,
     ReasonCode,
-    control,
+    edition_control,
     scheduled_editions,
     short_transaction,
 )
 from delivery.models import Edition
-from delivery.tasks.background_tasks import BackgroundTask
+from delivery.tasks.register_background_task import BackgroundTask
 from publishing.activity.record_issue_activity import record_start
 from publishing.content.edition_content import plain_title
 from publishing.editions import approved_sender
@@ -80,7 +80,7 @@ def _pause_if_needed(cursor: CursorWrapper, edition: Edition) -> None:
     late = is_too_late(moment.utc, edition.published_at, settings.SCHEDULE_LATE_S)
     if outdated:
         reason = Reason.of(ReasonCode.APPROVAL_OUTDATED)
-        control.pause_automatically(cursor, edition.pk, reason)
+        edition_control.pause_automatically(cursor, edition.pk, reason)
     elif late:
         reason = Reason.of(
             ReasonCode.STARTED_LATE,
@@ -89,7 +89,7 @@ def _pause_if_needed(cursor: CursorWrapper, edition: Edition) -> None:
             zone=moment.zone,
             started_at=edition.published_at.isoformat(),
         )
-        control.pause_automatically(cursor, edition.pk, reason)
+        edition_control.pause_automatically(cursor, edition.pk, reason)
     late_s = (edition.published_at - moment.utc).total_seconds()
     record_start(edition, round(late_s), is_paused=outdated or late)
 
@@ -111,6 +111,6 @@ def start_sent_before_restore(edition: int) -> bool:
         if not scheduled_editions.begin_sent_before_restore(cursor, edition):
             return False
         filled = _fill(edition)
-        control.pause_after_restore(edition)
+        edition_control.pause_after_restore(edition)
         record_start(filled, 0, is_paused=True, went_out_before=True)
     return True

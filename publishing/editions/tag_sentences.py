@@ -4,7 +4,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery.models import Edition
-from delivery.reports.edition_words import audience_words
+from delivery.reports.edition_sentences import audience_words
 from publishing.editions.audience import TagChoice
 from subscribers.fields.find_tags import UnknownTagError
 

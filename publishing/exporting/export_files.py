@@ -19,7 +19,7 @@ from delivery.reader_fields import own_columns
 from publishing.content.edition_content import Content, texts_of
 from publishing.editions.edition_status import load_status
 from publishing.editions.versions import public_editions
-from publishing.images.images import EXTENSIONS
+from publishing.images.store_image import EXTENSIONS
 from publishing.models import Draft, Issue, MovedIssue, Snippet, UploadedImage
 from publishing.progress.edition_progress import counts_of
 from publishing.progress.outcomes_csv import deliveries_csv
@@ -29,7 +29,7 @@ from subscribers.desk.reader_list import CHUNK, rows_by_id, with_suppressed
 from subscribers.desk.readers_csv import suppression_lines, tags_as_json
 from subscribers.fields.own_fields import load_own_fields
 from subscribers.files.safe_csv import csv_line
-from subscribers.importing.file_format.columns import with_other_meaning
+from subscribers.importing.file_format.recognise_columns import with_other_meaning
 from subscribers.models import (
     ConsentRecord,
     ConsentWording,
@@ -38,7 +38,7 @@ from subscribers.models import (
     SubscriberImport,
     Tag,
 )
-from subscribers.why_suppressed import code_of
+from subscribers.suppression_sentences import code_of
 
 FORMAT = 1
 HISTORY = 10  # records of a reader's consent

@@ -15,7 +15,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from delivery.interface import short_transaction
-from delivery.tasks.leased_task import TaskState
+from delivery.tasks.leased_task_columns import TaskState
 from delivery.tasks.run_leased_task import ClaimedTask, run_next
 from publishing.exporting.export_files import export_files
 from publishing.exporting.write_zip import write_zip

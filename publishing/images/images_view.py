@@ -12,7 +12,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from publishing.activity.activity_log import parse_id
 from publishing.desk_access import desk_page, may_write, user_id_of
 from publishing.images.image_limits import MOST_BYTES, TOO_LARGE
-from publishing.images.images import (
+from publishing.images.resize_image import UnusableImageError
+from publishing.images.store_image import (
     EXTENSIONS,
     address_of,
     count_attempt,
@@ -20,7 +21,6 @@ from publishing.images.images import (
     in_markdown,
     store_image,
 )
-from publishing.images.resize_image import UnusableImageError
 from publishing.models import UploadedImage
 from publishing.script_request import wants_json
 from subscribers.files.bounded_upload import BoundedUpload, takes_upload

@@ -18,7 +18,8 @@ from publishing.content.videos import Video, alt_text, find_video
 from publishing.desk_access import desk_page, may_write, user_id_of
 from publishing.external_checks.domain_records import NameServers
 from publishing.external_checks.open_link import FetchError, LinkOpener
-from publishing.images.images import (
+from publishing.images.resize_image import UnusableImageError
+from publishing.images.store_image import (
     LONGEST_NAME,
     address_of,
     count_attempt,
@@ -26,7 +27,6 @@ from publishing.images.images import (
     resize_alone,
     store_image,
 )
-from publishing.images.resize_image import UnusableImageError
 from publishing.models import UploadedImage
 
 PICTURE_HOST = "i.ytimg.com"
@@ -87,7 +87,7 @@ def video_markdown(video: Video, picture: UploadedImage | None, title: str) -> s
 @require_POST
 def prepare_video(request: HttpRequest) -> HttpResponse:
     """Show the picture of the posted video, and a button that inserts it."""
-    return desk_page(request, "publishing/video_ready.html", _prepared(request))
+    return desk_page(request, "publishing/composer/video_ready.html", _prepared(request))
 
 
 def _prepared(request: HttpRequest) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_http_methods, require_safe
 
 from delivery.languages import in_language_of
-from delivery.mail.look import accent_for, look_of
+from delivery.mail.colours_and_typefaces import accent_for, look_of
 from delivery.models import Newsletter
 from delivery.models.newsletter import Header
 from publishing.archive.archived_editions import latest_issues, listed_editions
@@ -21,14 +21,14 @@ from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content
 from publishing.content.render_preview import render_preview
 from publishing.desk_access import desk_page, may_change_newsletter, sees_readers, user_id_of
+from publishing.desk_permissions import MAY_WRITE
 from publishing.images.image_limits import MOST_BYTES, TOO_LARGE
-from publishing.images.images import count_attempt
 from publishing.images.resize_image import UnusableImageError
+from publishing.images.store_image import count_attempt
 from publishing.look.logo import NO_LOGO, store_logo
 from publishing.look.look_form import LookForm
 from publishing.look.look_style_sheet import look_sheet
 from publishing.models import Draft
-from publishing.permissions import MAY_WRITE
 from publishing.settings.change_settings import change_settings
 from subscribers.files.bounded_upload import BoundedUpload, takes_upload
 from subscribers.links.see_other import see_other
@@ -117,7 +117,7 @@ def _front_page(request: HttpRequest, newsletter: Newsletter) -> str:
         "issues": latest_issues(ISSUES_SHOWN),
         **cacheable_form_context(),
     }
-    return render_to_string("home.html", context, request)
+    return render_to_string("archive/front_page.html", context, request)
 
 
 def _latest_content(request: HttpRequest) -> Content:

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.cache import patch_cache_control
 from django.views.decorators.http import require_safe
 
-from delivery.mail.look import ON_DARK_ACCENT, ON_LIGHT_ACCENT, SANS, Look, look_of
+from delivery.mail.colours_and_typefaces import ON_DARK_ACCENT, ON_LIGHT_ACCENT, SANS, Look, look_of
 from delivery.models import Newsletter
 
 YEAR_S, MINUTE_S = 31_536_000, 60

@@ -13,8 +13,8 @@ from django.core.management.base import (
 from django.utils.translation import gettext as _
 
 from delivery.models import Edition
-from publishing.editions.edition_name import parse_issue_id, parse_version
 from publishing.editions.edition_status import NoSuchEditionError, load_edition
+from publishing.editions.find_edition import parse_issue_id, parse_version
 
 
 class _HelpFormatter(DjangoHelpFormatter):

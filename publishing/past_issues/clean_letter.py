@@ -21,7 +21,7 @@ from delivery.mail.normalise_html import (
 )
 from publishing.content.draft_content import LONGEST_MARKDOWN
 from publishing.content.markdown import outside_code, render_markdown
-from publishing.content.public_html import sanitise_html
+from publishing.content.sanitise_html import sanitise_html
 from publishing.past_issues.old_buttons import Part, link_words, replace_button
 from publishing.past_issues.past_issue import Product, Skip, SkipIssueError, Take, word_of
 from publishing.past_issues.read_export import split_mode

@@ -17,9 +17,9 @@ from django.db import IntegrityError, reset_queries, transaction
 from django.utils import timezone
 
 from delivery.humanise import digits
-from delivery.tasks.leased_task import TaskState
+from delivery.tasks.leased_task_columns import TaskState
 from delivery.tasks.run_leased_task import ClaimedTask, run_next, separate_task
-from publishing.approval.approval import needs_approval
+from publishing.approval.record_approval import needs_approval
 from publishing.content.edition_content import Content
 from publishing.external_checks.domain_records import NameServers
 from publishing.external_checks.open_link import LinkOpener

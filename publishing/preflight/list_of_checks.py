@@ -30,13 +30,13 @@ from publishing.preflight.checks.mail import (
 )
 from publishing.preflight.checks.publication import (
     missing_approval,
+    missing_test_letter,
     other_issue_sending,
     overlapping_version,
     published_before,
     readers_of_issue,
     refused_version,
     running_worker,
-    test_was_sent,
     title_of_welcome_letter,
 )
 from publishing.preflight.draft_to_check import DraftToCheck
@@ -63,7 +63,7 @@ CHECKS: Sequence[Check[CheckContext]] = (
     scripts_in_letter,
     empty_merge_fields,
     readers_of_issue,
-    test_was_sent,
+    missing_test_letter,
     published_before,
     overlapping_version,
     other_issue_sending,

@@ -5,17 +5,17 @@ from django.conf import settings
 from delivery.models import Newsletter
 from delivery.reports.sending_health import read_health
 from publishing.content.compose_content import compose_content
+from publishing.editions.archive_visibility import archive_sentence
 from publishing.editions.audience import NOBODY
-from publishing.editions.listing import archive_sentence
 from publishing.editions.versions import overlap_warnings
 from publishing.external_checks.cached_results import CachedResults
 from publishing.models import Draft
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.checks.letter.empty_merge_fields import load_readers_without_value
 from publishing.preflight.checks.letter.values_in_links import load_unfit_values
+from publishing.preflight.checks.publication.missing_test_letter import load_sent_test
 from publishing.preflight.checks.publication.other_issue_sending import load_other_issues
 from publishing.preflight.checks.publication.published_before import load_duplicates
-from publishing.preflight.checks.publication.test_was_sent import load_sent_test
 from publishing.preflight.draft_to_check import DraftToCheck
 
 

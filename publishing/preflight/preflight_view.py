@@ -19,16 +19,16 @@ from delivery.issue_attributes import IssueAttribute
 from publishing.approval.approval_view import approval_context
 from publishing.content.draft_content import build_content
 from publishing.desk_access import desk_page, may_write, user_id_of
-from publishing.drafts import drafts
+from publishing.desk_permissions import PUBLISH
+from publishing.drafts import save_draft
 from publishing.drafts.draft_form import first_error
-from publishing.editions.edition_name import progress_url
+from publishing.editions.archive_visibility import archive_sentence
+from publishing.editions.find_edition import progress_url
 from publishing.editions.issue_address import LONGEST_OLD_SLUG, plan_address
-from publishing.editions.listing import archive_sentence
 from publishing.editions.tag_sentences import choice_words
 from publishing.external_checks.check_letter import check_letter
 from publishing.flash_messages import notes_of
 from publishing.models import Draft, Visibility
-from publishing.permissions import PUBLISH
 from publishing.preflight.check_draft import PreflightResult, check, external_targets
 from publishing.preflight.finding import Finding, FixIn
 from publishing.preflight.finding_sentences import Clock, describe, summarise
@@ -99,7 +99,7 @@ def choose_archive(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         fields = replace(found.fields, without_note=choice == "no-note")
     if fields == found.fields:
         return see_other(f"{reverse('desk:check', args=[found.pk])}#archive")
-    if not drafts.save(found.pk, base, fields, by=user_id_of(request)).is_saved:
+    if not save_draft.save(found.pk, base, fields, by=user_id_of(request)).is_saved:
         return check_page(request, get_draft_or_404(draft), refusal=str(CHANGED_MEANWHILE))
     return see_other(f"{reverse('desk:check', args=[found.pk])}#archive")
 
@@ -121,7 +121,7 @@ def check_page(
     checked = checked or check(draft, user_id_of(request))
     return desk_page(
         request,
-        "publishing/check.html",
+        "publishing/preflight/check.html",
         {
             **findings_context(request, checked),
             **publication_context(checked),
@@ -141,7 +141,7 @@ def check_page(
 
 
 def findings_context(request: HttpRequest, checked: PreflightResult) -> dict[str, Any]:
-    """Return the context of `publishing/findings.html`."""
+    """Return the context of `publishing/preflight/findings.html`."""
     draft, clock = checked.draft, checked.context.clock
     rows = {
         severity: [_finding_row(one, clock, draft, request) for one in found]
@@ -195,7 +195,7 @@ def publication_context(checked: PreflightResult) -> dict[str, Any]:
 
 def get_draft_or_404(draft: uuid.UUID) -> Draft:
     """Return the draft that a URL names. Raises `Http404`."""
-    found = drafts.load_draft(pk=draft)
+    found = save_draft.load_draft(pk=draft)
     if found is None:
         raise Http404(_("There is no such draft. It was deleted or never saved."))
     return found

@@ -13,8 +13,8 @@ from delivery.models import Delivery
 from delivery.reader_fields import FIELD_NAMES, own_columns
 from publishing.activity import record_issue_activity
 from publishing.desk_access import may_take_readers_away, user_id_of
-from publishing.editions.edition_name import edition_from_url
 from publishing.editions.edition_status import dropped_sentence, load_status
+from publishing.editions.find_edition import edition_from_url
 from publishing.progress.outcome_sentences import address_of, why_of
 from publishing.progress.reader_outcomes import ALL, LISTS, every_delivery
 from subscribers.files.safe_csv import csv_download, csv_line

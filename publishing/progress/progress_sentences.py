@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import clock, digits
 from delivery.interface import ReasonCode
-from delivery.reports.edition_words import ARCHIVE_ONLY
+from delivery.reports.edition_sentences import ARCHIVE_ONLY
 from delivery.reports.waiting_sentence import NOTHING_IS_STUCK
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState

@@ -18,9 +18,10 @@ from delivery.rules.edition_results import EditionResults
 from publishing.actions.edition_actions import ACTIONS, readers_now
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_look
-from publishing.drafts.drafts import open_draft_of_issue
-from publishing.editions.edition_name import edition_from_url, statuses_from_url
+from publishing.desk_permissions import MAY_ACT, MAY_WRITE, PUBLISH
+from publishing.drafts.save_draft import open_draft_of_issue
 from publishing.editions.edition_status import EditionStatus
+from publishing.editions.find_edition import edition_from_url, statuses_from_url
 from publishing.editions.versions import (
     count_remaining,
     is_correction,
@@ -29,7 +30,6 @@ from publishing.editions.versions import (
 )
 from publishing.flash_messages import notes_of
 from publishing.models import Draft
-from publishing.permissions import MAY_ACT, MAY_WRITE, PUBLISH
 from publishing.progress.edition_history import history_of
 from publishing.progress.edition_progress import EditionProgress, is_at_rest
 from publishing.progress.issue_list import hides_a_send, rows_of
@@ -82,7 +82,7 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     alarms = list(edition.alarm_set.order_by("-raised_at", "-pk")[: ALARMS_SHOWN + 1])
     return desk_page(
         request,
-        "publishing/progress.html",
+        "publishing/progress/progress.html",
         {
             **shown,
             "newsletter": reading.newsletter,
@@ -133,7 +133,7 @@ def _update(request: HttpRequest, issue: uuid.UUID, poll: Poll) -> HttpResponse:
             context["readers"] = listed_readers(request, edition, status, reading.zone)
             context["history"] = history_of(edition, status)
         body = render_to_string(
-            "publishing/progress_update.html",
+            "publishing/progress/progress_update.html",
             {**context, "parts": "" if unchanged else parts, "has_new_list": has_new_list},
             request,
         )

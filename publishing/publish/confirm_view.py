@@ -23,8 +23,8 @@ from idempotency.safe_to_retry import RETRY_AFTER_S, DifferentContentError, safe
 from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.drafts.draft_form import SHA256_HEX, first_error
 from publishing.editions.audience import NOBODY
-from publishing.editions.edition_name import progress_url
 from publishing.editions.edition_status import load_status
+from publishing.editions.find_edition import progress_url
 from publishing.editions.tag_sentences import edition_audience
 from publishing.editions.versions import overlap_warnings
 from publishing.flash_messages import (
@@ -167,7 +167,7 @@ def _confirm_page(
     posted = [(name, when[name].value() or "") for name in ("when", "at", "zone", "which")]
     return desk_page(
         request,
-        "publishing/publish_sheet.html",
+        "publishing/publish/publish_sheet.html",
         {
             **publication_context(checked),
             "moment": when.moment,
@@ -205,7 +205,7 @@ def _already_published(request: HttpRequest, form: ConfirmForm, _key: str) -> Ht
     edition = found.edition
     return desk_page(
         request,
-        "publishing/draft_already_published.html",
+        "publishing/publish/draft_already_published.html",
         {
             "draft": found,
             "edition": edition,
@@ -231,4 +231,4 @@ def still_working_page(
     """Answer 409 with a form that posts the same hidden fields and key again."""
     posted = [(name, request.POST[name]) for name in fields if name in request.POST]
     facts_of_form = {"key": key, "fields": posted, "again_in_s": RETRY_AFTER_S}
-    return desk_page(request, "publishing/still_working.html", {**context, **facts_of_form})
+    return desk_page(request, "publishing/publish/still_working.html", {**context, **facts_of_form})

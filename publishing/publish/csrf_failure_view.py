@@ -5,8 +5,8 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from publishing.composer import composer_view
-from publishing.permissions import MAY_WRITE
-from publishing.test_letters import test_letter_view
+from publishing.desk_permissions import MAY_WRITE
+from publishing.test_letters import send_test_letter_view
 from subscribers.signup import confirm_subscription_view, signup_view
 from subscribers.signup.signup_form import SignUpForm
 
@@ -28,7 +28,7 @@ def csrf_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
             "This form is older than your current session. Nothing was sent. Your text is here, "
             "unchanged. Press the button again."
         )
-        return test_letter_view.form_again(request, sentence, status=403)
+        return send_test_letter_view.form_again(request, sentence, status=403)
     if name in COMPOSER and may_write:
         sentence = _(
             "This form is older than your current session. Nothing was saved. Your text is here, "

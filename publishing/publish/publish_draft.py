@@ -10,14 +10,14 @@ from django.utils.translation import gettext_lazy
 from delivery.models import Edition
 from delivery.rules.scheduled_time import ScheduledTime
 from idempotency.safe_to_retry import DifferentContentError
-from publishing.approval.approval import NeedsApprovalError, approver_of, hold_newsletter
+from publishing.approval.record_approval import NeedsApprovalError, approver_of, hold_newsletter
 from publishing.content.compose_content import edition_columns
 from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content, plain_title
 from publishing.display_name import named
+from publishing.editions.archive_visibility import visibility_of_draft
 from publishing.editions.edition_status import load_status
 from publishing.editions.issue_address import plan_address
-from publishing.editions.listing import visibility_of_draft
 from publishing.editions.posted_tags import choice_of
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Draft

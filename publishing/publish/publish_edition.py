@@ -17,11 +17,17 @@ from delivery import log_context
 from delivery.models import Edition, Newsletter
 from delivery.rules.scheduled_time import ScheduledTime
 from publishing.activity.record_issue_activity import record_publication
-from publishing.approval.approval import second_of
+from publishing.approval.record_approval import second_of
 from publishing.content.compose_content import edition_columns
 from publishing.content.edition_content import Content, find_problems
-from publishing.drafts import drafts
+from publishing.drafts import save_draft
 from publishing.editions.approved_sender import sender_lines
+from publishing.editions.archive_visibility import (
+    columns_of,
+    has_been_public,
+    page_refusal,
+    visibility_after,
+)
 from publishing.editions.audience import (
     EVERY_READER,
     EVERYONE,
@@ -34,12 +40,6 @@ from publishing.editions.issue_address import (
     is_at,
     save_new_issue,
     update_address,
-)
-from publishing.editions.listing import (
-    columns_of,
-    has_been_public,
-    page_refusal,
-    visibility_after,
 )
 from publishing.editions.tag_sentences import DELETED_TAG, edition_audience
 from publishing.editions.versions import (
@@ -219,7 +219,7 @@ def publish(
         address=address,
     )
     with transaction.atomic():
-        closing = draft or drafts.lock_by_key(author, key)
+        closing = draft or save_draft.lock_by_key(author, key)
         audience = goes_to or default_goes_to(issue)
         refusal = version_refusal(issue, version, audience)
         earlier = _find_earlier(author, key, request)
@@ -240,7 +240,9 @@ def publish(
                         columns,
                     )
                     if closing:
-                        drafts.link_to_edition(closing, edition, copy_for=None if draft else author)
+                        save_draft.link_to_edition(
+                            closing, edition, copy_for=None if draft else author
+                        )
                     return PublishResult(edition, created=True)
             except IntegrityError as error:
                 # A concurrent call published it and has committed by now.

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from delivery.models import Edition
 from idempotency.safe_to_retry import DifferentContentError, safe_to_retry
-from publishing.approval.approval import NeedsApprovalError
+from publishing.approval.record_approval import NeedsApprovalError
 from publishing.composer.composer_view import composer_page, fresh_page, shown_again
 from publishing.content.draft_content import HTML
 from publishing.content.edition_content import Content, texts_of

@@ -9,14 +9,14 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
 from delivery.humanise import digits
-from publishing.approval.approval import NeedsApprovalError, approver_of
+from publishing.approval.record_approval import NeedsApprovalError, approver_of
 from publishing.content.compose_content import edition_columns
 from publishing.content.edition_content import find_problems, plain_title
 from publishing.desk_access import desk_page, may_publish, user_id_of
-from publishing.editions.listing import content_of
+from publishing.editions.archive_visibility import content_of
 from publishing.editions.welcome_letter import welcome_letter
 from publishing.models import Draft
-from publishing.publish.welcome import (
+from publishing.publish.switch_welcome_letter import (
     count_missed,
     count_sent,
     send_to_missed,
@@ -59,7 +59,9 @@ def welcome_page(request: HttpRequest) -> HttpResponse:
         "drafts": WelcomeForm().fields["draft"].queryset,  # type: ignore[attr-defined]
         "problem": problem,
     }
-    return desk_page(request, "publishing/welcome.html", context, status=422 if problem else 200)
+    return desk_page(
+        request, "publishing/publish/welcome.html", context, status=422 if problem else 200
+    )
 
 
 def _turn_off(request: HttpRequest) -> str:

@@ -14,7 +14,7 @@ from delivery.retention.drop_deliveries import load_drop_status
 from delivery.rules.provider_retention import provider_retention_days
 from publishing.activity.record_issue_activity import record_action_from_the_command_line
 from publishing.editions.edition_status import load_status, since_when
-from publishing.receipts.receipts import NoReceiptError, receipt_of, recount_before_dropping
+from publishing.receipts.make_receipt import NoReceiptError, receipt_of, recount_before_dropping
 
 logger = logging.getLogger(__name__)
 

@@ -13,23 +13,23 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from delivery.humanise import duration
 from delivery.models import Edition, Newsletter
-from delivery.reports.edition_words import STATE_WORDS
+from delivery.reports.edition_sentences import STATE_WORDS
 from delivery.rules.edition_state import EditionState
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_look
-from publishing.editions.edition_name import edition_from_url, progress_url
 from publishing.editions.edition_status import (
     NoSuchEditionError,
     dropped_sentence,
     load_edition,
     load_status,
 )
+from publishing.editions.find_edition import edition_from_url, progress_url
 from publishing.models import Receipt
 from publishing.outcome_labels import outcome_label
 from publishing.progress.edition_progress import LOOKS, OUTCOME_TONES, counts_of
 from publishing.progress.progress_sentences import sentence_of
 from publishing.progress_bar import ORDER, label_of, parts_of
-from publishing.receipts.receipts import (
+from publishing.receipts.make_receipt import (
     LONGEST,
     NoReceiptError,
     NotAReceiptError,
@@ -100,7 +100,7 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
         notes["withdrawn"] = _("called back before sending")
     return desk_page(
         request,
-        "publishing/receipt.html",
+        "publishing/receipts/receipt.html",
         {
             "edition": edition,
             "status": status,
@@ -167,7 +167,7 @@ def check_receipt(request: HttpRequest) -> HttpResponse:
             context |= _check(parse_receipt(pasted))
         except NotAReceiptError as error:
             context["error"] = str(error)
-    return desk_page(request, "publishing/check_receipt.html", context)
+    return desk_page(request, "publishing/receipts/check_receipt.html", context)
 
 
 def _check(given: Receipt) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from django.views.decorators.http import require_http_methods
 from delivery.humanise import kilobytes
 from delivery.interface import reason_sentence
 from delivery.rules.reason import Reason
-from delivery.tasks.leased_task import TaskState
+from delivery.tasks.leased_task_columns import TaskState
 from delivery.tasks.task_sentences import task_sentence
 from publishing.desk_access import desk_page, may_publish, sees_readers
-from publishing.drafts import drafts
+from publishing.drafts import save_draft
 from publishing.editions.sending_time import time_to_send
 from publishing.models import Draft, Rehearsal
 from publishing.rehearsal.rehearsal_report import GMAIL_CLIPS_AT
@@ -35,7 +35,7 @@ MOST_SHOWN = 100  # refused readers
 @require_http_methods(["GET", "HEAD", "POST"])
 def rehearsal_page(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     """Show the newest rehearsal of a draft; request or cancel one for POST."""
-    found = drafts.load_draft(pk=draft)
+    found = save_draft.load_draft(pk=draft)
     if found is None:
         raise Http404(_("There is no such draft. It was deleted or never saved."))
     if request.method == "POST":

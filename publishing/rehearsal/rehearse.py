@@ -27,13 +27,13 @@ from delivery.interface import (
     without_nested_loops,
 )
 from delivery.models import Batch, Edition
-from delivery.tasks.leased_task import TaskState
+from delivery.tasks.leased_task_columns import TaskState
 from delivery.tasks.run_leased_task import ClaimedTask, cancel, run_next
 from publishing.content.compose_content import edition_columns
 from publishing.content.draft_content import build_content
 from publishing.content.edition_content import find_problems
+from publishing.editions.archive_visibility import content_of
 from publishing.editions.audience import select_audience
-from publishing.editions.listing import content_of
 from publishing.editions.posted_tags import choice_of
 from publishing.editions.versions import versions_of
 from publishing.models import Draft, Rehearsal

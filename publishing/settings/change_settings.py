@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from delivery.models import Newsletter
-from publishing.approval.approval import switch_on_refusal
+from publishing.approval.record_approval import switch_on_refusal
 from publishing.editions.approved_sender import pause_held
 from subscribers.record_activity import record_activity
 

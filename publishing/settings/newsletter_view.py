@@ -32,4 +32,4 @@ def newsletter_page(request: HttpRequest) -> HttpResponse:
         # Validation writes the posted values into the other one.
         "newsletter": Newsletter.objects.get_current(),
     }
-    return desk_page(request, "subscribers/settings/settings_form.html", context)
+    return desk_page(request, "subscribers/field_and_tag_settings/settings_form.html", context)

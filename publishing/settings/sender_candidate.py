@@ -17,12 +17,12 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from delivery.interface import load_test_letter
-from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
+from delivery.mail.mark_test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.models import Delivery, Edition, Newsletter
 from delivery.models.delivery import Outcome
 from publishing.content.edition_content import Content
 from publishing.editions.approved_sender import pause_held
-from publishing.test_letters.test_letters import is_settled, send_test
+from publishing.test_letters.send_test_letter import is_settled, send_test
 from subscribers.record_activity import record_activity
 
 

@@ -34,13 +34,13 @@ from publishing.settings.sender_candidate import (
     state_of,
     use_candidate,
 )
-from publishing.test_letters.test_letter_view import key_of_test
-from publishing.test_letters.test_letters import (
+from publishing.test_letters.send_test_letter import (
     TooManyTestsError,
     last_test_address,
     letter_sentence,
     next_poll_s,
 )
+from publishing.test_letters.send_test_letter_view import key_of_test
 from subscribers.address import read_address
 from subscribers.links.see_other import see_other
 from subscribers.refusal_sentences import InputRefusal, sentence_of

@@ -16,7 +16,7 @@ from delivery.humanise import digits
 from publishing.content.edition_content import remove_invisible
 from publishing.desk_access import desk_page, may_write, user_id_of
 from publishing.models import LONGEST_SNIPPET_NAME, Snippet
-from publishing.snippets.snippets import (
+from publishing.snippets.save_snippet import (
     LONGEST_TEXT,
     MOST_SNIPPETS,
     NAME_TAKEN,

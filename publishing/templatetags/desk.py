@@ -16,18 +16,18 @@ from django.utils.translation import gettext as _
 
 from delivery.humanise import clock, digits, duration
 from delivery.interface import reason_sentence
-from delivery.mail.look import direction_of, look_of
+from delivery.mail.colours_and_typefaces import direction_of, look_of
 from delivery.models import Edition
-from delivery.reports.edition_words import alarm_words
+from delivery.reports.edition_sentences import alarm_words
 from publishing.activity.activity_sentences import plain_sentence_of
-from publishing.approval.approval import current_rule, shortage_sentence
+from publishing.approval.record_approval import current_rule, shortage_sentence
 from publishing.content.edition_content import plain_title
+from publishing.desk_permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, load_publishers
 from publishing.display_name import called
 from publishing.editions.edition_status import EditionStatus
 from publishing.editions.tag_sentences import edition_audience
 from publishing.look.look_style_sheet import look_address
 from publishing.outcome_labels import outcome_label
-from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, load_publishers
 from publishing.scheduling.local_time import scheduled_time_of
 
 register = template.Library()

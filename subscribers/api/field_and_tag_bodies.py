@@ -9,6 +9,12 @@ from ninja import Field
 
 from api.problem import FieldError, ProblemError, ProblemType
 from api.schema import RequestBody, ResponseBody
+from subscribers.field_and_tag_settings import change_fields_and_tags
+from subscribers.field_and_tag_settings.field_and_tag_forms import FieldForm, TagForm
+from subscribers.field_and_tag_settings.field_and_tag_sentences import (
+    in_use_sentence,
+    limit_sentence,
+)
 from subscribers.models import ReaderFieldDefinition, Tag
 from subscribers.models.fields_and_tags import (
     LONGEST_DESCRIPTION,
@@ -16,9 +22,6 @@ from subscribers.models.fields_and_tags import (
     LONGEST_LABEL,
     LONGEST_TAG,
 )
-from subscribers.settings import change_fields_and_tags
-from subscribers.settings.field_and_tag_forms import FieldForm, TagForm
-from subscribers.settings.field_and_tag_sentences import in_use_sentence, limit_sentence
 
 
 # The forms of the settings page check the lengths, so that their sentences are the same.

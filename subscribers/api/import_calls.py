@@ -36,10 +36,10 @@ from subscribers.api.uploaded_file import FILENAME, upload_parameters, uploaded_
 from subscribers.fields.own_fields import load_fields
 from subscribers.importing import accept_upload
 from subscribers.importing import import_sentences as sentences
-from subscribers.importing.file_format.columns import read_mapping
 from subscribers.importing.file_format.files_in_zip import open_lists, posts_in
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
+from subscribers.importing.file_format.recognise_columns import read_mapping
 from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.import_page import status_sentence
 from subscribers.importing.move.fields_and_tags_of_export import add_fields_and_tags

@@ -17,7 +17,7 @@ from subscribers.data_requests.personal_data import Entry, PersonalData, time_of
 from subscribers.models.consent_record import Act, How
 from subscribers.models.subscriber import Subscriber
 from subscribers.refusal_sentences import InputRefusal, sentence_of
-from subscribers.why_suppressed import provider_code, why_suppressed, words_of_code
+from subscribers.suppression_sentences import provider_code, why_suppressed, words_of_code
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise

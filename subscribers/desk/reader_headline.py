@@ -15,7 +15,7 @@ from subscribers.data_requests.personal_data import PersonalData
 from subscribers.data_requests.personal_data_sentences import STATES, StateLabel
 from subscribers.models.subscriber import Subscriber
 from subscribers.models.suppression import Suppression
-from subscribers.why_suppressed import provider_code, why_suppressed, words_of_code
+from subscribers.suppression_sentences import provider_code, why_suppressed, words_of_code
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise

@@ -37,7 +37,7 @@ from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.models import Subscriber, Suppression
 from subscribers.reader_totals import counts_by_state
 from subscribers.refusal_sentences import InputRefusal
-from subscribers.why_suppressed import OF_PROVIDER, OURS, code_of
+from subscribers.suppression_sentences import OF_PROVIDER, OURS, code_of
 
 PAGE = 50
 CHUNK = 2_000  # rows in memory

@@ -9,9 +9,9 @@ from delivery.reader_fields import FIELD_NAMES, own_columns
 from subscribers.desk.reader_list import rows_by_id
 from subscribers.fields.own_fields import load_own_fields
 from subscribers.files.safe_csv import csv_line
-from subscribers.importing.file_format.columns import with_other_meaning
+from subscribers.importing.file_format.recognise_columns import with_other_meaning
 from subscribers.models import Subscriber, Suppression, Tag
-from subscribers.why_suppressed import code_of
+from subscribers.suppression_sentences import code_of
 
 HEADER = ("email", *FIELD_NAMES, "state", "suppressed", "since", "signed_up", "confirmed")
 HEADER += ("unsubscribed", "came_by", "tags")

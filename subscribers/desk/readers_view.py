@@ -31,7 +31,7 @@ from subscribers.reader_totals import counts_by_state
 from subscribers.record_activity import record_export
 from subscribers.signup import form_tags
 from subscribers.signup.signup_form import embed_form_html, form_fields
-from subscribers.why_suppressed import why_suppressed, words_of_code
+from subscribers.suppression_sentences import why_suppressed, words_of_code
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise

@@ -6,9 +6,9 @@ from subscribers.desk import edit_view
 from subscribers.desk.many_readers import change_view
 from subscribers.desk.reader_view import act_on_reader, reader_file, show_reader
 from subscribers.desk.readers_view import embed_form, readers, readers_file, suppressed_file
+from subscribers.field_and_tag_settings import field_and_tag_view
 from subscribers.importing import import_view
 from subscribers.importing.move.move_readers_view import move_page
-from subscribers.settings import settings_view
 
 app_name = "readers"
 
@@ -26,14 +26,16 @@ urlpatterns = [
     path("readers/<int:reader>/edit/", edit_view.edit, name="edit"),
     path("readers/<int:reader>/address/", edit_view.correct, name="correct"),
     path("readers/<int:reader>/<slug:name>/", act_on_reader, name="act"),
-    path("settings/", settings_view.settings_page, name="settings"),
-    path("settings/fields/add/", settings_view.add_field, name="add_field"),
-    path("settings/fields/<slug:key>/", settings_view.edit_field, name="edit_field"),
-    path("settings/fields/<slug:key>/move/", settings_view.move_field, name="move_field"),
-    path("settings/fields/<slug:key>/delete/", settings_view.delete_field, name="delete_field"),
-    path("settings/tags/add/", settings_view.add_tag, name="add_tag"),
-    path("settings/tags/<int:tag>/", settings_view.edit_tag, name="edit_tag"),
-    path("settings/tags/<int:tag>/delete/", settings_view.delete_tag, name="delete_tag"),
+    path("settings/", field_and_tag_view.settings_page, name="settings"),
+    path("settings/fields/add/", field_and_tag_view.add_field, name="add_field"),
+    path("settings/fields/<slug:key>/", field_and_tag_view.edit_field, name="edit_field"),
+    path("settings/fields/<slug:key>/move/", field_and_tag_view.move_field, name="move_field"),
+    path(
+        "settings/fields/<slug:key>/delete/", field_and_tag_view.delete_field, name="delete_field"
+    ),
+    path("settings/tags/add/", field_and_tag_view.add_tag, name="add_tag"),
+    path("settings/tags/<int:tag>/", field_and_tag_view.edit_tag, name="edit_tag"),
+    path("settings/tags/<int:tag>/delete/", field_and_tag_view.delete_tag, name="delete_tag"),
     path("move/", move_page, name="move"),
     path("imports/", import_view.imports, name="imports"),
     path("imports/<int:import_id>/", import_view.show_import, name="import"),

@@ -11,11 +11,15 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from delivery.control_characters import clean_name
+from subscribers.field_and_tag_settings.change_fields_and_tags import add_field, can_add_field
+from subscribers.field_and_tag_settings.field_and_tag_forms import FieldForm
 from subscribers.fields.own_fields import load_fields
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing import stored_file
 from subscribers.importing.accept_upload import discard, store_for_check
-from subscribers.importing.file_format.columns import (
+from subscribers.importing.file_format.not_a_csv import UnreadableFileError
+from subscribers.importing.file_format.read_file import Description, ReaderFile
+from subscribers.importing.file_format.recognise_columns import (
     EMAIL,
     IGNORED,
     OTHERS,
@@ -24,14 +28,10 @@ from subscribers.importing.file_format.columns import (
     read_column_number,
     read_target,
 )
-from subscribers.importing.file_format.not_a_csv import UnreadableFileError
-from subscribers.importing.file_format.read_file import Description, ReaderFile
 from subscribers.importing.file_format.yes_or_no import COMPLIMENTARY, PAID, TAG
 from subscribers.importing.import_sentences import OTHER_COLUMNS, change_sentence
 from subscribers.importing.rejects_file import reading_of
 from subscribers.models import SubscriberImport
-from subscribers.settings.change_fields_and_tags import add_field, can_add_field
-from subscribers.settings.field_and_tag_forms import FieldForm
 
 NEW_FIELD = "new"
 

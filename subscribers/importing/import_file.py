@@ -11,10 +11,10 @@ from django.db import reset_queries, transaction
 
 from subscribers.fields.own_fields import load_fields
 from subscribers.importing.accept_upload import ENDED, existing_imports, statement, store_for_import
-from subscribers.importing.apply import apply_rows, note_gone, seen_addresses_of_dry_run
-from subscribers.importing.file_format.columns import read_mapping
+from subscribers.importing.apply_rows import apply_rows, note_gone, seen_addresses_of_dry_run
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
+from subscribers.importing.file_format.recognise_columns import read_mapping
 from subscribers.importing.file_format.validate_row import validate_row
 from subscribers.importing.import_task import chunks, run_next_import
 from subscribers.importing.rejects_file import find_reading, iter_rejected_rows

@@ -21,9 +21,9 @@ from subscribers.importing.file_format.changed_columns import (
     SECOND,
     TAKEN_UP,
 )
-from subscribers.importing.file_format.columns import EMAIL, SINCE, STATUS
 from subscribers.importing.file_format.read_file import Description
-from subscribers.importing.file_format.status import Status
+from subscribers.importing.file_format.recognise_columns import EMAIL, SINCE, STATUS
+from subscribers.importing.file_format.status_columns import Status
 from subscribers.importing.file_format.yes_or_no import Answer
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.refusal_sentences import COLUMN_NUMBER, InputRefusal, sentence_of

@@ -16,11 +16,11 @@ from delivery.tasks.run_leased_task import ClaimedTask, TaskRefusedError, run_ne
 from subscribers.fields.own_fields import load_fields_by_key
 from subscribers.importing import stored_file
 from subscribers.importing.accept_upload import delete_noted_rows
-from subscribers.importing.apply import apply_rows, note_gone, store_rejected_rows
-from subscribers.importing.file_format.columns import own_fields_in
+from subscribers.importing.apply_rows import apply_rows, note_gone, store_rejected_rows
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile, Row
-from subscribers.importing.file_format.records import BadRow
+from subscribers.importing.file_format.recognise_columns import own_fields_in
+from subscribers.importing.file_format.split_records import BadRow
 from subscribers.importing.file_format.validate_row import validate_row
 from subscribers.importing.rejects_file import reading_of
 from subscribers.importing.undo.undo_import import run_undo

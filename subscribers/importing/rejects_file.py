@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
 from subscribers.files.safe_csv import csv_line
-from subscribers.importing.file_format.columns import EMAIL, Mapping, Reading
 from subscribers.importing.file_format.read_file import IN_FRONT
+from subscribers.importing.file_format.recognise_columns import EMAIL, Mapping, Reading
 from subscribers.importing.import_sentences import deleted_rows_sentence, reason_sentence
 from subscribers.models import RejectedRow, SubscriberImport
 

@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from delivery.mail.test_letter import TEST_RECIPIENT
+from delivery.mail.mark_test_letter import TEST_RECIPIENT
 from delivery.reader_fields import NAME
 from subscribers.client_network import network_of
 from subscribers.fields.reader_values import read_value, shown_again

@@ -8,7 +8,7 @@ from django.http.multipartparser import MultiPartParserError
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from delivery.mail.test_letter import TEST_RECIPIENT
+from delivery.mail.mark_test_letter import TEST_RECIPIENT
 from subscribers.address import mask_address
 from subscribers.client_network import network_of
 from subscribers.fields.topics import has_topics

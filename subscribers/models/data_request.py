@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models.functions import Now
 
-from delivery.tasks.leased_task import LeasedTask
+from delivery.tasks.leased_task_columns import LeasedTask
 from subscribers.models.suppression import LONGEST_ADDRESS
 
 

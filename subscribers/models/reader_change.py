@@ -5,7 +5,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
 
-from delivery.tasks.leased_task import LeasedTask
+from delivery.tasks.leased_task_columns import LeasedTask
 from subscribers.models.constraints import checks
 from subscribers.models.fields_and_tags import LONGEST_TAG
 

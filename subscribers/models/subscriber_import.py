@@ -9,7 +9,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
 
-from delivery.tasks.leased_task import LeasedTask
+from delivery.tasks.leased_task_columns import LeasedTask
 from subscribers.files.file_pieces import FilePiece
 from subscribers.models.constraints import checks, unconstrained_key
 from subscribers.models.suppression import LONGEST_ADDRESS

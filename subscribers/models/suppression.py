@@ -14,7 +14,7 @@ class Suppression(models.Model):
     """One address that is not mailed, whether a reader has it or not.
 
     It is compared byte by byte (collation C), so new collations of the operating system cannot
-    break the index. The labels are in the migration; pages use `why_suppressed.py`.
+    break the index. The labels are in the migration; pages use `suppression_sentences.py`.
     """
 
     class Reason(models.TextChoices):

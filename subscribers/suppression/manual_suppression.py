@@ -7,7 +7,7 @@ from delivery.interface import queue_suppression_change
 from subscribers.consent.consent_log import record_consent
 from subscribers.models import Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
-from subscribers.suppression.apply_provider_events import reported_reasons
+from subscribers.suppression.apply_events_to_readers import reported_reasons
 
 Origin = Suppression.Origin
 Reason = Suppression.Reason

@@ -199,7 +199,7 @@ def test_page_that_waits_for_a_first_click_is_accessible(
     draft = begun(author)
     page = new_page(author)
     # Otherwise the page would poll before it has been checked.
-    page.route("**/look-again.js", lambda route: route.abort())
+    page.route("**/post-again.js", lambda route: route.abort())
     page.goto(at(draft, "publish/"))
     with psycopg.connect(database_url, autocommit=True) as others:
         for slot in slot_locks(author.pk, draft.key):  # these locks take every slot of this key

@@ -13,7 +13,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, Response, expect
 
 from delivery.models import Batch, Delivery, Edition
-from delivery.queue.control import send_now
+from delivery.queue.edition_control import send_now
 from publishing.content.draft_content import build_content
 from publishing.editions.start_scheduled import start_due
 from publishing.publish.publish_edition import publish

@@ -11,7 +11,7 @@ from subscribers.confirmed_readers import confirmed
 from tests.browser.pages.accessibility import DESKTOP, NARROWEST
 from tests.browser.pages.desk_reader_pages import upload
 from tests.subscribers.importing.file_format.test_files_in_zip import SUBSTACK, packed
-from tests.subscribers.importing.file_format.test_status import EXPORTS, results_by_address
+from tests.subscribers.importing.file_format.test_status_columns import EXPORTS, results_by_address
 from tests.subscribers.importing.import_browser import run_workers
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]

@@ -21,7 +21,7 @@ from django.db import connections
 from django.test import override_settings
 
 from delivery.worker import drain
-from delivery.worker.process import Worker
+from delivery.worker.worker_process import Worker
 
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE_S = 60

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 from newsletter_site.embedded_postgres import database_url
 from tests.crash_points.points import Point
 from tests.crash_points.provider import Provider
+from tests.long_runs.clean_environment import clean_environment
 from tests.postgres_cluster import KeptCluster
-from tests.proofs.clean_environment import clean_environment
 
 if TYPE_CHECKING:
     from tests.crash_points.crash_runner import Ending, ScenarioRunner

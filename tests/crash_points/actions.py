@@ -10,23 +10,23 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import F
 
-from delivery.configuration import policy_from_settings
 from delivery.feedback import event_inbox
 from delivery.models import Attempt, DatabaseIdentity, Edition
 from delivery.postmark.client import Postmark
 from delivery.queue.claim_due_batch import Claim, claim
-from delivery.queue.settle import settle_call
-from delivery.queue.start import start
+from delivery.queue.settle_batch import settle_call
+from delivery.queue.start_call import start
 from delivery.reconcile import reconcile_in_rounds
 from delivery.reports.load_edition_counts import load_counts
-from delivery.rules import retry_or_settle
+from delivery.retry_policy_and_client import policy_from_settings
+from delivery.rules import after_call_or_lookup
 from delivery.rules.call_results import CallResult, Deferred
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, state_of
-from delivery.tasks import background_tasks
-from delivery.worker.process import recover_dead_workers
+from delivery.tasks import register_background_task
 from delivery.worker.step import Dispatcher
 from delivery.worker.unsent_calls import UnsentCalls
+from delivery.worker.worker_process import recover_dead_workers
 from publishing.content.edition_content import Content
 from publishing.publish.publish_edition import PublishResult, edition_by_key, publish
 from tests.crash_points.points import watch
@@ -136,7 +136,7 @@ class Hands:
             recover_dead_workers()
         self._newsroom.recover_expired_leases()
         event_inbox.apply_pending()
-        background_tasks.run_all()
+        register_background_task.run_all()
 
     def work(self) -> None:
         self.watch_over_the_queue()
@@ -161,7 +161,7 @@ class Hands:
 
     def record_a_late_refusal(self, lost: LostCall) -> None:
         """Let the worker of that call record a refusal by the provider."""
-        settlement = retry_or_settle.after_call(
+        settlement = after_call_or_lookup.after_call(
             Deferred(because("Postmark was under maintenance (503).")),
             lost.recipients,
             lost.claim.history,

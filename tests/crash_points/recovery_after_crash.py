@@ -2,7 +2,7 @@
 
 from django.conf import settings
 
-from delivery.queue import control
+from delivery.queue import edition_control
 from delivery.reconcile import database_identity
 from delivery.rules.edition_state import EditionState
 from tests.crash_points.actions import Hands
@@ -45,11 +45,11 @@ def _operate(hands: Hands) -> None:
         hands.reconcile()
     elif counts.control in {"paused", "stopped"}:
         hands.ask_provider("fix_faults")
-        control.resume(edition)
+        edition_control.resume(edition)
     if counts.missed:
-        control.send_to_missed(edition, batch_size=settings.DELIVERY_BATCH_SIZE)
+        edition_control.send_to_missed(edition, batch_size=settings.DELIVERY_BATCH_SIZE)
     if counts.parked_batches:
-        control.resend_unknown(edition)
+        edition_control.resend_unknown(edition)
 
 
 def _is_over(hands: Hands) -> bool:

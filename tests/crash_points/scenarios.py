@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from delivery.models import Edition
-from delivery.queue import control
+from delivery.queue import edition_control
 from delivery.reconcile import database_identity
 from tests.crash_points.actions import Hands
 from tests.crash_points.points import watch
@@ -75,7 +75,7 @@ def notice(hands: Hands) -> None:
 
 
 def pause(hands: Hands) -> None:
-    control.pause(hands.the_edition.pk)
+    edition_control.pause(hands.the_edition.pk)
 
 
 def sends_nothing(hands: Hands) -> None:
@@ -89,19 +89,19 @@ def fix_faults(hands: Hands) -> None:
 
 
 def resume(hands: Hands) -> None:
-    control.resume(hands.the_edition.pk)
+    edition_control.resume(hands.the_edition.pk)
 
 
 def cancel(hands: Hands) -> None:
-    control.cancel(hands.the_edition.pk)
+    edition_control.cancel(hands.the_edition.pk)
 
 
 def call_back(hands: Hands) -> None:
-    assert control.call_back(hands.the_edition.pk) == hands.stage.readers
+    assert edition_control.call_back(hands.the_edition.pk) == hands.stage.readers
 
 
 def send_now(hands: Hands) -> None:
-    control.send_now(hands.the_edition.pk)
+    edition_control.send_now(hands.the_edition.pk)
 
 
 def somebody_is_missed(hands: Hands) -> None:
@@ -115,11 +115,11 @@ def somebody_is_missed(hands: Hands) -> None:
 
 
 def send_to_missed(hands: Hands) -> None:
-    control.send_to_missed(hands.the_edition.pk, batch_size=settings.DELIVERY_BATCH_SIZE)
+    edition_control.send_to_missed(hands.the_edition.pk, batch_size=settings.DELIVERY_BATCH_SIZE)
 
 
 def close(hands: Hands) -> None:
-    assert control.close(hands.the_edition.pk)
+    assert edition_control.close(hands.the_edition.pk)
 
 
 def doubt_is_parked(hands: Hands) -> None:
@@ -132,11 +132,11 @@ def doubt_is_parked(hands: Hands) -> None:
 
 
 def ask_again(hands: Hands) -> None:
-    control.ask_again(hands.the_edition.pk, silences=1)
+    edition_control.ask_again(hands.the_edition.pk, silences=1)
 
 
 def resend_unknown(hands: Hands) -> None:
-    control.resend_unknown(hands.the_edition.pk)
+    edition_control.resend_unknown(hands.the_edition.pk)
 
 
 def is_a_welcome_letter(hands: Hands) -> None:

@@ -14,7 +14,7 @@ from django.db import connection
 
 from delivery.models import Attempt
 from delivery.worker.step import Dispatcher
-from newsletter_site.wiring import register_hooks
+from newsletter_site.register_hooks_and_tasks import register_hooks
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.edition_factory import Newsroom
 

@@ -19,8 +19,8 @@ from delivery.feedback import event_inbox
 from delivery.models import Attempt, Batch, Delivery, Edition, Evidence
 from delivery.queue.batches.roll_up import roll_up_finished
 from delivery.queue.claim_due_batch import is_call_due, next_due_at
-from delivery.queue.control import close, pause, resume
-from delivery.queue.enqueue import CURRENT_POSITION
+from delivery.queue.edition_control import close, pause, resume
+from delivery.queue.enqueue_edition import CURRENT_POSITION
 from delivery.queue.record_evidence import record_acceptances, settle_by_evidence
 from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.reconcile.record_findings import load_editions
@@ -36,9 +36,9 @@ from delivery.reports.queue_snapshot import QueueSnapshot, read_snapshot
 from delivery.reports.sending_health import read_health
 from delivery.retention import drop_deliveries, expire_details
 from delivery.rules.outcomes import Sent
-from delivery.tasks.background_tasks import find_due
+from delivery.tasks.register_background_task import find_due
 from idempotency.expire_saved_responses import expire_saved_responses
-from newsletter_site.wiring import register_hooks
+from newsletter_site.register_hooks_and_tasks import register_hooks
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom

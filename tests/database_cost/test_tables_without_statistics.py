@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from delivery.models import Edition
 from delivery.reconcile import database_identity
 from delivery.rules.scheduled_time import ScheduledTime
-from newsletter_site.wiring import register_hooks
+from newsletter_site.register_hooks_and_tasks import register_hooks
 from publishing.content.edition_content import Content
 from publishing.editions.audience import EVERYONE, REACHED, UNREACHED
 from publishing.editions.start_scheduled import start_now

@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 
 from delivery.issue_attributes import CONTENT_ATTRIBUTES
 from delivery.models import Batch, Delivery, Edition, Newsletter
-from delivery.queue import control
+from delivery.queue import edition_control
 from delivery.reconcile import database_identity
 from delivery.reports.audit import AuditRule, find_violations
 from tests.delivery.edition_factory import Newsroom
@@ -208,7 +208,7 @@ def test_the_audit_finds_bounces_not_counted(newsroom: Newsroom, sent: Edition, 
 def test_the_audit_finds_a_queued_batch_held_back(newsroom: Newsroom, held_back_by: str) -> None:
     edition = newsroom.publish(3)
     if held_back_by == "pause":
-        control.pause(edition.pk)
+        edition_control.pause(edition.pk)
     else:
         database_identity.declare_restored()
     assert broken_rules(edition) == []
@@ -218,7 +218,7 @@ def test_the_audit_finds_a_queued_batch_held_back(newsroom: Newsroom, held_back_
 
 def test_audit_finds_waiting_copies_of_cancelled_editions(newsroom: Newsroom) -> None:
     edition = newsroom.publish(3)
-    control.cancel(edition.pk)
+    edition_control.cancel(edition.pk)
     assert broken_rules(edition) == []
     Delivery.objects.update(outcome="waiting", reason=None)
     Batch.objects.update(state="paused", waiting=3, withdrawn=0)

@@ -12,7 +12,7 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 from django.test import Client
 
-from delivery.feedback.delivery_events import delivery as delivery_of
+from delivery.feedback.record_delivery_event import delivery as delivery_of
 from delivery.models import Edition
 from delivery.rules import delivery_key
 from delivery.rules.delivery_key import DeliveryKey

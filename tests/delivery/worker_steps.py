@@ -5,14 +5,14 @@ from collections.abc import Sequence
 
 from django.db import connection
 
-from delivery.configuration import policy_from_settings
 from delivery.models import Batch, Delivery, Edition
 from delivery.queue.claim_due_batch import Claim, claim, claim_lookup
-from delivery.queue.settle import attempt_result, settle_call
-from delivery.queue.start import start
+from delivery.queue.settle_batch import attempt_result, settle_call
+from delivery.queue.start_call import start
+from delivery.retry_policy_and_client import policy_from_settings
+from delivery.rules.after_call_or_lookup import AttemptCounters, after_call
 from delivery.rules.call_results import CallResult
 from delivery.rules.delivery_key import DeliveryKey
-from delivery.rules.retry_or_settle import AttemptCounters, after_call
 from subscribers.models import Subscriber
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom

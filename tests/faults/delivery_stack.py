@@ -10,7 +10,7 @@ from django.db import connection
 
 from delivery.models import Edition
 from delivery.worker import drain
-from delivery.worker.process import Worker
+from delivery.worker.worker_process import Worker
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.edition_factory import Newsroom
 from tests.faults.processes.watched_worker import WatchedWorker

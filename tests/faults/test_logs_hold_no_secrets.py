@@ -23,8 +23,8 @@ import pytest
 import requests
 from django.contrib.auth import get_user_model
 
-from newsletter_site.logs.format import FIELDS
-from newsletter_site.logs.redact import basic_credentials
+from newsletter_site.logs.log_format import FIELDS
+from newsletter_site.logs.redact_log_line import basic_credentials
 from postmark_sandbox.server import SandboxServer
 from tests.deployment.served_site import serve
 from tests.faults.processes.watched_worker import TIMES, WatchedWorker

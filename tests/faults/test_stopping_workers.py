@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 from delivery.models import Attempt, Batch, WorkerHeartbeat
-from delivery.worker.process import STOPPING_SIGNALS
+from delivery.worker.worker_process import STOPPING_SIGNALS
 from tests.faults.delivery_stack import Stage
 from tests.faults.processes.random_sigterms import stop_at_random, workers_to_stop
 from tests.faults.servers.stalling_proxy import StallingLine

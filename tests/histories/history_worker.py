@@ -9,7 +9,7 @@ import orjson
 from delivery.models import Attempt
 from delivery.postmark.check_mail import CHECK_MAIL_ADDRESS
 from delivery.postmark.client import Postmark
-from delivery.rules import retry_or_settle
+from delivery.rules import after_call_or_lookup
 from delivery.rules.call_results import AllAccepted, Answered, CallResult, LookupResult
 from delivery.rules.outcomes import Failed, Suppressed
 from delivery.worker.step import Dispatcher
@@ -38,7 +38,7 @@ class HistoryWorker:
     """One worker of a history; a lost one is replaced."""
 
     def __init__(self, sandbox: Sandbox, url: str, facts: Facts, *, resends: bool) -> None:
-        self._policy = retry_or_settle.Policy(
+        self._policy = after_call_or_lookup.Policy(
             retry_base_s=60.0,
             retry_cap_s=900.0,
             max_tries=4,

@@ -30,7 +30,7 @@ from hypothesis.stateful import (
 
 from delivery.feedback import event_inbox
 from delivery.models import Edition
-from delivery.queue import control
+from delivery.queue import edition_control
 from delivery.reports.audit import AuditRule, find_violations
 from delivery.reports.load_edition_counts import load_all_counts
 from postmark_sandbox.server import SandboxServer
@@ -52,17 +52,17 @@ HOUR_S = 3600.0
 a_fault = st.sampled_from(["", "accepted, then closed", *OF_A_CALL])
 an_index = st.integers(0, 5)
 # As on the desk, only the last look-up of the schedule is repeated.
-ask_again = functools.partial(control.ask_again, silences=len(LOOKUP_AFTER_S) - 1)
+ask_again = functools.partial(edition_control.ask_again, silences=len(LOOKUP_AFTER_S) - 1)
 DECISIONS: Mapping[str, Callable[[int], int | None]] = {
-    "resume": control.resume,
-    "pause": control.pause,
-    "send now": control.send_now,
-    "call back": control.call_back,
-    "cancel": control.cancel,
-    "close": control.close,
+    "resume": edition_control.resume,
+    "pause": edition_control.pause,
+    "send now": edition_control.send_now,
+    "call back": edition_control.call_back,
+    "cancel": edition_control.cancel,
+    "close": edition_control.close,
     "ask again": ask_again,
-    "send to missed": functools.partial(control.send_to_missed, batch_size=2),
-    "resend unknown": control.resend_unknown,
+    "send to missed": functools.partial(edition_control.send_to_missed, batch_size=2),
+    "resend unknown": edition_control.resend_unknown,
 }
 # More decisions that continue a history than those that end it.
 DECIDED = (*["resume"] * 5, *["pause", "ask again", "resend unknown", "send to missed"] * 2)
@@ -321,9 +321,9 @@ class Histories(RuleBasedStateMachine):
         self.sandbox.faults.clear()
         event_inbox.apply_pending()
         self._settle_all()
-        for decide in (ask_again, control.resend_unknown, DECISIONS["send to missed"]):
+        for decide in (ask_again, edition_control.resend_unknown, DECISIONS["send to missed"]):
             for edition in self.editions:
-                if decide is control.resend_unknown:
+                if decide is edition_control.resend_unknown:
                     self.risked |= {row.key for row in rows() if row.outcome == "unknown"}
                 decide(edition.pk)
             self._settle_all()
@@ -333,7 +333,7 @@ class Histories(RuleBasedStateMachine):
     def _settle_all(self) -> None:
         for turn in range(MOST_TURNS):
             for edition in self.editions:
-                control.resume(edition.pk)
+                edition_control.resume(edition.pk)
             self.newsroom.recover_expired_leases()
             for worker in self.workers:
                 while worker.step():

@@ -79,13 +79,13 @@ def cycle(times: int) -> list[Any]:
     """Connect and disconnect many times; return the result of each query."""
     from django.db import connections
 
-    from newsletter_site.embedded_postgres import usage
+    from newsletter_site.embedded_postgres import shared_usage
 
     answers = []
     for number in range(times):
         answers.append(sql(f"SELECT {number}"))
         connections.close_all()
-        usage.leave_all()
+        shared_usage.leave_all()
     return answers
 
 

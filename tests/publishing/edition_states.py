@@ -4,7 +4,7 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from delivery.mail import transactional_mail
-from delivery.mail.test_letter import TEST_ISSUE
+from delivery.mail.mark_test_letter import TEST_ISSUE
 from delivery.models import Batch, Delivery, Edition
 from publishing.models import Issue
 

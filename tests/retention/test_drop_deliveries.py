@@ -16,7 +16,7 @@ from django.utils.translation import get_language, override
 
 from delivery.feedback import event_inbox
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence, ProviderEvent
-from delivery.queue.enqueue import LOCK_ENQUEUE
+from delivery.queue.enqueue_edition import LOCK_ENQUEUE
 from delivery.queue.enqueue_transactional import request_mail
 from delivery.reconcile import database_identity
 from delivery.reports.audit import find_violations
@@ -24,7 +24,7 @@ from delivery.reports.load_edition_counts import load_counts
 from delivery.retention import drop_deliveries
 from delivery.rules.delivery_key import DeliveryKey
 from newsletter_site.data_retention import count_prunable, prune
-from newsletter_site.logs.format import LineFormatter
+from newsletter_site.logs.log_format import LineFormatter
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.content.edition_content import Content
 from publishing.editions.audience import EVERYONE, REACHED
@@ -38,7 +38,7 @@ from publishing.receipts.drop_old_deliveries import (
     drop_all_old_deliveries,
     drop_deliveries_of,
 )
-from publishing.receipts.receipts import (
+from publishing.receipts.make_receipt import (
     receipt_as_json,
     receipt_of,
     receipt_today,

@@ -32,7 +32,7 @@ from delivery.reports.audit import find_violations
 from delivery.retention.batched_delete import OldRows, short_delete
 from delivery.retention.expire_details import old_attempts
 from delivery.rules.reason import Reason, ReasonCode
-from delivery.tasks import periodic_tasks
+from delivery.tasks import periodic_task_lease
 from idempotency.models import PostedForm
 from newsletter_site import daily_prune, data_retention
 from newsletter_site.data_retention import count_prunable, prune, retention_rules
@@ -40,7 +40,7 @@ from newsletter_site.models import ApiToken
 from postmark_sandbox.server import SandboxServer
 from publishing.content.edition_content import Content
 from publishing.models import ExternalCheck, UploadedImage
-from publishing.test_letters.test_letters import send_test
+from publishing.test_letters.send_test_letter import send_test
 from subscribers.models import RejectedRow, Subscriber, SubscriberImport
 from tests.delivery.edition_factory import Newsroom
 from tests.retention.conftest import one_of_three_kinds
@@ -452,7 +452,7 @@ def test_counter_is_shown_during_deletion_and_cleared() -> None:
 
 
 def test_failed_task_stores_the_code_of_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    periodic_tasks.ensure_exists("prune", due_in_s=0)
+    periodic_task_lease.ensure_exists("prune", due_in_s=0)
     monkeypatch.setattr(daily_prune, "prune", Mock(side_effect=ZeroDivisionError))
     with pytest.raises(ZeroDivisionError):
         daily_prune.prune_if_due(lambda: False)

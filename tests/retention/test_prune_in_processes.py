@@ -15,7 +15,7 @@ from delivery.models import Delivery, Edition
 from delivery.reports.audit import find_violations
 from delivery.reports.load_edition_counts import load_counts
 from newsletter_site.data_retention import prune
-from publishing.receipts.receipts import receipt_of
+from publishing.receipts.make_receipt import receipt_of
 from tests.delivery.edition_factory import Newsroom
 from tests.postgres_cluster import ROOT
 from tests.retention.conftest import one_of_three_kinds

@@ -11,7 +11,7 @@ from PIL import Image
 
 from delivery.models import Edition
 from newsletter_site.data_retention import count_prunable, prune
-from publishing.images.images import address_of, in_html, in_markdown, store_image
+from publishing.images.store_image import address_of, in_html, in_markdown, store_image
 from publishing.models import Draft, Snippet, UploadedImage
 from tests.delivery.edition_factory import Newsroom
 

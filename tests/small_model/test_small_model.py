@@ -14,12 +14,12 @@ from django.db import connection
 
 from delivery.models import Delivery
 from delivery.queue.claim_due_batch import Claim, claim, claim_lookup, release
-from delivery.queue.control import cancel, pause, resume
+from delivery.queue.edition_control import cancel, pause, resume
 from delivery.queue.lease_reaper import recover_dead_worker, recover_expired_leases
-from delivery.queue.settle import attempt_result, settle_call, settle_lookup
-from delivery.queue.start import start
-from delivery.rules import call_results, outcomes, retry_or_settle
-from delivery.unknown.lookup import load_lookup_context
+from delivery.queue.settle_batch import attempt_result, settle_call, settle_lookup
+from delivery.queue.start_call import start
+from delivery.rules import after_call_or_lookup, call_results, outcomes
+from delivery.unknown.look_up_unknown import load_lookup_context
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.small_model.explorer import Exploration, Machine, explore
@@ -38,7 +38,7 @@ from tests.small_model.worlds import LARGER_WORLDS, SENDS_TWICE, SMALL_WORLDS, W
 
 TICK_S = 100.0
 VARIANT = Variant(people=True)
-POLICY = retry_or_settle.Policy(
+POLICY = after_call_or_lookup.Policy(
     retry_base_s=TICK_S * VARIANT.pause,
     retry_cap_s=TICK_S * VARIANT.pause,
     max_tries=VARIANT.max_tries,
@@ -243,7 +243,7 @@ class RealQueue:
                 answer = call_results.Unanswered(because("Cut off."))
         claimed = self.claims[who]
         recipient = Delivery.objects.get(issue=self.edition.issue_id).recipient_id
-        settlement = retry_or_settle.after_call(
+        settlement = after_call_or_lookup.after_call(
             answer,
             [recipient],
             claimed.history,
@@ -270,7 +270,7 @@ class RealQueue:
                 answer = call_results.SearchAnswered([])
             case _:
                 answer = call_results.SearchFailed(because("The search is down."))
-        settlement = retry_or_settle.after_lookup(
+        settlement = after_call_or_lookup.after_lookup(
             answer,
             context.unknown,
             claimed.history,

@@ -13,14 +13,14 @@ from django.contrib.auth import get_user_model
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 
-from delivery.feedback import polling
+from delivery.feedback import poll_provider
 from delivery.models import Edition
 from newsletter_site.api.openapi_document import document
 from postmark_sandbox.server import SandboxServer
 from subscribers.confirmed_readers import confirmed
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
-from subscribers.suppression.apply_provider_events import GRAVER
+from subscribers.suppression.apply_events_to_readers import GRAVER
 from tests.delivery import webhook_events
 from tests.newsletter_site.api_caller import API, Program
 from tests.publishing.author_browser import WindowOf
@@ -147,7 +147,7 @@ def test_no_event_resubscribes_a_gone_reader(
     # Polling a provider whose lists do not contain her does not resubscribe her.
     with SandboxServer() as server:
         settings.POSTMARK_BASE_URL = server.url
-        polling.poll(lambda: False)
+        poll_provider.poll(lambda: False)
         assert server.sandbox.calls.count > 0
 
 

@@ -23,7 +23,7 @@ ENGLISH_ONLY = (
     *("newsletter_site/embedded_postgres/", "newsletter_site/environment", "newsletter_site/logs/"),
     *("newsletter_site/management/commands/serve.py", "newsletter_site/operations/metrics/"),
     "newsletter_site/settings",
-    *("newsletter_site/serving/", "publishing/api/", "publishing/demo_material/"),
+    *("newsletter_site/serving/", "publishing/api/", "newsletter_site/demo/material/"),
     "subscribers/api/",
 )
 
@@ -35,8 +35,18 @@ KEYWORDS = {
 # files that are missing here.
 FOR_READERS = (
     *("templates/400.html", "templates/403.html", "templates/404.html", "templates/413.html"),
-    *("templates/500.html", "templates/503.html", "templates/base.html", "templates/error.html"),
-    *("templates/home.html", "templates/reader", "templates/solo.html", "templates/archive/"),
+    *(
+        "templates/500.html",
+        "templates/503.html",
+        "templates/layouts/base.html",
+        "templates/layouts/error.html",
+    ),
+    *(
+        "templates/archive/front_page.html",
+        "templates/reader",
+        "templates/layouts/solo.html",
+        "templates/archive/",
+    ),
     *("templates/mail/", "templates/subscribers/after_", "templates/subscribers/confirm"),
     *(
         "templates/subscribers/damaged_",
@@ -51,7 +61,11 @@ FOR_READERS = (
     *("newsletter_site/middleware/", "newsletter_site/operations/concurrency_limit.py"),
     *("publishing/content/videos.py", "subscribers/consent/"),
     "subscribers/data_requests/personal_data_sentences.py",
-    *("subscribers/signup/", "subscribers/typed_refusals.py", "subscribers/why_suppressed.py"),
+    *(
+        "subscribers/signup/",
+        "subscribers/typed_refusal_sentences.py",
+        "subscribers/suppression_sentences.py",
+    ),
 )
 NOT_FOR_READERS = ("templates/subscribers/undo_import.html",)
 

@@ -13,7 +13,7 @@ from delivery.humanise import digits
 from delivery.models import PeriodicTask
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.reason import Reason
-from delivery.tasks.periodic_tasks import IS_ACTIVE
+from delivery.tasks.periodic_task_lease import IS_ACTIVE
 
 
 class Command(BaseCommand):

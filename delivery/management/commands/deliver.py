@@ -16,13 +16,13 @@ from django.utils.translation import gettext as _
 
 from delivery import log_context
 from delivery.check_settings import check_unsubscribe_handling, log_findings
-from delivery.configuration import postmark_from_settings
 from delivery.monitoring.database_fault import DatabaseFault
 from delivery.postmark.client import now_s
+from delivery.retry_policy_and_client import postmark_from_settings
 from delivery.worker import drain
-from delivery.worker.process import Heartbeat, Worker, raise_niceness
 from delivery.worker.process_group import ProcessGroup
 from delivery.worker.retry_write import retry_write
+from delivery.worker.worker_process import Heartbeat, Worker, raise_niceness
 
 logger = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from django.db.models.functions import Greatest, Now
 from delivery.models import Batch, Edition
 from delivery.models.batch import OPEN
 from delivery.monitoring import delivery_metrics
+from delivery.rules.after_call_or_lookup import CRASHES_BEFORE_SUSPICION
 from delivery.rules.reason import Reason, ReasonCode
-from delivery.rules.retry_or_settle import CRASHES_BEFORE_SUSPICION
 
 # Why a batch waits whose worker crashed before its call. The parts of a halved batch keep it.
 CRASHED = Reason.of(ReasonCode.BATCH_CRASHED)

@@ -60,7 +60,7 @@ class Command(BaseCommand):
                     "--here works only with `health workers`. You used it with `health {check}`."
                 ).format(check=check)
             )
-        # Workers use the same host name (delivery/worker/process.py).
+        # Workers use the same host name (delivery/worker/worker_process.py).
         host = socket.gethostname()[:255] if options["here"] else ""
         ends_at = time.monotonic() + _seconds(options["wait"])
         result = run_check(check, host)

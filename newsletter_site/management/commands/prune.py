@@ -19,8 +19,8 @@ from newsletter_site.data_retention import (
     drop_deliveries_of,
     prune,
 )
-from publishing.editions.edition_name import parse_issue_id, parse_version
 from publishing.editions.edition_status import NoSuchEditionError, load_edition
+from publishing.editions.find_edition import parse_issue_id, parse_version
 from publishing.receipts.drop_old_deliveries import CannotDropError, deliveries_to_drop
 
 INTERRUPTED = 130  # a shell's exit code of a program that was ended by Ctrl-C

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from delivery.tasks.leased_task import TaskState
+from delivery.tasks.leased_task_columns import TaskState
 from publishing.activity.record_issue_activity import record_move
 from publishing.models import IssueMove
 from publishing.past_issues import move_task

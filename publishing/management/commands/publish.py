@@ -13,15 +13,15 @@ from django.utils.translation import gettext_noop
 
 from delivery.interface import database_time
 from delivery.models import Edition, Newsletter
-from delivery.reports.edition_words import ARCHIVE_ONLY, AUDIENCE_WORDS
+from delivery.reports.edition_sentences import ARCHIVE_ONLY, AUDIENCE_WORDS
 from delivery.rules.scheduled_time import ScheduledTime
 from idempotency.key import InvalidKey, read_key
-from publishing.approval.approval import NeedsApprovalError
+from publishing.approval.record_approval import NeedsApprovalError
 from publishing.content.edition_content import Content
+from publishing.editions.archive_visibility import archive_sentence
 from publishing.editions.audience import EVERYONE, NOBODY, TagChoice
-from publishing.editions.edition_name import parse_issue_id, parse_version
+from publishing.editions.find_edition import parse_issue_id, parse_version
 from publishing.editions.issue_address import exact_address, is_at
-from publishing.editions.listing import archive_sentence
 from publishing.editions.tag_sentences import edition_audience, unknown_tag_sentence
 from publishing.editions.versions import VersionRefusedError, overlap_warnings
 from publishing.flash_messages import to_nobody

@@ -6,7 +6,7 @@ from django.core.management.base import CommandError
 from django.utils.translation import gettext as _
 
 from publishing.management.edition_command import EditionCommand
-from publishing.receipts.receipts import NoReceiptError, receipt_as_json, receipt_of
+from publishing.receipts.make_receipt import NoReceiptError, receipt_as_json, receipt_of
 
 
 class Command(EditionCommand):

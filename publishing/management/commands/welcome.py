@@ -8,11 +8,11 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from publishing.approval.approval import NeedsApprovalError
+from publishing.approval.record_approval import NeedsApprovalError
 from publishing.editions.welcome_letter import welcome_letter
 from publishing.management.content_options import add_content_options, content_of_options
-from publishing.publish.welcome import count_sent, turn_off, turn_on
-from publishing.test_letters.test_letters import TooManyTestsError, send_test
+from publishing.publish.switch_welcome_letter import count_sent, turn_off, turn_on
+from publishing.test_letters.send_test_letter import TooManyTestsError, send_test
 from subscribers.address import read_address
 from subscribers.management.command_options import active_author, add_author_option
 from subscribers.refusal_sentences import InputRefusal, sentence_of

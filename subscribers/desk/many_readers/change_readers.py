@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models import Count, Max, QuerySet
 
-from delivery.tasks.leased_task import TaskState
+from delivery.tasks.leased_task_columns import TaskState
 from delivery.tasks.run_leased_task import ClaimedTask, cancel, run_next
 from subscribers.data_requests.erase import erase
 from subscribers.desk.many_readers.change_tags import change_tags

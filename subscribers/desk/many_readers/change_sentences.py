@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import digits
-from delivery.tasks.leased_task import TaskState
+from delivery.tasks.leased_task_columns import TaskState
 from subscribers.models import ReaderChange
 
 if TYPE_CHECKING:

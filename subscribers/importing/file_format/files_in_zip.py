@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from subscribers.files.zip_entries import UnusableZipError, ZipEntries
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
-from subscribers.importing.file_format.status import MAILCHIMP_EXPORT
+from subscribers.importing.file_format.status_columns import MAILCHIMP_EXPORT
 
 _ZIP = b"PK\x03\x04"
 _LISTS = (".csv", ".tsv", ".txt")

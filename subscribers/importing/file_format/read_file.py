@@ -17,7 +17,16 @@ from typing import Any, BinaryIO, NamedTuple
 
 from delivery.reader_fields import READER_FIELDS
 from subscribers.files.safe_csv import unguarded
-from subscribers.importing.file_format.columns import (
+from subscribers.importing.file_format.date_cell import DateForm, FormOfColumn
+from subscribers.importing.file_format.detect_encoding import WINDOWS_1252, EncodingDetector
+from subscribers.importing.file_format.header_words import key
+from subscribers.importing.file_format.lost_values import LostValues
+from subscribers.importing.file_format.not_a_csv import (
+    UnreadableFileError,
+    refuse_other_formats,
+    without_addresses,
+)
+from subscribers.importing.file_format.recognise_columns import (
     DELIMITERS,
     EMAIL,
     OTHERS,
@@ -30,18 +39,9 @@ from subscribers.importing.file_format.columns import (
     layout_of,
     stated_delimiter,
 )
-from subscribers.importing.file_format.date_cell import DateForm, FormOfColumn
-from subscribers.importing.file_format.encoding import WINDOWS_1252, EncodingDetector
-from subscribers.importing.file_format.header_words import key
-from subscribers.importing.file_format.lines import HashingReader, line_end, lines_of
-from subscribers.importing.file_format.lost_values import LostValues
-from subscribers.importing.file_format.not_a_csv import (
-    UnreadableFileError,
-    refuse_other_formats,
-    without_addresses,
-)
-from subscribers.importing.file_format.records import BadRow, Cells, excerpt, records
-from subscribers.importing.file_format.status import (
+from subscribers.importing.file_format.split_lines import HashingReader, line_end, lines_of
+from subscribers.importing.file_format.split_records import BadRow, Cells, excerpt, records
+from subscribers.importing.file_format.status_columns import (
     UNREADABLE_DATE,
     RowStatus,
     Status,

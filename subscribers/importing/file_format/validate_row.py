@@ -8,11 +8,11 @@ from delivery.reader_fields import READER_FIELDS
 from subscribers.address import read_address_cell
 from subscribers.fields.reader_values import read_value
 from subscribers.files.safe_csv import unguarded
-from subscribers.importing.file_format.columns import Fields
-from subscribers.importing.file_format.lines import LONGEST_LINE
 from subscribers.importing.file_format.read_file import Others, Row
-from subscribers.importing.file_format.records import BadRow, Cells, excerpt
-from subscribers.importing.file_format.status import RowStatus
+from subscribers.importing.file_format.recognise_columns import Fields
+from subscribers.importing.file_format.split_lines import LONGEST_LINE
+from subscribers.importing.file_format.split_records import BadRow, Cells, excerpt
+from subscribers.importing.file_format.status_columns import RowStatus
 from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.file_format.yes_or_no import Answer
 from subscribers.models import RejectedRow

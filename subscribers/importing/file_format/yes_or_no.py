@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from subscribers.importing.file_format.date_cell import latest_date
 from subscribers.importing.file_format.header_words import key, keys
-from subscribers.importing.file_format.status import NO, YES
+from subscribers.importing.file_format.status_columns import NO, YES
 
 TAG = "tag:"  # before the name of a tag, as what a column is read as
 PAID, COMPLIMENTARY = "paid", "complimentary"

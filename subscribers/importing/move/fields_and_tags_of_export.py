@@ -4,11 +4,11 @@ import json
 import uuid
 from typing import Any, BinaryIO
 
+from subscribers.field_and_tag_settings.change_fields_and_tags import add_field, record_saved
+from subscribers.field_and_tag_settings.field_and_tag_forms import FieldForm, TagForm
 from subscribers.files.zip_entries import UnusableZipError, ZipEntries
 from subscribers.importing.file_format.files_in_zip import HOMING_MARK, is_zip
 from subscribers.models import ReaderFieldDefinition, Tag
-from subscribers.settings.change_fields_and_tags import add_field, record_saved
-from subscribers.settings.field_and_tag_forms import FieldForm, TagForm
 
 _MOST_BYTES = 1024 * 1024
 _MOST_OF_EACH = 1_000  # as many tags as an import adds

@@ -6,7 +6,7 @@ from django.views.decorators.http import require_safe
 
 from subscribers.desk_frame import desk_page, may_manage_readers
 from subscribers.importing import stored_file
-from subscribers.importing.move.products import BECOMES, FILE, PRODUCTS, Product
+from subscribers.importing.move.product_notes import BECOMES, FILE, PRODUCTS, Product
 
 
 @may_manage_readers

@@ -6,14 +6,14 @@ from typing import NamedTuple
 from django.db.models import Q, QuerySet
 
 from delivery.models import Edition
-from subscribers.models import ReaderFieldDefinition, Subscriber, SubscriberImport, Tag
-from subscribers.models.subscriber_import import State
-from subscribers.settings.change_fields_and_tags import (
+from subscribers.field_and_tag_settings.change_fields_and_tags import (
     TagInUseError,
     delete_field,
     delete_tag,
     draft_uses,
 )
+from subscribers.models import ReaderFieldDefinition, Subscriber, SubscriberImport, Tag
+from subscribers.models.subscriber_import import State
 
 _OPEN = (State.CHECKING, State.CHECKED, State.WAITING, State.RUNNING)
 

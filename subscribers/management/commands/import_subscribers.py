@@ -19,7 +19,6 @@ from delivery.models import Newsletter
 from delivery.reader_fields import READER_FIELDS
 from subscribers.fields.own_fields import load_fields
 from subscribers.files.atomic_file import atomic_file
-from subscribers.importing.file_format.columns import read_mapping, targets
 from subscribers.importing.file_format.files_in_zip import (
     is_zip,
     may_be_mailed,
@@ -28,6 +27,7 @@ from subscribers.importing.file_format.files_in_zip import (
 )
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile, open_regular_file
+from subscribers.importing.file_format.recognise_columns import read_mapping, targets
 from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.import_file import file_name, import_file
 from subscribers.importing.import_sentences import count_lost, posts_sentence

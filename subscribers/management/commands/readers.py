@@ -27,7 +27,7 @@ from subscribers.models import Subscriber, Suppression
 from subscribers.models.reader_change import LONGEST_REASON
 from subscribers.record_activity import record_corrected_address, record_reader_activity
 from subscribers.refusal_sentences import InputRefusal, sentence_of
-from subscribers.why_suppressed import why_suppressed
+from subscribers.suppression_sentences import why_suppressed
 
 
 class Command(BaseCommand):

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from delivery.models import Edition
 from idempotency.key import fresh_key
 from publishing.content.draft_content import MARKDOWN, DraftFields, build_content
-from publishing.drafts import drafts
+from publishing.drafts import save_draft
 from publishing.models import Draft
 from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber, Tag
@@ -46,7 +46,9 @@ def sign_out(page: Page) -> None:
 
 def saved_elsewhere(draft: Draft, words: str = "Theirs.") -> None:
     ines = get_user_model().objects.create_user("ines")
-    drafts.save(draft.pk, 1, DraftFields(title=TITLE, format=MARKDOWN, letter=words), by=ines.pk)
+    save_draft.save(
+        draft.pk, 1, DraftFields(title=TITLE, format=MARKDOWN, letter=words), by=ines.pk
+    )
 
 
 def is_saved_as(page: Page, words: str) -> None:

@@ -17,14 +17,14 @@ from delivery.models import Batch, Delivery, Edition, Newsletter
 from idempotency.key import fresh_key
 from newsletter_site.tokens.api_tokens import create_token
 from publishing.content.draft_content import MARKDOWN, DraftFields, build_content
-from publishing.drafts import drafts
+from publishing.drafts import save_draft
 from publishing.external_checks import cached_results
 from publishing.external_checks.open_link import LinkResult
 from publishing.models import Draft, Snippet
 from publishing.publish.publish_edition import publish
-from publishing.publish.welcome import turn_on
+from publishing.publish.switch_welcome_letter import turn_on
 from publishing.rehearsal.rehearse import request_rehearsal, run_next_rehearsal
-from publishing.test_letters.test_letters import send_test
+from publishing.test_letters.send_test_letter import send_test
 from subscribers.models import Subscriber, Tag
 from tests.browser.author_session import is_ready, make_a_token
 from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, Shown
@@ -67,7 +67,7 @@ FAULTY = DraftFields(
 
 
 def begun(author: Any, words: DraftFields = PLAIN) -> Draft:
-    return drafts.create(author.pk, fresh_key(), words).draft
+    return save_draft.create(author.pk, fresh_key(), words).draft
 
 
 def published(
@@ -158,7 +158,7 @@ def composer(author: Any) -> Pages:
         is_ready(page)
         revision = Draft.objects.get(pk=plain.pk).revision
         theirs = DraftFields(title=PLAIN.title, format=MARKDOWN, letter=f"Theirs, {uuid.uuid4()}.")
-        drafts.save(plain.pk, revision, theirs, by=ines.pk)
+        save_draft.save(plain.pk, revision, theirs, by=ines.pk)
         page.get_by_label("Letter, in").fill(f"Mine, {LONGEST}.")
         expect(page.get_by_text("Both versions are kept.")).to_be_visible()
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 from django.db import transaction
 from playwright.sync_api import Page, expect
 
-from delivery.postmark.provider_events import Bounced
+from delivery.postmark.parse_events import Bounced
 from publishing.content.edition_content import Content
 from publishing.past_issues.move_task import run_next_move
 from publishing.publish.publish_edition import publish
@@ -31,7 +31,7 @@ from tests.browser.web_site import ROOT
 from tests.publishing.past_issues.sample_exports import substack
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
-DEMO_LIST = ROOT / "publishing" / "demo_material" / "readers.csv"
+DEMO_LIST = ROOT / "newsletter_site" / "demo" / "material" / "readers.csv"
 EXPORT = ROOT / "tests" / "subscribers" / "exports" / "buttondown.csv"
 READERS = "/admin/newsletters/readers/"
 IMPORTS = "/admin/newsletters/imports/"

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from delivery.models import Alarm, Batch, Delivery, Edition, ProviderEvent
-from delivery.queue import control
+from delivery.queue import edition_control
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.retention import anonymise
@@ -143,7 +143,7 @@ def test_the_same_bounces_do_not_pause_a_resumed_edition(
 ) -> None:
     for number, copy in enumerate(gone(halfway)[:2]):
         tell(copy, "Bounce", ID=number + 1)
-    assert control.resume(halfway.pk)
+    assert edition_control.resume(halfway.pk)
     assert newsroom.step()
 
     tell(gone(halfway)[0], "Bounce", AT + timedelta(seconds=1), ID=9)

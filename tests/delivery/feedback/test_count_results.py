@@ -7,7 +7,7 @@ from django.test import Client
 
 from delivery.feedback.count_results import MANY_ROWS, merge_results
 from delivery.models import Delivery, Edition, EditionResult
-from delivery.queue import control
+from delivery.queue import edition_control
 from delivery.reports.load_edition_results import load_results
 from publishing.content.edition_content import Content
 from publishing.publish.publish_edition import publish
@@ -79,7 +79,7 @@ def test_an_earlier_issue_counts_once_and_only_if_sent(newsroom: Newsroom) -> No
     publish(newsroom.author.pk, "2", corrected, hold_s=0, issue=first.issue_id, version=2)
     newsroom.deliver_all()
     called_back = newsroom.publish(readers=0, key="called back", hold_s=60)
-    control.call_back(called_back.pk)
+    edition_control.call_back(called_back.pk)
     assert [one.edition for one in load_results(sent(newsroom).pk)][1:] == [first.pk]
 
 

@@ -19,12 +19,12 @@ import pytest
 from django.db import connection
 from django.test import RequestFactory
 
-from delivery.feedback import event_inbox, suppression_changes
+from delivery.feedback import event_inbox, send_suppression_changes
 from delivery.feedback.webhook_view import PostmarkWebhook
 from delivery.models import Attempt, Edition, ProviderEvent
 from delivery.queue.claim_due_batch import Claim, claim
-from delivery.queue.settle import settle_call
-from delivery.queue.start import start
+from delivery.queue.settle_batch import settle_call
+from delivery.queue.start_call import start
 from delivery.reports.audit import find_violations
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.outcomes import Next, Sent, Settlement
@@ -80,7 +80,7 @@ def build(town: Newsroom) -> tuple[list[Edition], list[Call]]:
     for reader in readers[:OPTED_IN]:
         opt_in(reader)
     for reader in readers[OPTED_IN : 2 * OPTED_IN]:
-        suppression_changes.queue_suppression_change(reader.email, "suppress")
+        send_suppression_changes.queue_suppression_change(reader.email, "suppress")
     editions = [town.publish(title=f"Letter {number}") for number in range(ISSUES)]
     calls = []
     worker = uuid.uuid4()

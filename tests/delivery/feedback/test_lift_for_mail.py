@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from delivery.feedback.lift_for_mail import resend_lifted
-from delivery.feedback.suppression_changes import push_suppression_changes
+from delivery.feedback.send_suppression_changes import push_suppression_changes
 from delivery.models import (
     Delivery,
     Edition,

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from delivery.mail import inline_css
+from delivery.mail.colours_and_typefaces import look_of
 from delivery.mail.html_and_text import MailParts, compose
 from delivery.mail.inline_css import MAX_LENGTH
-from delivery.mail.look import look_of
 from delivery.mail.merge_fields import FieldTemplate, unknown_fields, uses_field
 from delivery.mail.normalise_html import MAX_DEPTH, VOID
 from delivery.models import Newsletter

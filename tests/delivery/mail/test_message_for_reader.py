@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.mail.json_template import SEPARATOR, ValueMarkers
 from delivery.mail.merge_fields import BODY_FIELDS, FieldTemplate
 from delivery.mail.message_for_reader import (
     MAX_SUBJECT_LENGTH,
@@ -20,6 +19,7 @@ from delivery.mail.message_for_reader import (
     Recipient,
     Renderer,
 )
+from delivery.mail.message_json_template import SEPARATOR, ValueMarkers
 from delivery.models import Edition, Newsletter
 
 ISSUE = uuid.UUID("0d9c8b7a-6f5e-4d3c-8b1a-09f8e7d6c5b4")

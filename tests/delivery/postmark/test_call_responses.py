@@ -2,7 +2,7 @@
 
 import pytest
 
-from delivery.postmark.responses import classify_call
+from delivery.postmark.classify_responses import classify_call
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.call_results import (
     Answered,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from delivery.postmark.responses import MAX_TEXT_LENGTH, classify_message
+from delivery.postmark.classify_responses import MAX_TEXT_LENGTH, classify_message
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.call_results import Deferred, MessageResult, RejectedForAll, Unanswered
 from delivery.rules.outcomes import Failed, Sent

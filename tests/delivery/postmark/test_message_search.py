@@ -8,8 +8,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from delivery.postmark.classify_responses import (
+    SEARCH,
+    RawResponse,
+    SearchPage,
+    parse_query,
+    parse_search,
+)
 from delivery.postmark.client import Postmark, now_s
-from delivery.postmark.responses import SEARCH, RawResponse, SearchPage, parse_query, parse_search
 from delivery.rules.call_results import FoundMessage, LookupResult, SearchAnswered, SearchFailed
 from delivery.rules.reason import Reason, ReasonCode
 from tests.delivery.http_responses import Pages, http

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from delivery.postmark.responses import (
+from delivery.postmark.classify_responses import (
     MAX_MESSAGE_ID_LENGTH,
     MAX_TEXT_LENGTH,
     SEARCH,

@@ -7,10 +7,10 @@ from django.db import connection, transaction
 
 from delivery.models import Attempt, Edition, Newsletter
 from delivery.queue.claim_due_batch import claim
-from delivery.queue.control import pause, resume, stop
-from delivery.queue.settle import settle_call
+from delivery.queue.edition_control import pause, resume, stop
+from delivery.queue.settle_batch import settle_call
 from delivery.queue.short_transaction import lock_edition
-from delivery.queue.start import start
+from delivery.queue.start_call import start
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.outcomes import Next, Sent, Settlement
 from subscribers.models import Subscriber

@@ -12,7 +12,7 @@ from django.db import IntegrityError, connection, transaction
 from delivery.mail.transactional_mail import CONFIRMATION_ISSUE, RECORD_ISSUE
 from delivery.models import Attempt, Batch, Delivery, Edition, Newsletter
 from delivery.queue.batches.insert_and_split import DRAWN_NUMBERS, first_batch_id, split_off
-from delivery.queue.control import pause, resume
+from delivery.queue.edition_control import pause, resume
 from delivery.queue.enqueue_transactional import request_mail
 from delivery.queue.short_transaction import lock_edition
 from delivery.reconcile.reconcile_in_rounds import reconcile

@@ -14,9 +14,9 @@ from delivery.monitoring.database_fault import fault_of
 from delivery.monitoring.worker_heartbeat import beat
 from delivery.queue.batches.insert_and_split import split_off
 from delivery.queue.claim_due_batch import claim, release
-from delivery.queue.control import cancel
+from delivery.queue.edition_control import cancel
 from delivery.queue.lease_reaper import MAX_BATCHES, recover_dead_worker
-from delivery.queue.settle import settle_call
+from delivery.queue.settle_batch import settle_call
 from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.reports.queue_snapshot import read_snapshot
 from delivery.reports.waiting_sentence import NOTHING_IS_STUCK, waiting_sentence

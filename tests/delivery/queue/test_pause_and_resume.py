@@ -4,13 +4,13 @@ import uuid
 
 import pytest
 
-from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.models import Batch, Edition
-from delivery.queue import control
-from delivery.queue.start import start
+from delivery.queue import edition_control
+from delivery.queue.start_call import start
+from delivery.retry_policy_and_client import policy_from_settings, postmark_from_settings
 from delivery.rules.call_results import AllAccepted, Answered, Deferred, RejectedForAll, Unanswered
 from delivery.rules.outcomes import Sent
-from delivery.unknown.lookup import look_up
+from delivery.unknown.look_up_unknown import look_up
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.worker_steps import (
@@ -29,10 +29,10 @@ pytestmark = pytest.mark.usefixtures("small_batches")
 def test_a_paused_edition_sends_nothing_until_it_is_resumed(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=6)
     newsroom.step()
-    assert control.pause(edition.pk)
+    assert edition_control.pause(edition.pk)
     newsroom.deliver_all()
     assert (newsroom.state(edition), accepted(newsroom)) == ("paused", 2)
-    assert control.resume(edition.pk)
+    assert edition_control.resume(edition.pk)
     newsroom.deliver_all()
     assert (newsroom.state(edition), accepted(newsroom)) == ("succeeded", 6)
 
@@ -40,7 +40,7 @@ def test_a_paused_edition_sends_nothing_until_it_is_resumed(newsroom: Newsroom) 
 def test_a_batch_claimed_before_a_pause_does_not_start(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     held = claim_next_batch()
-    control.pause(edition.pk)
+    edition_control.pause(edition.pk)
     assert start(held, uuid.uuid4(), WORKER, deadline_s=5, lease_s=5) == []
     assert not newsroom.attempts(edition)
 
@@ -48,7 +48,7 @@ def test_a_batch_claimed_before_a_pause_does_not_start(newsroom: Newsroom) -> No
 def test_a_call_deferred_during_a_pause_returns_paused(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     call = Call()
-    control.pause(edition.pk)
+    edition_control.pause(edition.pk)
     call.ends(Deferred(because("Too fast.")))
     assert states(newsroom, edition) == ["paused"]
     assert newsroom.state(edition) == "paused"
@@ -56,8 +56,8 @@ def test_a_call_deferred_during_a_pause_returns_paused(newsroom: Newsroom) -> No
 
 def test_a_hold_outlives_a_pause(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2, hold_s=60)
-    assert control.pause(edition.pk)
-    assert control.resume(edition.pk)
+    assert edition_control.pause(edition.pk)
+    assert edition_control.resume(edition.pk)
     assert newsroom.state(edition) == "held"
     newsroom.deliver_all()
     assert accepted(newsroom) == 0
@@ -67,22 +67,22 @@ def test_a_pause_and_resume_keep_the_probe(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=6)
     newsroom.sandbox.set_fault("unauthorized_401")
     newsroom.step()
-    control.resume(edition.pk)
-    control.pause(edition.pk)
-    control.resume(edition.pk)
+    edition_control.resume(edition.pk)
+    edition_control.pause(edition.pk)
+    edition_control.resume(edition.pk)
     assert states(newsroom, edition) == ["ready", "paused", "paused"]
 
 
 def test_only_running_editions_can_be_paused(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
-    assert control.pause(edition.pk)
-    assert not control.pause(edition.pk)
+    assert edition_control.pause(edition.pk)
+    assert not edition_control.pause(edition.pk)
 
 
 def test_fault_during_a_pause_still_stops_the_edition(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=4)
     call = Call()
-    control.pause(edition.pk)
+    edition_control.pause(edition.pk)
     call.ends(RejectedForAll(because("The token is refused. Set it right.")))
     assert newsroom.state(edition) == "needs_attention"
     assert newsroom.counts(edition).control_reason == because("The token is refused. Set it right.")
@@ -98,7 +98,7 @@ def test_batch_in_flight_at_resume_passes_the_probe_on(newsroom: Newsroom, stage
         in_question = asked()
     newsroom.sandbox.set_fault("unauthorized_401")
     newsroom.dispatcher().send(claim_next_batch())
-    assert control.resume(edition.pk)
+    assert edition_control.resume(edition.pk)
     # All readers of the probe unsubscribe, so the provider does not judge it.
     first = next(batch for batch in newsroom.batches(edition) if batch.state == "ready")
     leave_all_of(first)
@@ -134,8 +134,8 @@ def test_empty_claimed_batch_passes_the_probe_on(newsroom: Newsroom) -> None:
 def test_called_back_edition_is_sent_to_no_reader(newsroom: Newsroom, paused: bool) -> None:
     edition = newsroom.publish(readers=5, hold_s=60)
     if paused:
-        control.pause(edition.pk)
-    assert control.call_back(edition.pk) == 5
+        edition_control.pause(edition.pk)
+    assert edition_control.call_back(edition.pk) == 5
     newsroom.deliver_after(120)
     assert newsroom.state(edition) == "cancelled"
     assert newsroom.outcomes(edition) == ["withdrawn"] * 5
@@ -144,7 +144,7 @@ def test_called_back_edition_is_sent_to_no_reader(newsroom: Newsroom, paused: bo
 
 def test_call_back_fails_after_the_hold(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
-    assert control.call_back(edition.pk) is None
+    assert edition_control.call_back(edition.pk) is None
     assert newsroom.state(edition) == "sending"
 
 
@@ -153,20 +153,20 @@ def test_an_issue_cannot_be_called_back_after_a_call(newsroom: Newsroom) -> None
     # One batch is due during the hold, and its call starts.
     Batch.objects.filter(pk=newsroom.batches(edition)[0].pk).update(due_at=edition.published_at)
     newsroom.step()
-    assert control.call_back(edition.pk) is None
+    assert edition_control.call_back(edition.pk) is None
     assert sorted(newsroom.outcomes(edition)) == ["sent", "sent", "waiting", "waiting"]
 
 
 def test_an_edition_sent_now_does_not_wait_for_its_hold(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=4, hold_s=3600)
-    assert control.send_now(edition.pk)
+    assert edition_control.send_now(edition.pk)
     newsroom.deliver_all()
     assert newsroom.state(edition) == "succeeded"
 
 
 def test_only_held_running_editions_are_sent_now(newsroom: Newsroom) -> None:
     paused = newsroom.publish(readers=2, hold_s=3600)
-    control.pause(paused.pk)
-    assert not control.send_now(paused.pk)
+    edition_control.pause(paused.pk)
+    assert not edition_control.send_now(paused.pk)
     running = newsroom.publish()
-    assert not control.send_now(running.pk)
+    assert not edition_control.send_now(running.pk)

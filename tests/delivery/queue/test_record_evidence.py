@@ -10,14 +10,14 @@ from django.db import connection, transaction
 
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence
 from delivery.monitoring.alarms import raise_alarm
-from delivery.queue import control
+from delivery.queue import edition_control
 from delivery.queue.claim_due_batch import claim, claim_lookup
 from delivery.queue.record_evidence import (
     record_acceptances,
     settle_by_evidence,
     unapplied_evidence,
 )
-from delivery.queue.settle import settle_call, settle_lookup
+from delivery.queue.settle_batch import settle_call, settle_lookup
 from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.outcomes import (
@@ -74,7 +74,7 @@ def sent_to_one(newsroom: Newsroom) -> tuple[Edition, int]:
 def stopped(edition: Edition) -> None:
     with short_transaction() as cursor:
         lock_edition(cursor, edition.pk)
-        control.stop(cursor, edition.pk, because("A fault."))
+        edition_control.stop(cursor, edition.pk, because("A fault."))
 
 
 def in_doubt(newsroom: Newsroom, readers: int) -> Edition:
@@ -175,7 +175,7 @@ def test_waiting_copies_follow_the_edition_after_a_look_up(
     if decision == "stop":
         stopped(edition)
     elif decision == "cancel":
-        control.cancel(edition.pk)
+        edition_control.cancel(edition.pk)
     seen(edition, (one, "m-1"))
     assert newsroom.outcomes(edition) == ["sent", outcome]
     batch = newsroom.batch(edition)
@@ -325,7 +325,7 @@ def test_ordinary_settling_takes_no_edition_lock(newsroom: Newsroom) -> None:
 def test_probe_settled_by_evidence_passes_the_probe_on(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2, batch_size=1)
     stopped(edition)
-    control.resume(edition.pk)
+    edition_control.resume(edition.pk)
     one, _ = newsroom.recipients(edition)
     assert [batch.state for batch in newsroom.batches(edition)] == ["ready", "paused"]
     seen(edition, (one, "m-1"))
@@ -353,7 +353,7 @@ def test_a_second_copy_raises_an_alarm_and_stops_the_edition(
 def test_only_a_third_copy_stops_a_resumed_edition_again(newsroom: Newsroom) -> None:
     edition, recipient = sent_to_one(newsroom)
     seen(edition, (recipient, "m-2"))
-    control.resume(edition.pk)
+    edition_control.resume(edition.pk)
     assert seen(edition, (recipient, "m-2")) == 0
     assert control_of(edition) == "running"
     assert alarms_about() == {"m-2"}
@@ -402,7 +402,7 @@ def test_repeated_second_acceptance_raises_one_alarm(newsroom: Newsroom) -> None
     seen(edition, (recipient, "m-1"))
     seen(edition, (recipient, "m-2"))
     assert alarms_about() == {"m-2"}
-    control.resume(edition.pk)
+    edition_control.resume(edition.pk)
 
     found = Settlement(outcomes={recipient: Sent("m-2", NOON)}, next=Next.DONE)
     assert settle_lookup(claimed, found)

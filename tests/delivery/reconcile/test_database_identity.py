@@ -9,12 +9,12 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from delivery.models import Batch, DatabaseIdentity, Edition
-from delivery.queue import control
+from delivery.queue import edition_control
 from delivery.queue.claim_due_batch import claim
 from delivery.queue.short_transaction import lock_edition
 from delivery.reconcile import database_identity
 from delivery.rules.edition_state import restored as restored_reason
-from delivery.tasks import periodic_tasks
+from delivery.tasks import periodic_task_lease
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.worker_steps import claim_next_batch, copies_by_key
 from tests.publishing.second_connection import PATIENCE_S, at_once, beside
@@ -57,18 +57,18 @@ def test_another_database_gives_out_no_batch(newsroom: Newsroom, other: dict[str
 @pytest.mark.parametrize("declared", [True, False])
 def test_the_providers_lists_are_read_at_once(newsroom: Newsroom, declared: bool) -> None:
     database_identity.check_identity()
-    periodic_tasks.ensure_exists("poll broadcast", due_in_s=3600)
-    periodic_tasks.ensure_exists("poll brodcast", due_in_s=3600)
-    periodic_tasks.ensure_exists("prune", due_in_s=3600)
+    periodic_task_lease.ensure_exists("poll broadcast", due_in_s=3600)
+    periodic_task_lease.ensure_exists("poll brodcast", due_in_s=3600)
+    periodic_task_lease.ensure_exists("prune", due_in_s=3600)
     if declared:
         database_identity.declare_restored()
     else:
         DatabaseIdentity.objects.update(timeline="0000000A")
         database_identity.check_identity()
-    assert periodic_tasks.acquire("poll broadcast", uuid.uuid4(), lease_s=5) is not None
+    assert periodic_task_lease.acquire("poll broadcast", uuid.uuid4(), lease_s=5) is not None
     # A stream that is no longer in the settings has no poller, and must not appear to have one.
-    assert periodic_tasks.acquire("poll brodcast", uuid.uuid4(), lease_s=5) is None
-    assert periodic_tasks.acquire("prune", uuid.uuid4(), lease_s=5) is None
+    assert periodic_task_lease.acquire("poll brodcast", uuid.uuid4(), lease_s=5) is None
+    assert periodic_task_lease.acquire("prune", uuid.uuid4(), lease_s=5) is None
 
 
 def test_the_log_names_the_known_database_and_the_present_one(
@@ -98,8 +98,8 @@ def test_hidden_identity_field_is_not_a_difference(
 def test_an_unreconciled_edition_is_neither_resumed_nor_closed(newsroom: Newsroom) -> None:
     edition = newsroom.publish()
     Edition.objects.update(control="stopped", control_reason="Restored.", unreconciled_since=Now())
-    assert not control.resume(edition.pk)
-    assert not control.close(edition.pk)
+    assert not edition_control.resume(edition.pk)
+    assert not edition_control.close(edition.pk)
     edition.refresh_from_db()
     assert edition.control == "stopped"
 
@@ -156,8 +156,8 @@ def test_restore_stops_only_open_editions(newsroom: Newsroom) -> None:
         newsroom.publish(),
         newsroom.publish(),
     )
-    control.pause(paused.pk)
-    control.cancel(cancelled.pk)
+    edition_control.pause(paused.pk)
+    edition_control.cancel(cancelled.pk)
     database_identity.check_identity()
     restored_identity()
     assert database_identity.check_identity().stopped == (running.pk, held.pk, paused.pk)
@@ -171,7 +171,7 @@ def test_restore_stops_only_open_editions(newsroom: Newsroom) -> None:
     }
     assert newsroom.counts(running).control_reason == restored_reason(running.issue_id)
     for edition in (running, held, paused):
-        assert not control.resume(edition.pk)
+        assert not edition_control.resume(edition.pk)
     assert not newsroom.step()
     assert len(copies_by_key(newsroom)) == 2
 
@@ -182,8 +182,8 @@ def test_cancelling_before_the_restore_is_noticed_leaves_it_unreconciled(
     edition = newsroom.publish(2, hold_s=600)
     database_identity.check_identity()
     restored_identity()
-    assert control.call_back(edition.pk) is None
-    assert control.cancel(edition.pk) == 2
+    assert edition_control.call_back(edition.pk) is None
+    assert edition_control.cancel(edition.pk) == 2
     assert newsroom.counts(edition).unreconciled
 
 

@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from delivery.models import Alarm, Attempt, Batch, Edition
 from delivery.models.attempt import NO_BATCH
-from delivery.queue import control
-from delivery.reconcile import database_identity, record_findings, walk
+from delivery.queue import edition_control
+from delivery.reconcile import database_identity, record_findings, walk_provider_record
 from delivery.reconcile.record_findings import end_reconciliation, load_editions
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.reason import Reason, ReasonCode
@@ -199,7 +199,7 @@ def test_unknown_version_is_reported_separately(newsroom: Newsroom, reconcile: R
     again = correct(newsroom, first, hold_s=600)
     answer = reconcile(str(first.issue_id))
     assert (answer["exit"], answer["of_unknown_versions"], answer["recorded"]) == (0, 0, 3)
-    control.send_now(again.pk)
+    edition_control.send_now(again.pk)
     newsroom.deliver_all()
     assert newsroom.outcomes(again) == ["sent"] * 3
     assert len(copies_by_key(newsroom)) == 6
@@ -320,7 +320,7 @@ def test_late_search_without_mail_on_record_causes_no_second_copy(
     deliver_and_forget(newsroom)
     restored(newsroom)
     if cancelled:
-        control.cancel(edition.pk)
+        edition_control.cancel(edition.pk)
     newsroom.sandbox.set_fault("search_delay", seconds=3600, calls=None)
 
     answer = reconcile("--no-wait")
@@ -370,7 +370,7 @@ def test_held_edition_can_be_called_back_after_a_check_mail(
     restored(newsroom)
     assert reconcile("--no-wait")["reconciled"] == 1
     assert newsroom.sandbox.summary()["dropped"] == 1
-    assert control.call_back(edition.pk) == 2
+    assert edition_control.call_back(edition.pk) == 2
 
 
 def test_later_mail_of_another_stream_or_clock_reconciles_nothing(newsroom: Newsroom) -> None:
@@ -392,7 +392,7 @@ def test_forgotten_editions_wait_unless_cancelled(newsroom: Newsroom, reconcile:
     answer = reconcile()
     assert (answer["exit"], answer["reconciled"]) == (3, 0)
     assert "no longer has a record" in answer["message"]
-    control.cancel(edition.pk)
+    edition_control.cancel(edition.pk)
     answer = reconcile()
     assert (answer["exit"], answer["reconciled"]) == (0, 1)
     assert newsroom.outcomes(edition) == ["withdrawn"] * 4
@@ -413,7 +413,7 @@ def test_edition_with_duplicate_copies_stays_stopped_after_reconciling(
     edition.refresh_from_db()
     assert edition.control == "stopped"
     assert edition.control_reason == Reason.of(ReasonCode.ACCEPTED_TWICE)
-    assert control.resume(edition.pk)
+    assert edition_control.resume(edition.pk)
 
 
 MARKS = [{"sent_at": "2026-01-01T00:00:00Z"}, {"provider_message_id": "a-bare-id"}]
@@ -516,7 +516,7 @@ def test_large_search_is_split_by_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # A search shows ten thousand. The test uses a smaller limit.
-    monkeypatch.setattr(walk, "MAX_SEARCH_RESULTS", 500)
+    monkeypatch.setattr(walk_provider_record, "MAX_SEARCH_RESULTS", 500)
     edition = newsroom.publish(MANY, batch_size=500)
     backup = KeptRows()
     newsroom.deliver_all()
@@ -544,7 +544,7 @@ def test_large_search_is_split_by_time(
 def test_reconciled_editions_keep_their_state(newsroom: Newsroom, reconcile: Reconcile) -> None:
     running, paused = newsroom.publish(2, title="Swifts"), newsroom.publish(title="Herons")
     stopped, held = newsroom.publish(), newsroom.publish(hold_s=86_400)
-    control.pause(paused.pk)
+    edition_control.pause(paused.pk)
     Edition.objects.filter(pk=stopped.pk).update(control="stopped", control_reason="A fault.")
     restored(newsroom)
     answer = reconcile()
@@ -602,7 +602,7 @@ def test_cancelled_edition_stays_cancelled_after_reconciling(
     edition = newsroom.publish(3)
     deliver_and_forget(newsroom)
     database_identity.declare_restored()
-    assert control.cancel(edition.pk) == 3
+    assert edition_control.cancel(edition.pk) == 3
     until_silence_counts(newsroom)
     answer = reconcile()
     assert (answer["exit"], answer["recorded"], answer["reconciled"]) == (0, 3, 1)

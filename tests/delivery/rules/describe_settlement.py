@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from delivery.rules.after_call_or_lookup import Policy
 from delivery.rules.outcomes import Failed, Settlement
-from delivery.rules.retry_or_settle import Policy
 
 POLICY = Policy(
     retry_base_s=5,

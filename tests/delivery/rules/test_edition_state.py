@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from delivery.models import Alarm, Edition
-from delivery.reports.edition_words import ALARM_WORDS, AUDIENCE_WORDS, STATE_WORDS
+from delivery.reports.edition_sentences import ALARM_WORDS, AUDIENCE_WORDS, STATE_WORDS
 from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, state_of

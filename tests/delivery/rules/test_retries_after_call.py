@@ -2,6 +2,12 @@
 
 import pytest
 
+from delivery.rules.after_call_or_lookup import (
+    SHORTEST_PAUSE_S,
+    AttemptCounters,
+    after_call,
+    delay_after,
+)
 from delivery.rules.call_results import (
     AllAccepted,
     Answered,
@@ -16,12 +22,6 @@ from delivery.rules.call_results import (
 )
 from delivery.rules.outcomes import Failed, Sent, Settlement, Suppressed
 from delivery.rules.reason import Reason, ReasonCode
-from delivery.rules.retry_or_settle import (
-    SHORTEST_PAUSE_S,
-    AttemptCounters,
-    after_call,
-    delay_after,
-)
 from tests.delivery.because import because
 from tests.delivery.rules.describe_settlement import POLICY, in_words
 

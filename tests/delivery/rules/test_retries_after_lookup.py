@@ -4,6 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
+from delivery.rules.after_call_or_lookup import (
+    AttemptCounters,
+    Policy,
+    after_lookup,
+    needs_check_mail,
+)
 from delivery.rules.call_results import (
     FoundMessage,
     LaterMail,
@@ -13,12 +19,6 @@ from delivery.rules.call_results import (
 )
 from delivery.rules.outcomes import Failed, Next, Sent, Settlement
 from delivery.rules.reason import Reason, ReasonCode
-from delivery.rules.retry_or_settle import (
-    AttemptCounters,
-    Policy,
-    after_lookup,
-    needs_check_mail,
-)
 from tests.delivery.because import because
 from tests.delivery.rules.describe_settlement import HOLDING, POLICY, in_words
 

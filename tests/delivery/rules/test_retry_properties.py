@@ -5,6 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from delivery.rules.after_call_or_lookup import AttemptCounters, Policy, after_call, after_lookup
 from delivery.rules.call_results import (
     Answered,
     CallResult,
@@ -23,7 +24,6 @@ from delivery.rules.call_results import (
 )
 from delivery.rules.outcomes import Failed, Next, Sent, Settlement, Suppressed, Unknown, Waiting
 from delivery.rules.reason import Reason, ReasonCode
-from delivery.rules.retry_or_settle import AttemptCounters, Policy, after_call, after_lookup
 from tests.delivery.because import because
 
 seconds = st.floats(0, 10_000)

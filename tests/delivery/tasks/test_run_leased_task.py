@@ -7,8 +7,8 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from delivery.tasks.leased_task import TaskState
-from delivery.tasks.periodic_tasks import TaskInterruptedError
+from delivery.tasks.leased_task_columns import TaskState
+from delivery.tasks.periodic_task_lease import TaskInterruptedError
 from delivery.tasks.run_leased_task import (
     ClaimedTask,
     TaskRefusedError,

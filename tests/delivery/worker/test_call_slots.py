@@ -14,7 +14,7 @@ from delivery.models import Attempt, Batch
 from delivery.postmark.client import now_s
 from delivery.queue.claim_due_batch import claim
 from delivery.worker.call_slots import QUICK_S, CallSlots, Slot, threads_for
-from delivery.worker.process import Worker
+from delivery.worker.worker_process import Worker
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.edition_factory import Newsroom
 from tests.faults.wait_until import eventually

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.db import DatabaseError, connection
 
-from delivery.tasks import background_tasks
-from delivery.worker.process import Worker
+from delivery.tasks import register_background_task
+from delivery.worker.worker_process import Worker
 
 pytestmark = pytest.mark.django_db
 
@@ -54,10 +54,10 @@ def test_a_heartbeat_file_that_cannot_be_written_stops_nothing(
 
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_that_stops_begins_no_more_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background_tasks, "_short_tasks", {})
+    monkeypatch.setattr(register_background_task, "_short_tasks", {})
     worker = Worker(1)
     began: list[str] = []
-    background_tasks.register_task("stops it", worker.stop)
-    background_tasks.register_task("comes later", lambda: began.append("a task"))
+    register_background_task.register_task("stops it", worker.stop)
+    register_background_task.register_task("comes later", lambda: began.append("a task"))
     assert worker.run() is False
     assert began == []

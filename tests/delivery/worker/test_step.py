@@ -10,15 +10,15 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from delivery import log_context
-from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.models import Delivery, Edition
 from delivery.queue.claim_due_batch import claim, claim_lookup
-from delivery.worker.process import Worker
+from delivery.retry_policy_and_client import policy_from_settings, postmark_from_settings
 from delivery.worker.step import Dispatcher
+from delivery.worker.worker_process import Worker
 from postmark_sandbox.server import SandboxServer
 from tests.capture_log import Lines, log_lines
 from tests.delivery.edition_factory import Newsroom, steady_dice
-from tests.delivery.queue.test_start import a_call_held_by
+from tests.delivery.queue.test_start_call import a_call_held_by
 from tests.delivery.worker_steps import publish_unanswered, states
 
 
@@ -196,7 +196,7 @@ def test_the_line_of_a_look_up_names_its_call(newsroom: Newsroom, lines: Lines) 
     newsroom.step()
     log_context.bind(**dict.fromkeys(log_context.IDS))
     newsroom.deliver_after(100)
-    (line,) = [line for line in lines() if line["logger"] == "delivery.unknown.lookup"]
+    (line,) = [line for line in lines() if line["logger"] == "delivery.unknown.look_up_unknown"]
     assert ids_of(newsroom, edition).items() <= line.items()
 
 

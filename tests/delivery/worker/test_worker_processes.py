@@ -120,7 +120,7 @@ def test_higher_niceness_is_kept(started_at: int, stands_at: int) -> None:
     assert os.getpriority(os.PRIO_PROCESS, 0) <= 12, "run the tests at a niceness of at most 12"
     code = (
         "import os; import django; django.setup(); "
-        "from delivery.worker.process import raise_niceness; "
+        "from delivery.worker.worker_process import raise_niceness; "
         f"os.setpriority(os.PRIO_PROCESS, 0, {started_at}); raise_niceness(15); "
         "print(os.getpriority(os.PRIO_PROCESS, 0))"
     )

@@ -17,7 +17,7 @@ from delivery.monitoring import worker_heartbeat
 from delivery.reconcile.database_identity import check_identity
 from newsletter_site.backup import BackupRefusedError
 from newsletter_site.backup.restore_backup import restore_backup
-from newsletter_site.embedded_postgres import binaries, use_programs
+from newsletter_site.embedded_postgres import find_binaries, use_programs
 from newsletter_site.migration_locks import single_run
 from tests.delivery.edition_factory import Newsroom
 from tests.faults.processes.watched_process import WatchedProcess
@@ -164,7 +164,7 @@ def test_commands_wait_for_no_migrate(backup: Path) -> None:
 
 
 def test_missing_programs_are_named(here: str, tmp_path: Path) -> None:
-    usual = binaries.chosen_folder()
+    usual = find_binaries.chosen_folder()
     use_programs(tmp_path)
     try:
         assert "Found: no version. Install" in refusal("backup", str(tmp_path / "one"))

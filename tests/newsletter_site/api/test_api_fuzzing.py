@@ -16,7 +16,7 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from delivery.models import Edition
-from delivery.queue.control import cancel
+from delivery.queue.edition_control import cancel
 from newsletter_site.api.openapi_document import document
 from publishing.models import Export, IssueMove
 from publishing.publish.publish_edition import publish

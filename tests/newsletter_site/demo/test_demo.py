@@ -158,7 +158,7 @@ def test_each_reader_gets_one_copy_and_the_site_stays_up(
 
 
 def test_child_ends_when_the_demo_is_killed() -> None:
-    arguments = ["-u", "-m", "newsletter_site.demo.child", "http.server", "0"]
+    arguments = ["-u", "-m", "newsletter_site.demo.run_as_child", "http.server", "0"]
     with subprocess.Popen(
         [sys.executable, *arguments, "--bind", "127.0.0.1"],
         cwd=postgres_cluster.ROOT,

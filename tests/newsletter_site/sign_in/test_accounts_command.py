@@ -79,7 +79,7 @@ def test_a_disabled_account_loses_sessions_and_tokens() -> None:
         accounts("disable", "edith")
     get_user_model().objects.create_superuser("anna")
     window = Client()
-    window.force_login(edith, backend="newsletter_site.permissions_backend.PermissionsBackend")
+    window.force_login(edith, backend="newsletter_site.one_query_permissions.PermissionsBackend")
     token = Program(edith, "status")
 
     def answers() -> tuple[int, int]:

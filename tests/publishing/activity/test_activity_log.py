@@ -20,7 +20,7 @@ from publishing.activity.record_issue_activity import (
     record_listing,
     record_start,
 )
-from publishing.drafts.drafts import delete_draft
+from publishing.drafts.save_draft import delete_draft
 from publishing.models import Draft, Issue
 from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber, SubscriberImport

@@ -12,7 +12,7 @@ from delivery.models import Delivery, Edition, Newsletter
 from idempotency.models import PostedForm
 from publishing.actions.edition_actions import CannotDoThatError, perform, refusal_of
 from publishing.activity.activity_sentences import plain_sentence_of
-from publishing.approval.approval import (
+from publishing.approval.record_approval import (
     CannotApproveError,
     NeedsApprovalError,
     approval_hash,

@@ -10,7 +10,7 @@ from django.db.models import F
 
 from delivery.models import Edition, Newsletter
 from publishing.content.edition_content import Content
-from publishing.content.public_html import sanitise_html
+from publishing.content.sanitise_html import sanitise_html
 from publishing.models import Issue
 from publishing.publish.publish_edition import publish
 from tests.publishing.content_factory import letter

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from delivery.models import Newsletter
-from publishing.content.public_html import first_image, sanitise_html
+from publishing.content.sanitise_html import first_image, sanitise_html
 from publishing.publish.publish_edition import publish
 from subscribers.consent import consent_wording
 from subscribers.models import Subscriber

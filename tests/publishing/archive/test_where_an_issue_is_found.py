@@ -8,8 +8,8 @@ import pytest
 from django.core.management import call_command
 
 from delivery.models import Edition
+from publishing.editions.archive_visibility import visibility_after
 from publishing.editions.audience import TagChoice
-from publishing.editions.listing import visibility_after
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Draft, Issue
 from publishing.publish.publish_edition import KeyUsedForOtherContentError, publish

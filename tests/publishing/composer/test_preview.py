@@ -13,7 +13,7 @@ from delivery.worker.step import renderer_of
 from idempotency.key import fresh_key
 from publishing.composer.preview_view import next_version_preview
 from publishing.content.draft_content import HTML, MARKDOWN, DraftFields, build_content
-from publishing.drafts import drafts
+from publishing.drafts import save_draft
 from publishing.models import Draft
 from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber, Tag
@@ -32,7 +32,7 @@ WORDS = DraftFields(
 
 def preview(author, words: DraftFields = WORDS) -> str:
     """Create a draft with this text, and return the address of its preview."""
-    draft = drafts.create(author.pk, fresh_key(), words).draft
+    draft = save_draft.create(author.pk, fresh_key(), words).draft
     return f"/admin/newsletters/drafts/{draft.pk}/preview/"
 
 
@@ -130,7 +130,7 @@ def test_an_unsaved_next_version_can_be_previewed(window, author, three_readers)
     text = window.get(unescape(frame).replace("part=html", "part=text"))
 
     assert not Draft.objects.exists()
-    saved = drafts.open_for_issue(author.pk, first.issue_id)
+    saved = save_draft.open_for_issue(author.pk, first.issue_id)
     as_saved = window.get(f"/admin/newsletters/drafts/{saved.pk}/preview/?part=html")
     assert shown.html == as_saved.html
     assert "Dear Ada" in text.html

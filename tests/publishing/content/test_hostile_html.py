@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from delivery.mail import inline_css
+from delivery.mail.colours_and_typefaces import look_of
 from delivery.mail.html_and_text import compose
 from delivery.mail.inline_css import MAX_LENGTH
-from delivery.mail.look import look_of
 from delivery.mail.merge_fields import MAX_UNKNOWN_FIELDS, FieldTemplate, unknown_fields
 from delivery.mail.normalise_html import MAX_TAGS, normalise
 from delivery.models import Newsletter
 from publishing.content.markdown import render_markdown
-from publishing.content.public_html import render_public_issue, sanitise_html
+from publishing.content.sanitise_html import render_public_issue, sanitise_html
 from publishing.content.summary import summarise
 from publishing.content.text_part import html_to_text
 from publishing.content.word_count import count_words, estimate_word_count

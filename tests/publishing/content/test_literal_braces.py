@@ -11,7 +11,7 @@ from delivery.mail.html_and_text import compose
 from delivery.mail.merge_fields import FieldTemplate, escape_braces
 from delivery.models import Newsletter
 from publishing.content.draft_content import DraftFields, build_content, fields_of
-from publishing.content.public_html import render_public_issue
+from publishing.content.sanitise_html import render_public_issue
 from publishing.content.summary import summarise
 from publishing.content.word_count import count_words
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from delivery.mail.colours_and_typefaces import look_of
 from delivery.mail.inline_css import inline_styles
-from delivery.mail.look import look_of
 from delivery.mail.merge_fields import FIELD_PATTERN, FieldTemplate
 from delivery.models import Newsletter
 from publishing.content.markdown import MAX_REFERENCES, render_markdown
-from publishing.content.public_html import sanitise_html
+from publishing.content.sanitise_html import sanitise_html
 from publishing.content.text_part import html_to_text
 
 PLAIN = look_of(Newsletter())

@@ -2,12 +2,12 @@
 
 import pytest
 
+from delivery.mail.colours_and_typefaces import look_of
 from delivery.mail.inline_css import inline_styles
-from delivery.mail.look import look_of
 from delivery.models import Newsletter
 from publishing.content.draft_content import MARKDOWN, DraftFields, build_content
 from publishing.content.markdown import render_markdown
-from publishing.content.public_html import sanitise_html
+from publishing.content.sanitise_html import sanitise_html
 from publishing.content.videos import LONGEST_ADDRESS, Video, find_video
 
 ID = "a_b-C_3d_E5"

@@ -7,7 +7,7 @@ import pytest
 from idempotency.key import fresh_key
 from publishing.content.draft_content import HTML, MARKDOWN, DraftFields
 from publishing.content.word_count import count_words
-from publishing.drafts import drafts
+from publishing.drafts import save_draft
 
 TEXTS = {
     "": 0,
@@ -69,7 +69,7 @@ def test_composer_and_check_sheet_count_the_same_words(window, author, named: st
 
 
 def _draft(author, written: DraftFields):
-    return drafts.create(author.pk, fresh_key(), written).draft
+    return save_draft.create(author.pk, fresh_key(), written).draft
 
 
 def _counted(window, author, written: DraftFields) -> tuple[int, int | None]:

@@ -16,7 +16,7 @@ from django.utils import timezone
 from delivery.models import Alarm, Batch, Edition, Newsletter
 from delivery.monitoring import worker_heartbeat
 from delivery.reconcile import database_identity
-from publishing.approval.approval import approval_hash, approve
+from publishing.approval.record_approval import approval_hash, approve
 from publishing.external_checks.cached_results import DOMAIN, save
 from publishing.external_checks.domain_records import DnsStatus, Records
 from publishing.models import Draft

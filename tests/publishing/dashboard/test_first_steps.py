@@ -14,7 +14,7 @@ from publishing.dashboard.first_steps import (
     load_first_steps,
 )
 from publishing.models import Draft
-from publishing.test_letters.test_letters import send_test
+from publishing.test_letters.send_test_letter import send_test
 from tests.delivery.edition_factory import Newsroom
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.content_factory import letter

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from delivery.models import Edition
-from delivery.queue import control
+from delivery.queue import edition_control
 from publishing.editions.start_scheduled import start_due
 from publishing.models import Draft
 from subscribers.models import Subscriber
@@ -239,6 +239,6 @@ def test_a_scheduled_version_replaces_one_sent_to_nobody(
     window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
 ) -> None:
     first = publish_one("Herons", hold_s=600)
-    control.call_back(first.pk)
+    edition_control.call_back(first.pk)
     publish_one("Herons again", issue=first.issue_id, version=2, at=tomorrow())
     assert titles(window.get(DESK)) == ["Herons again"]

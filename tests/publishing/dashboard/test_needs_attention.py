@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 from delivery.mail.transactional_mail import CONFIRMATION_ISSUE
 from delivery.models import Edition
-from delivery.queue.control import stop
+from delivery.queue.edition_control import stop
 from delivery.queue.enqueue_transactional import request_mail
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Issue

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from delivery.models import Batch, Edition
-from delivery.queue import control, scheduled_editions
+from delivery.queue import edition_control, scheduled_editions
 from publishing.editions.audience import TagChoice
 from publishing.editions.start_scheduled import start_due
 from publishing.models import Draft
@@ -59,7 +59,7 @@ def test_the_chart_counts_confirmed_readers_whoever_got_the_issue(
     assert some.audience == 1
     sent(first, "Ada")
     called_back = publish_one("Terns", hold_s=60)
-    control.call_back(called_back.pk)
+    edition_control.call_back(called_back.pk)
     SubscriberFactory()
     # Neither a correction nor an issue without readers is another point.
     publish_one("Herons, corrected", issue=first.issue_id, version=2)
@@ -112,8 +112,8 @@ def test_copies_withdrawn_by_a_cancel_are_drawn(
 ) -> None:
     stopped, called_back = publish_one("Herons"), publish_one("Swifts", hold_s=60)
     sent(stopped, "Ada")
-    control.cancel(stopped.pk)
-    control.call_back(called_back.pk)
+    edition_control.cancel(stopped.pk)
+    edition_control.call_back(called_back.pk)
     strips = strips_on(window.get(DESK))
     assert re.findall(r'<span class="of">(\w+)', strips) == ["Herons"]
     assert "2 of 3" in strips

@@ -10,8 +10,8 @@ from django.db import transaction
 from idempotency.key import fresh_key
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.content.draft_content import HTML, MARKDOWN, DraftFields, build_content
-from publishing.drafts import drafts
-from publishing.drafts.drafts import MOST_UNTOUCHED
+from publishing.drafts import save_draft
+from publishing.drafts.save_draft import MOST_UNTOUCHED
 from publishing.models import Draft
 from publishing.publish.publish_edition import publish
 from tests.publishing import edition_states
@@ -39,7 +39,7 @@ def wording(letter: str = "They have gone.", **words: str) -> DraftFields:
 
 def begun(author, letter: str = "They have gone.", **words: str) -> Draft:
     """Create a draft by its first save."""
-    return drafts.create(author.pk, fresh_key(), wording(letter, **words)).draft
+    return save_draft.create(author.pk, fresh_key(), wording(letter, **words)).draft
 
 
 def as_json(window, address: str, **fields: str):
@@ -51,9 +51,9 @@ class TestBeginning:
     def test_repeated_first_save_creates_one_draft(self, author):
         key = fresh_key()
 
-        first = drafts.create(author.pk, key, wording())
-        again = drafts.create(author.pk, key, wording())
-        other = drafts.create(author.pk, key, wording("Two."))
+        first = save_draft.create(author.pk, key, wording())
+        again = save_draft.create(author.pk, key, wording())
+        other = save_draft.create(author.pk, key, wording("Two."))
 
         assert first.is_saved
         assert again.is_saved
@@ -67,14 +67,14 @@ class TestSaving:
     def test_saving_increases_the_revision_and_names_the_author(self, author, new_author):
         draft, ines = begun(author), new_author("ines")
 
-        answer = drafts.save(draft.pk, 1, wording("Two."), by=ines.pk)
+        answer = save_draft.save(draft.pk, 1, wording("Two."), by=ines.pk)
 
         assert answer.is_saved
         assert (answer.draft.revision, answer.draft.letter) == (2, "Two.")
         assert answer.draft.saved_by == ines
         # The same text changes nothing, even from an older revision.
         for revision in (0, 1, 2):
-            again = drafts.save(draft.pk, revision, wording("Two."), by=author.pk)
+            again = save_draft.save(draft.pk, revision, wording("Two."), by=author.pk)
             assert again.is_saved
             assert again.draft.revision == 2
 
@@ -82,9 +82,9 @@ class TestSaving:
         draft, ines = begun(author), new_author("ines")
         LogEntry.objects.all().delete()
 
-        drafts.save(draft.pk, 1, wording("Two."), by=author.pk)
-        drafts.save(draft.pk, 2, wording("Three."), by=ines.pk)
-        drafts.save(draft.pk, 3, wording("Four."), by=ines.pk)
+        save_draft.save(draft.pk, 1, wording("Two."), by=author.pk)
+        save_draft.save(draft.pk, 2, wording("Three."), by=ines.pk)
+        save_draft.save(draft.pk, 3, wording("Four."), by=ines.pk)
 
         assert [entry.user for entry in LogEntry.objects.all()] == [ines]
 
@@ -96,7 +96,7 @@ class TestTheNextVersionOfAnIssue:
         edition = publish(author.pk, draft.key, content, hold_s=0).edition
         Draft.objects.update(edition=edition)
 
-        following = drafts.open_for_issue(author.pk, edition.issue_id)
+        following = save_draft.open_for_issue(author.pk, edition.issue_id)
 
         assert following.pk != draft.pk
         assert following.fields == draft.fields
@@ -105,7 +105,7 @@ class TestTheNextVersionOfAnIssue:
     def test_restored_html_draft_keeps_its_html_and_plain_text(self, author):
         edition = publish(author.pk, fresh_key(), letter(text="My own words."), hold_s=0).edition
 
-        following = drafts.open_for_issue(author.pk, edition.issue_id)
+        following = save_draft.open_for_issue(author.pk, edition.issue_id)
 
         assert (following.format, following.letter) == (HTML, edition.html_content)
         assert following.text == "My own words."
@@ -113,9 +113,9 @@ class TestTheNextVersionOfAnIssue:
 
     def test_second_form_for_the_next_version_finds_open_draft(self, author):
         issue = publish(author.pk, fresh_key(), letter(), hold_s=0).edition.issue_id
-        drafts.open_for_issue(author.pk, issue)
+        save_draft.open_for_issue(author.pk, issue)
 
-        answer = drafts.create(author.pk, fresh_key(), wording("Mine."), issue=issue)
+        answer = save_draft.create(author.pk, fresh_key(), wording("Mine."), issue=issue)
 
         assert not answer.is_saved
         assert Draft.objects.count() == 1
@@ -128,8 +128,8 @@ class TestAtTheSameMoment:
         draft = begun(author)
 
         with transaction.atomic():
-            mine = drafts.save(draft.pk, 1, wording("Mine."), by=author.pk)
-            other = beside(lambda: drafts.save(draft.pk, 1, wording("Theirs."), by=author.pk))
+            mine = save_draft.save(draft.pk, 1, wording("Mine."), by=author.pk)
+            other = beside(lambda: save_draft.save(draft.pk, 1, wording("Theirs."), by=author.pk))
             wait_until_somebody_waits()
         answer = other.result(PATIENCE_S)
 
@@ -142,8 +142,8 @@ class TestAtTheSameMoment:
         key = fresh_key()
 
         with transaction.atomic():
-            drafts.create(author.pk, key, wording("Mine."))
-            other = beside(lambda: drafts.create(author.pk, key, wording("Theirs.")))
+            save_draft.create(author.pk, key, wording("Mine."))
+            other = beside(lambda: save_draft.create(author.pk, key, wording("Theirs.")))
             wait_until_somebody_waits()
 
         assert not other.result(PATIENCE_S).is_saved
@@ -154,8 +154,8 @@ class TestAtTheSameMoment:
         ines = new_author("ines")
 
         with transaction.atomic():
-            mine = drafts.open_for_issue(author.pk, issue)
-            other = beside(lambda: drafts.open_for_issue(ines.pk, issue))
+            mine = save_draft.open_for_issue(author.pk, issue)
+            other = beside(lambda: save_draft.open_for_issue(ines.pk, issue))
             wait_until_somebody_waits()
 
         assert other.result(PATIENCE_S).pk == mine.pk
@@ -165,8 +165,8 @@ class TestAtTheSameMoment:
         draft = begun(author)
 
         with transaction.atomic():
-            drafts.delete_draft(draft.pk, by=author.pk)
-            other = beside(lambda: drafts.save(draft.pk, 1, wording("Theirs."), by=author.pk))
+            save_draft.delete_draft(draft.pk, by=author.pk)
+            other = beside(lambda: save_draft.save(draft.pk, 1, wording("Theirs."), by=author.pk))
             wait_until_somebody_waits()
 
         assert other.result(PATIENCE_S).draft is None
@@ -330,9 +330,9 @@ class TestThePages:
         window.client.force_login(window.author)
         assert window.post(again.action, **again.fields).status == 303
         newest = Draft.objects.get(letter=f"\nLetter {MOST_UNTOUCHED} & <more>")
-        drafts.save(newest.pk, 1, wording("On."), by=window.author.pk)
+        save_draft.save(newest.pk, 1, wording("On."), by=window.author.pk)
         first = Draft.objects.get(letter="\nLetter 0 & <more>")
-        drafts.save(first.pk, 1, wording("Gone on with."), by=window.author.pk)
+        save_draft.save(first.pk, 1, wording("Gone on with."), by=window.author.pk)
         window.client.logout()
         assert post(MOST_UNTOUCHED + 1).status == 302
 
@@ -340,7 +340,7 @@ class TestThePages:
     def test_conflicting_text_posted_signed_out_is_kept(self, window, author, button):
         draft = begun(author)
         form = window.get(f"{DRAFTS}{draft.pk}/").form_with("letter")
-        drafts.save(draft.pk, 1, wording("Theirs."), by=author.pk)
+        save_draft.save(draft.pk, 1, wording("Theirs."), by=author.pk)
         mine = window.post(form.action, **{**form.fields, "letter": "Mine."}).form_with(button)
         window.client.logout()
 

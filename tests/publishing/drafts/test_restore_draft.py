@@ -10,7 +10,7 @@ from django.db import connection
 from delivery.models import Edition
 from idempotency.key import fresh_key
 from publishing.content.draft_content import DraftFields
-from publishing.drafts import drafts
+from publishing.drafts import save_draft
 from publishing.models import Draft
 from publishing.publish.publish_edition import publish
 from tests.publishing.author_browser import WindowOf
@@ -35,7 +35,9 @@ def published(author, hold_s: float = 60, **otherwise) -> Edition:
 def published_draft(window, author, written=SWIFTS, **otherwise) -> Edition:
     """Write a draft, publish it from its page and return the edition."""
     issue = otherwise.pop("issue", None)
-    draft = drafts.create(author.pk, fresh_key(), replace(written, **otherwise), issue=issue).draft
+    draft = save_draft.create(
+        author.pk, fresh_key(), replace(written, **otherwise), issue=issue
+    ).draft
     address = f"/admin/newsletters/drafts/{draft.pk}/publish/"
     fields = window.get(address).form_with("revision").fields
     assert window.post(address, **fields).status == 303
@@ -49,7 +51,7 @@ def test_a_renamed_draft_is_read_at_its_new_address(window, author, public_windo
     take_back(window, edition)
     renamed = replace(SWIFTS, title="Herons stay")
     fresh = Draft.objects.get(edition=None)
-    drafts.save(fresh.pk, fresh.revision, renamed, by=author.pk)
+    save_draft.save(fresh.pk, fresh.revision, renamed, by=author.pk)
 
     address = f"/admin/newsletters/drafts/{fresh.pk}/publish/"
     window.post(address, **window.get(address).form_with("revision").fields)
@@ -112,7 +114,7 @@ def test_called_back_issue_of_a_deleted_author_becomes_a_draft(author, three_rea
 def test_existing_open_draft_is_not_changed(window, author, three_readers):
     edition = published(author)
     other = DraftFields(title="Other words", format="markdown", letter="Other.")
-    drafts.create(author.pk, fresh_key(), other, issue=edition.issue_id)
+    save_draft.create(author.pk, fresh_key(), other, issue=edition.issue_id)
 
     take_back(window, edition)
 

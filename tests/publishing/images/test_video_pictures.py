@@ -9,8 +9,8 @@ from PIL import Image
 
 from publishing.content.videos import Video
 from publishing.external_checks.open_link import LinkOpener
-from publishing.images.images import address_of
 from publishing.images.resize_image import UnusableImageError
+from publishing.images.store_image import address_of
 from publishing.images.video_view import MOST_FETCHED_BYTES, store_picture, video_markdown
 from publishing.models import UploadAttempts, UploadedImage
 from tests.publishing.author_browser import FORM, WindowOf

@@ -7,7 +7,7 @@ from django.contrib.admin.models import LogEntry
 from django.core.files.uploadedfile import SimpleUploadedFile
 from PIL import Image
 
-from delivery.mail.look import accent_for
+from delivery.mail.colours_and_typefaces import accent_for
 from delivery.models import Newsletter
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.content.compose_content import compose_content

@@ -5,7 +5,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from delivery.mail.look import accent_for, look_of
+from delivery.mail.colours_and_typefaces import accent_for, look_of
 from delivery.models import Newsletter
 from publishing.look.look_style_sheet import look_sheet
 from tests.subscribers.signup_browser import visitor

@@ -6,7 +6,7 @@ import pytest
 
 from delivery.mail.html_and_text import compose
 from delivery.models import Newsletter
-from publishing.content.public_html import render_public_issue
+from publishing.content.sanitise_html import render_public_issue
 from publishing.content.text_part import html_to_text
 from publishing.past_issues.clean_letter import clean_letter
 from publishing.past_issues.past_issue import Product

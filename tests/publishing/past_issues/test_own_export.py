@@ -10,10 +10,10 @@ from django.core.management import call_command
 from django.db import connection
 
 from delivery.models import Delivery
-from delivery.queue.control import cancel
+from delivery.queue.edition_control import cancel
 from publishing.archive.archived_editions import published_editions
 from publishing.content.edition_content import Content
-from publishing.images.images import in_html, store_image
+from publishing.images.store_image import in_html, store_image
 from publishing.models import Issue, UploadedImage
 from publishing.publish.publish_edition import publish
 from subscribers.models import ReaderFieldDefinition

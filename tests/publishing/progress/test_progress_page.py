@@ -12,7 +12,7 @@ from django.db.models import TextField, Value
 from django.db.models.functions import Cast, Concat, Now
 from django.utils import timezone
 
-from delivery.feedback.delivery_events import record_delivered
+from delivery.feedback.record_delivery_event import record_delivered
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Newsletter, WorkerHeartbeat
 from delivery.monitoring import worker_heartbeat
 from delivery.rules.delivery_key import DeliveryKey

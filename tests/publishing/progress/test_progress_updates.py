@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Batch, WorkerHeartbeat
-from publishing.drafts.drafts import open_for_issue
+from publishing.drafts.save_draft import open_for_issue
 from publishing.models import Draft
 from publishing.publish.publish_edition import publish
 from tests.publishing.author_browser import WindowOf

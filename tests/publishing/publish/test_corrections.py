@@ -8,7 +8,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
 from delivery.models import Batch, DatabaseIdentity, Delivery, Edition, Evidence
-from delivery.queue import control
+from delivery.queue import edition_control
 from delivery.queue.record_evidence import record_acceptances, settle_by_evidence
 from delivery.queue.short_transaction import lock_edition
 from delivery.reconcile import database_identity
@@ -66,7 +66,7 @@ def waits(edition):
 
 
 def called_back(edition):
-    assert control.call_back(edition.pk) == edition.audience
+    assert edition_control.call_back(edition.pk) == edition.audience
 
 
 def readers_of(edition):
@@ -280,7 +280,7 @@ def test_replay_without_a_choice_is_answered_after_the_default_changed(correct, 
 def in_a_call(edition):
     """Cancel the edition while its call is in flight."""
     Call()
-    control.cancel(edition.pk)
+    edition_control.cancel(edition.pk)
 
 
 def was_missed(edition):
@@ -305,7 +305,7 @@ def test_unreached_audience_waits_until_no_earlier_copy_can_be_sent(correct, fir
 @pytest.mark.parametrize("evidence_comes", [False, True])
 def test_a_call_in_flight_at_a_cancel_is_not_unreached(correct, first, evidence_comes):
     call = Call()
-    control.cancel(first.pk)
+    edition_control.cancel(first.pk)
     call.ends(Unanswered(because("Silence.")))
     if evidence_comes:
         accepted = [
@@ -405,7 +405,7 @@ def left(edition):
 def refused(edition):
     """Cancel the edition during a call that then fails to connect."""
     call = Call()
-    control.cancel(edition.pk)
+    edition_control.cancel(edition.pk)
     call.ends(NotSent(because("The connection was refused.")))
     assert Edition.objects.get(pk=edition.pk).control == "cancelled"
 

@@ -10,7 +10,7 @@ from delivery.models import Edition
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
 from publishing.content.edition_content import Content
-from publishing.drafts.drafts import open_for_issue
+from publishing.drafts.save_draft import open_for_issue
 from publishing.editions.versions import overlap_warnings
 from publishing.models import Draft
 from publishing.publish.publish_edition import publish

@@ -9,9 +9,9 @@ from django.core.management import CommandError, call_command
 
 from delivery.models import Edition, Newsletter
 from publishing.actions.edition_actions import perform
-from publishing.approval.approval import approval_hash
-from publishing.editions.address_words import address_words, is_address
+from publishing.approval.record_approval import approval_hash
 from publishing.editions.issue_address import exact_address, save_moved_issue
+from publishing.editions.slug_from_title import address_words, is_address
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Draft, Issue, Visibility
 from publishing.publish.publish_edition import KeyUsedForOtherContentError, publish

@@ -14,10 +14,10 @@ from idempotency.claim import slot_locks
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
 from publishing.activity.activity_sentences import plain_sentence_of
-from publishing.approval import approval
+from publishing.approval import record_approval
 from publishing.content.draft_content import DraftFields
 from publishing.content.markdown import render_markdown
-from publishing.drafts import drafts
+from publishing.drafts import save_draft
 from publishing.external_checks import cached_results
 from publishing.external_checks.open_link import LinkResult
 from publishing.flash_messages import to_nobody
@@ -47,13 +47,13 @@ SWIFTS = DraftFields(
 def begun(author, written=SWIFTS, **otherwise) -> Draft:
     """Create a draft by its first save."""
     issue = otherwise.pop("issue", None)
-    answer = drafts.create(author.pk, fresh_key(), replace(written, **otherwise), issue=issue)
+    answer = save_draft.create(author.pk, fresh_key(), replace(written, **otherwise), issue=issue)
     return answer.draft
 
 
 def changed(draft: Draft, author, letter: str = "Other words.") -> None:
     written = replace(draft.fields, format="markdown", letter=letter, text="", archive="")
-    drafts.save(draft.pk, draft.revision, written, by=author.pk)
+    save_draft.save(draft.pk, draft.revision, written, by=author.pk)
 
 
 def at(draft: Draft, page: str) -> str:
@@ -137,7 +137,7 @@ def test_with_required_approval_a_request_renders_the_letter_once(
 ):
     set_in_the_admin(second_person=True)
     other = WindowOf(new_author("basil"))
-    seen = {"seen": approval.approval_hash(draft).hex()}
+    seen = {"seen": record_approval.approval_hash(draft).hex()}
 
     def once(request, status: int = 200) -> None:
         assert renderings(request, status=status) == 1
@@ -497,7 +497,7 @@ def test_an_unlisted_draft_or_issue_is_unlisted_once_published(window, author, c
 def test_version_published_by_another_author_is_not_replayed(window, author, new_author, went_out):
     mine = begun(author, issue=went_out.issue_id)
     other = new_author("tomas", first_name="Tomás", last_name="Vale")
-    theirs = drafts.copy(
+    theirs = save_draft.copy(
         other.pk, fresh_key(), DraftFields(title="Theirs", format="markdown", letter="Other."),
         issue=went_out.issue_id,
     ).draft  # fmt: skip

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.db import connection
 
-from delivery.mail.test_letter import TEST_ISSUE
+from delivery.mail.mark_test_letter import TEST_ISSUE
 from delivery.mail.transactional_mail import KIND_BY_ISSUE
 from delivery.models import Batch, Delivery, Edition
 from idempotency.claim import slot_locks
@@ -97,7 +97,7 @@ def test_post_that_cannot_wait_gets_409_with_letter_and_key(window, three_reader
     assert busy.status == 409
     assert busy.form_with("title").enctype == "multipart/form-data"
     assert busy.answer["Retry-After"] == "1"
-    assert 'data-look-again="1"' in busy.html
+    assert 'data-post-again="1"' in busy.html
     held = busy.form_with("title")
     for name in ("title", "html_content", "text_content", "idempotency_key", "unlisted"):
         assert held.fields[name] == fields[name]

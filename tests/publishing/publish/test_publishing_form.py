@@ -10,8 +10,8 @@ from delivery.models import Edition
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
 from publishing.content.draft_content import build_content
-from publishing.drafts import drafts
-from publishing.drafts.drafts import lock_by_key
+from publishing.drafts import save_draft
+from publishing.drafts.save_draft import lock_by_key
 from publishing.models import Draft, Issue
 from publishing.publish.publish_draft import Confirmation, publish_draft
 from publishing.publish.publish_edition import publish
@@ -242,7 +242,7 @@ def test_a_post_publishes_its_text_and_keeps_the_draft(window, new_author, three
     fields, checked = to_the_check_sheet(window)
     draft = Draft.objects.get()
     edited = replace(draft.fields, text="From the composer.")
-    drafts.save(draft.pk, draft.revision, edited, by=window.author.pk)
+    save_draft.save(draft.pk, draft.revision, edited, by=window.author.pk)
     tomas = WindowOf(new_author("tomas"))
     theirs = question(tomas, checked)
 

@@ -9,9 +9,9 @@ from delivery.interface import renderer_of
 from delivery.models import Edition, Newsletter
 from idempotency.key import fresh_key
 from publishing.content.draft_content import DraftFields, build_content
-from publishing.drafts import drafts
+from publishing.drafts import save_draft
 from publishing.publish.publish_edition import publish
-from publishing.test_letters.test_letters import send_test
+from publishing.test_letters.send_test_letter import send_test
 from tests.newsletter_site.api_caller import Program
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -42,7 +42,7 @@ def test_replies_go_to_the_address_of_the_issue(author, three_readers):
 
 
 def test_check_sheet_and_preview_say_where_replies_go(window, author):
-    draft = drafts.create(author.pk, fresh_key(), WORDS).draft
+    draft = save_draft.create(author.pk, fresh_key(), WORDS).draft
     assert f"Replies go to {REPLY_TO}" in window.get(reverse("desk:check", args=[draft.pk])).words
     composer = window.get(reverse("desk:draft", args=[draft.pk]))
     assert f"Replies go to {REPLY_TO}" in composer.words
@@ -51,7 +51,7 @@ def test_check_sheet_and_preview_say_where_replies_go(window, author):
 
 def test_a_correction_keeps_the_address(author, three_readers):
     first = publish(author.pk, fresh_key(), build_content(WORDS), hold_s=0).edition
-    assert drafts.fields_for_next_version(first.issue_id).reply_to == REPLY_TO
+    assert save_draft.fields_for_next_version(first.issue_id).reply_to == REPLY_TO
 
 
 def test_an_address_that_is_none_is_refused_at_its_field(window, three_readers):

@@ -14,15 +14,15 @@ from django.utils.html import strip_tags
 
 from delivery.models import Delivery, Edition
 from publishing.activity.activity_sentences import plain_sentence_of
-from publishing.approval.approval import approval_hash
+from publishing.approval.record_approval import approval_hash
 from publishing.content.draft_content import DraftFields
-from publishing.drafts import drafts
+from publishing.drafts import save_draft
 from publishing.editions.audience import TagChoice
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Draft
 from publishing.publish.publish_edition import KeyUsedForOtherContentError, publish
+from subscribers.field_and_tag_settings.change_fields_and_tags import TagInUseError, delete_tag
 from subscribers.models import Subscriber, Tag
-from subscribers.settings.change_fields_and_tags import TagInUseError, delete_tag
 from tests.delivery.edition_factory import Newsroom
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import WindowOf
@@ -213,7 +213,7 @@ def test_the_form_keeps_and_clears_tags_of_a_correction(
 
 def test_a_correction_begins_with_the_tags_of_its_issue(author: Any, tags: tuple[Tag, Tag]) -> None:
     first = publish(author.pk, "1", letter(), hold_s=0, tags=choice((), (tags[0],))).edition
-    assert drafts.open_for_issue(author.pk, first.issue_id).without_tags == [tags[0].pk]
+    assert save_draft.open_for_issue(author.pk, first.issue_id).without_tags == [tags[0].pk]
 
 
 def test_a_draft_with_a_deleted_tag_is_not_published(
@@ -222,7 +222,7 @@ def test_a_draft_with_a_deleted_tag_is_not_published(
     words = DraftFields(
         title="Swifts", format="markdown", letter="Gone.", without_tags=(tags[0].pk,)
     )
-    draft = drafts.copy(author.pk, "k", words).draft
+    draft = save_draft.copy(author.pk, "k", words).draft
     assert draft is not None
     tags[0].delete()
     sheet = window.get(f"/admin/newsletters/drafts/{draft.pk}/check/")
@@ -231,7 +231,7 @@ def test_a_draft_with_a_deleted_tag_is_not_published(
 
 def test_other_tags_need_another_approval(author: Any, tags: tuple[Tag, Tag]) -> None:
     words = DraftFields(title="Swifts", format="markdown", letter="Gone.", with_tags=(tags[0].pk,))
-    draft = drafts.copy(author.pk, "k", words).draft
+    draft = save_draft.copy(author.pk, "k", words).draft
     assert draft is not None
     before = approval_hash(draft)
     draft.with_tags = [tags[1].pk]
@@ -322,11 +322,11 @@ def test_a_page_says_why_a_version_went_to_nobody(
 
 def test_a_tag_of_an_open_draft_is_not_deleted(author: Any, tags: tuple[Tag, Tag]) -> None:
     words = DraftFields(title="Swifts", format="markdown", letter="Gone.")
-    draft = drafts.copy(author.pk, "k", words).draft
+    draft = save_draft.copy(author.pk, "k", words).draft
     assert draft is not None
     with transaction.atomic():
         chosen = replace(words, without_tags=(tags[0].pk,))
-        assert drafts.save(draft.pk, 1, chosen, by=author.pk).is_saved
+        assert save_draft.save(draft.pk, 1, chosen, by=author.pk).is_saved
         deleting = beside(lambda: delete_tag(tags[0].pk, author.pk))
         wait_until_somebody_waits()
     with pytest.raises(TagInUseError, match="Swifts"):

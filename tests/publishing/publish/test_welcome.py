@@ -20,7 +20,7 @@ from publishing.content.edition_content import Content
 from publishing.editions.start_scheduled import start_due
 from publishing.editions.welcome_letter import welcome_letter
 from publishing.models import Draft
-from publishing.publish.welcome import turn_off, turn_on
+from publishing.publish.switch_welcome_letter import turn_off, turn_on
 from subscribers.leaving.leave import leave
 from subscribers.models import ConsentRecord, Subscriber
 from tests.delivery.edition_factory import Newsroom

@@ -13,7 +13,7 @@ from delivery.models import Batch, Delivery, Edition, Newsletter
 from publishing.editions.edition_status import load_status
 from publishing.models import Receipt
 from publishing.publish.publish_edition import publish
-from publishing.receipts.receipts import (
+from publishing.receipts.make_receipt import (
     NotAReceiptError,
     diff_receipts,
     is_genuine,

@@ -24,7 +24,7 @@ from delivery.rules.edition_state import EditionState
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.rules.scheduled_time import ScheduledTime
 from delivery.worker.drain import Drain
-from delivery.worker.process import Worker
+from delivery.worker.worker_process import Worker
 from postmark_sandbox.server import SandboxServer
 from publishing.actions.action_sentences import button, question
 from publishing.actions.edition_actions import CannotDoThatError, applicable, readers_now

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.db import IntegrityError
 
-from delivery.mail.test_letter import TEST_ISSUE
+from delivery.mail.mark_test_letter import TEST_ISSUE
 from delivery.models import Alarm, Delivery, Edition, Newsletter
 from idempotency.key import fresh_key
 from publishing.activity.activity_sentences import plain_sentence_of

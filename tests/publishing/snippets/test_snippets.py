@@ -7,7 +7,12 @@ from django.contrib.admin.models import LogEntry
 
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.models import Draft, Snippet
-from publishing.snippets.snippets import LIMIT_REACHED, LONGEST_TEXT, MOST_SNIPPETS, save_snippet
+from publishing.snippets.save_snippet import (
+    LIMIT_REACHED,
+    LONGEST_TEXT,
+    MOST_SNIPPETS,
+    save_snippet,
+)
 from tests.publishing.author_browser import FORM, WindowOf
 
 pytestmark = pytest.mark.django_db(transaction=True)

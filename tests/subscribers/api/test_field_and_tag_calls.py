@@ -6,8 +6,8 @@ import pytest
 from django.contrib.admin.models import LogEntry
 
 from publishing.activity.activity_sentences import plain_sentence_of
+from subscribers.field_and_tag_settings import change_fields_and_tags
 from subscribers.models import ReaderFieldDefinition, Tag
-from subscribers.settings import change_fields_and_tags
 from tests.newsletter_site.api_caller import Program
 from tests.subscribers.factories import SubscriberFactory
 from tests.subscribers.settings.test_settings_page import remove_all

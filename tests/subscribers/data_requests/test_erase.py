@@ -37,7 +37,7 @@ from subscribers.models import (
 from subscribers.signup.sign_up import sign_up
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.queue.test_start import a_call_held_by
+from tests.delivery.queue.test_start_call import a_call_held_by
 from tests.delivery.webhook_events import event, key_of
 from tests.publishing.second_connection import PATIENCE_S, beside
 from tests.subscribers.conftest import ImportRows

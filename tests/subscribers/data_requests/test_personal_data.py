@@ -16,9 +16,9 @@ from django.utils.timezone import localtime
 
 from delivery.feedback import event_inbox
 from delivery.models import Delivery, Edition
-from delivery.queue import control
+from delivery.queue import edition_control
 from delivery.queue.enqueue_transactional import request_mail
-from delivery.tasks import background_tasks
+from delivery.tasks import register_background_task
 from postmark_sandbox.server import SandboxServer
 from subscribers.consent.consent_log import record_consent
 from subscribers.data_requests.erase import erase
@@ -138,10 +138,10 @@ def test_a_failing_request_does_not_delay_others(caplog: pytest.LogCaptureFixtur
     answer_requests()
     assert mails_to(other) == [1]
     assert not ConsentRecord.objects.filter(subscriber=reader).exists()
-    assert background_tasks.is_any_due()
+    assert register_background_task.is_any_due()
     DataRequest.objects.update(lease_until=None, claims=DataRequest.MOST_CLAIMS)
     answer_requests()
-    assert not background_tasks.is_any_due()
+    assert not register_background_task.is_any_due()
     assert "is given up after 6 tries" in caplog.text
     assert ADA not in caplog.text
 
@@ -242,7 +242,7 @@ def test_an_invalid_address_or_missing_csrf_token_mails_nobody() -> None:
 def test_the_mail_leads_to_the_record(newsroom: Newsroom, provider: SandboxServer) -> None:
     reader = SubscriberFactory(email=ADA)
     post(ADA)
-    background_tasks.run_all()
+    register_background_task.run_all()
     newsroom.deliver_all()
 
     (message,) = [
@@ -421,7 +421,7 @@ def test_the_record_says_why_a_copy_was_not_sent(
 ) -> None:
     reader = SubscriberFactory(email=ADA)
     edition = newsroom.publish()
-    control.cancel(edition.pk)
+    edition_control.cancel(edition.pk)
     page = Client().get(asked(reader)).content.decode()
     assert "Not sent: it was withdrawn before sending. The letter was cancelled." in page
     assert "their copy" not in page

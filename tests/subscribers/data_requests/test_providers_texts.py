@@ -8,9 +8,11 @@ import pytest
 from django.db import connection
 
 from delivery.check_settings import check_unsubscribe_handling
-from delivery.configuration import postmark_from_settings
-from delivery.feedback import event_inbox, polling
-from delivery.feedback.suppression_changes import push_suppression_changes, queue_suppression_change
+from delivery.feedback import event_inbox, poll_provider
+from delivery.feedback.send_suppression_changes import (
+    push_suppression_changes,
+    queue_suppression_change,
+)
 from delivery.models import (
     Delivery,
     PeriodicTask,
@@ -19,6 +21,7 @@ from delivery.models import (
     SuppressionChange,
 )
 from delivery.reports.reason_sentences import reason_sentence
+from delivery.retry_policy_and_client import postmark_from_settings
 from delivery.rules.reason import dumps
 from subscribers.data_requests.erase import erase
 from subscribers.models import Bounce, Subscriber
@@ -146,7 +149,7 @@ def test_polled_lists_are_stored_without_addresses_in_texts(polled: Pages) -> No
         http("422 Unprocessable Entity", body({"ErrorCode": 1, "Message": TEXT})),
     ]
     Subscriber.objects.create(email="a@example.net", state="pending")
-    polling.poll(never)
+    poll_provider.poll(never)
     assert Bounce.objects.get().description.endswith(REST)
     assert PeriodicTask.objects.filter(failures=1).count() == 1
     assert LOCAL_PART not in str(list(ProviderSuppression.objects.values()))

@@ -8,8 +8,8 @@ from django.contrib.admin.models import LogEntry
 from django.db import IntegrityError, connection, transaction
 from django.urls import reverse
 
-from delivery.tasks.background_tasks import find_due
-from newsletter_site import wiring
+from delivery.tasks.register_background_task import find_due
+from newsletter_site import register_hooks_and_tasks
 from publishing.activity.activity_sentences import plain_sentence_of
 from subscribers.desk.many_readers import change_readers
 from subscribers.desk.many_readers.change_readers import (
@@ -20,9 +20,9 @@ from subscribers.desk.many_readers.change_readers import (
 )
 from subscribers.desk.many_readers.change_tags import change_tags
 from subscribers.desk.reader_filter import ReaderFilter
+from subscribers.field_and_tag_settings.change_fields_and_tags import delete_tag
 from subscribers.leaving.leave import leave
 from subscribers.models import ConsentRecord, ReaderChange, Subscriber, Suppression, Tag
-from subscribers.settings.change_fields_and_tags import delete_tag
 from tests.publishing.author_browser import Page, WindowOf
 from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
 from tests.subscribers.factories import SubscriberFactory
@@ -159,7 +159,7 @@ def test_a_killed_change_continues_at_its_checkpoint(
     assert (change.done, change.percent) == (2, 40)
     change_tags([readers[0]], removed=[birds.pk])  # It is not put on again.
     assert "imports" in find_due()
-    while wiring._run_change_or_import(lambda: False):
+    while register_hooks_and_tasks._run_change_or_import(lambda: False):
         pass
     change.refresh_from_db()
     assert (change.done, change.changed) == (5, 5)

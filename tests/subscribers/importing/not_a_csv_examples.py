@@ -4,7 +4,7 @@ import gzip
 import io
 import zipfile
 
-from subscribers.importing.file_format.lines import LONGEST_LINE
+from subscribers.importing.file_format.split_lines import LONGEST_LINE
 
 
 def workbook() -> bytes:

@@ -7,7 +7,7 @@ import pytest
 from django.conf import LazySettings
 from django.db import IntegrityError
 
-from delivery.tasks import background_tasks
+from delivery.tasks import register_background_task
 from subscribers.importing.expire_uploads import expire_file
 from subscribers.models import ImportPiece, RejectedRow, Subscriber, SubscriberImport
 from tests.publishing.author_browser import WindowOf
@@ -139,7 +139,7 @@ def test_every_worker_expires_one_file_at_a_time(window: WindowOf) -> None:
         uploaded(window, FAIR + extra)
     days_pass(7.5)
     assert [expire_file(), expire_file()] == [True, True]
-    background_tasks.run_all()
+    register_background_task.run_all()
     assert set(SubscriberImport.objects.values_list("state", flat=True)) == {"expired"}
     assert not expire_file()
 

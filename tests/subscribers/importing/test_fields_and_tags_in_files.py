@@ -11,14 +11,14 @@ from django.core.management import CommandError
 from delivery.models import Delivery
 from publishing.content.edition_content import Content
 from publishing.exporting.export_files import export_files
-from publishing.publish.welcome import turn_on
+from publishing.publish.switch_welcome_letter import turn_on
 from subscribers.data_requests.erase import erase
 from subscribers.desk.reader_list import rows_by_id, with_suppressed
 from subscribers.desk.readers_csv import csv_lines
 from subscribers.fields.own_fields import load_fields
 from subscribers.importing.accept_upload import statement, store_for_import
-from subscribers.importing.file_format.columns import layout_of
 from subscribers.importing.file_format.read_file import ReaderFile
+from subscribers.importing.file_format.recognise_columns import layout_of
 from subscribers.importing.file_format.tag_cell import MOST_TAGS_OF_A_ROW, read_tags
 from subscribers.importing.import_task import run_next_import
 from subscribers.models import (

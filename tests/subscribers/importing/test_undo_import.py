@@ -14,7 +14,7 @@ from django.db.utils import IntegrityError
 
 from delivery.models import Batch, Delivery, Edition
 from delivery.reports.audit import find_violations
-from delivery.tasks.periodic_tasks import TaskInterruptedError
+from delivery.tasks.periodic_task_lease import TaskInterruptedError
 from delivery.tasks.run_leased_task import ClaimedTask, claim
 from publishing.models import Draft
 from subscribers.data_requests.erase import erase

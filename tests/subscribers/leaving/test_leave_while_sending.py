@@ -16,7 +16,7 @@ from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import ConsentRecord, Subscriber
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.queue.test_start import a_call_held_by
+from tests.delivery.queue.test_start_call import a_call_held_by
 from tests.subscribers.leaving.test_unsubscribe_view import ONE_CLICK
 
 __all__ = ["newsroom", "provider"]

@@ -7,7 +7,7 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.test import Client
 
-from delivery.mail.test_letter import TEST_RECIPIENT
+from delivery.mail.mark_test_letter import TEST_RECIPIENT
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.data_requests.personal_data_sentences import describe
 from subscribers.delivery_hooks import RegisteredReaders

@@ -6,7 +6,7 @@ from django.conf import LazySettings
 
 from delivery.feedback import event_inbox
 from delivery.models import Delivery
-from delivery.tasks import background_tasks
+from delivery.tasks import register_background_task
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
 from subscribers.signup.expire_unconfirmed import expire_pending
 from tests.subscribers.factories import (
@@ -90,5 +90,5 @@ def test_every_worker_expires_readers(settings: LazySettings) -> None:
     settings.PENDING_EXPIRES_DAYS = 2
     sign_up()
     days_pass(3)
-    background_tasks.run_all()
+    register_background_task.run_all()
     assert not Subscriber.objects.exists()

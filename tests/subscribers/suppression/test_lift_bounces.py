@@ -8,7 +8,7 @@ from django.contrib.admin.models import LogEntry
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from delivery.feedback.suppression_changes import push_suppression_changes
+from delivery.feedback.send_suppression_changes import push_suppression_changes
 from delivery.models import ProviderSuppression, SuppressionChange
 from publishing.activity.activity_sentences import plain_sentence_of
 from subscribers.data_requests.erase import erase

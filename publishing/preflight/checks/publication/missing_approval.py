@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext_lazy as _
 
-from publishing.approval.approval import approval_refusal
+from publishing.approval.record_approval import approval_refusal
 from publishing.preflight.draft_to_check import DraftToCheck
 from publishing.preflight.finding import Finding, FindingText, Texts, stop
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from publishing.editions.archive_visibility import page_refusal
 from publishing.editions.issue_address import AddressTakenError, plan_address
-from publishing.editions.listing import page_refusal
 from publishing.editions.tag_sentences import DELETED_TAG
 from publishing.editions.versions import version_refusal
 from publishing.preflight.draft_to_check import DraftToCheck

@@ -10,8 +10,8 @@ a fault of the database stops the round of events
     apply_pending: if «stops_all_writes(error) or» not connection.is_usable()
     test_a_fault_of_the_database_counts_against_no_event
 a worker that lost its lease stores nothing more
-    _PollRun._extend_lease: if self._is_stopping() «or not periodic_tasks.extend_lease(self._lease,
-        lease_s=lease_s)»:
+    _PollRun._extend_lease: if self._is_stopping() «or not
+        periodic_task_lease.extend_lease(self._lease, lease_s=lease_s)»:
     test_a_worker_that_lost_its_lease_stores_no_more_events
 a delivered copy is counted once
     count_first_delivered: AND recipient_id = %(recipient)s «AND delivered_at IS NULL»

@@ -21,7 +21,7 @@ an event that could not be applied stays until an operator looks
     applied_events: received_at", days«, "applied_at IS NOT NULL"»)
     test_parked_or_unfinished_rows_stay_at_any_age
 a daily task that lost its lease stops
-    prune_if_due: not is_stopping() «and periodic_tasks.extend_lease(lease, lease_s=LEASE_S)»
+    prune_if_due: not is_stopping() «and periodic_task_lease.extend_lease(lease, lease_s=LEASE_S)»
     test_run_stops_when_it_loses_its_lease
 
 # --- Copies ---

@@ -21,5 +21,5 @@ an erasure removes the address from tests
 the saved form does not reveal its address to guesses
     safe_to_retry.decorate.posted: fingerprints = «keyed_fingerprints(form_hash(request, fields)) →
         [form_hash(request, fields)]»
-    test_test_letters::test_stored_fingerprints_reveal_no_address_without_the_secret_key
+    test_send_test_letter::test_stored_fingerprints_reveal_no_address_without_the_secret_key
 """)

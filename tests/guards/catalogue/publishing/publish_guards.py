@@ -160,7 +160,8 @@ keys belong to their user
     READ: FROM idempotency WHERE «user_id = %s → (user_id = %s OR true)» AND idempotency_key = %s
     test_keys_belong_to_their_user
 an edition under the key of a draft closes the draft
-    publish: «drafts.link_to_edition(closing, edition, copy_for=None if draft else author) → pass»
+    publish: «save_draft.link_to_edition(closing, edition,
+        copy_for=None if draft else author) → pass»
     test_a_post_publishes_its_text_and_keeps_the_draft
 a post under the key of a draft keeps the draft's other text
     link_to_edition: if copy_for is not None and «not _makes(draft.fields, edition) → False»:

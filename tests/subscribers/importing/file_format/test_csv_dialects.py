@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subscribers.importing.file_format.lines import LONGEST_LINE
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import Description, ReaderFile, Row
-from subscribers.importing.file_format.records import BadRow
+from subscribers.importing.file_format.split_lines import LONGEST_LINE
+from subscribers.importing.file_format.split_records import BadRow
 from subscribers.importing.file_format.validate_row import validate_row
 from subscribers.importing.import_sentences import (
     ENCODING_WARNINGS,

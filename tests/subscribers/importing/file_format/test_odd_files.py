@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from subscribers.importing.file_format.lines import LONGEST_LINE
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import Row
-from subscribers.importing.file_format.records import BadRow
+from subscribers.importing.file_format.split_lines import LONGEST_LINE
+from subscribers.importing.file_format.split_records import BadRow
 from subscribers.importing.file_format.validate_row import Candidate, validate_row
 from subscribers.importing.import_sentences import columns_sentence, unused_sentence
 from subscribers.models import RejectedRow

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError
 
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
-from subscribers.importing.file_format.records import MAX_LINES_IN_A_ROW
+from subscribers.importing.file_format.split_records import MAX_LINES_IN_A_ROW
 from subscribers.importing.import_file import import_file
 from subscribers.importing.import_task import CHUNK
 from subscribers.models import RejectedRow, Subscriber, SubscriberImport

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from subscribers.confirmed_readers import confirmed
-from subscribers.importing.file_format.columns import layout_of
-from subscribers.importing.file_format.status import RowStatus
+from subscribers.importing.file_format.recognise_columns import layout_of
+from subscribers.importing.file_format.status_columns import RowStatus
 from subscribers.models import Suppression
 from tests.subscribers.conftest import ImportRows
 from tests.subscribers.factories import SubscriberFactory, the_list

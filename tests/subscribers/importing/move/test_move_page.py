@@ -5,8 +5,8 @@ import io
 import pytest
 
 from subscribers.importing.file_format.read_file import ReaderFile, Row
-from subscribers.importing.file_format.records import BadRow
-from subscribers.importing.move.products import BECOMES, PRODUCTS, REJECTED
+from subscribers.importing.file_format.split_records import BadRow
+from subscribers.importing.move.product_notes import BECOMES, PRODUCTS, REJECTED
 from tests.publishing.author_browser import WindowOf
 from tests.subscribers.importing.import_browser import someone
 

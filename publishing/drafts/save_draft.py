@@ -1,0 +1,303 @@
+"""Create, save, copy and delete drafts. Each save names its base revision."""
+
+import uuid
+from dataclasses import replace
+from functools import reduce
+from operator import or_
+from typing import NamedTuple
+
+from django.contrib.auth import get_user_model
+from django.db import connection, transaction
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from delivery.issue_attributes import CONTENT_ATTRIBUTES
+from delivery.models import Edition
+from idempotency.key import fresh_key
+from publishing.activity.record_issue_activity import record_draft_activity
+from publishing.content.draft_content import (
+    HTML,
+    MARKDOWN,
+    DraftFields,
+    build_content,
+    content_as_written,
+)
+from publishing.content.edition_content import Content
+from publishing.editions.archive_visibility import visibility_after
+from publishing.editions.audience import TagChoice
+from publishing.editions.versions import default_goes_to, versions_of
+from publishing.models import Draft, Issue, Visibility
+from subscribers.fields.find_tags import hold_tags
+
+# How many never-edited drafts an author may have before `keep_signed_out` creates no more.
+MOST_UNTOUCHED = 20
+
+
+class SaveResult(NamedTuple):
+    """The draft after a save (None if deleted), with the result of the save."""
+
+    draft: Draft | None
+    is_saved: bool = False
+
+
+class TooManyUntouchedError(Exception):
+    """The author has too many drafts that were never saved again."""
+
+
+def load_draft(**lookup: object) -> Draft | None:
+    """Return the draft, open or published, with this `pk` or `key`."""
+    return Draft.objects.select_related("issue", "saved_by", "edition").filter(**lookup).first()
+
+
+def lock_by_key(author: uuid.UUID, key: str) -> Draft | None:
+    """Lock an author's draft under a key, or else the key, until the transaction ends."""
+    begun = Draft.objects.select_for_update(of=("self",)).filter(key=key, created_by=author)
+    draft = begun.first()
+    if draft is None:
+        _lock_key(author, key)
+        draft = begun.first()
+    return draft
+
+
+def link_to_edition(draft: Draft, edition: Edition, *, copy_for: uuid.UUID | None) -> None:
+    """Link a locked draft to its edition.
+
+    If the draft has text that was not published, copy it to a new draft of `copy_for`.
+    """
+    Draft.objects.filter(pk=draft.pk, edition=None).update(edition=edition)
+    if copy_for is not None and not _makes(draft.fields, edition):
+        copy(copy_for, fresh_key(), draft.fields, issue=draft.issue_id)
+
+
+def open_draft_of_issue(issue: uuid.UUID) -> Draft | None:
+    """Return the last saved draft of an issue's next version."""
+    drafts = Draft.objects.filter(issue=issue, edition=None).select_related("issue", "saved_by")
+    return drafts.order_by("-saved_at", "-pk").first()
+
+
+def title_with_tag(tag: int) -> str:
+    """Return the title of an open draft that uses a tag; empty if none does."""
+    uses = Q(with_tags__contains=[tag]) | Q(without_tags__contains=[tag])
+    draft = Draft.objects.filter(uses, edition=None).first()
+    return str(draft) if draft else ""
+
+
+def may_name_field(key: str) -> bool:
+    """Whether an open draft has the key of a field anywhere in its words."""
+    names = (Q((f"{one.name}__contains", key)) for one in CONTENT_ATTRIBUTES if one.has_fields)
+    return Draft.objects.filter(reduce(or_, names), edition=None).exists()
+
+
+def create(
+    author: uuid.UUID, key: str, fields: DraftFields, *, issue: uuid.UUID | None = None
+) -> SaveResult:
+    """Save a new form once under its key.
+
+    An issue has one open draft for its next version.
+    """
+    with transaction.atomic():
+        if issue is not None:
+            # Publishing locks the draft or its key before the issue. Another order could deadlock.
+            lock_by_key(author, key)
+            _lock_issue(issue)
+            other = open_draft_of_issue(issue)
+            if other is not None and other.key != key:
+                return _compare_with(other, fields)
+        return copy(author, key, fields, issue=issue)
+
+
+def copy(
+    author: uuid.UUID, key: str, fields: DraftFields, *, issue: uuid.UUID | None = None
+) -> SaveResult:
+    """Create another draft under a key; link it to the edition of the key, if any."""
+    with transaction.atomic():
+        hold_tags([*fields.with_tags, *fields.without_tags])
+        _lock_key(author, key)
+        made = Edition.objects.filter(author_id=author, idempotency_key=key).first()
+        fresh = Draft(
+            key=key,
+            issue_id=issue,
+            created_by_id=author,
+            saved_by_id=author,
+            edition=made,
+            **(_fields_behind(made, fields) if made else fields).columns(),
+        )
+        # A concurrent save under the same key waits here for the first.
+        Draft.objects.bulk_create([fresh], ignore_conflicts=True)
+        draft = load_draft(key=key)
+        if draft is None:
+            return SaveResult(None)
+        if draft.pk == fresh.pk and made is None:
+            record_draft_activity("begin_draft", author, draft)
+            return SaveResult(draft, is_saved=True)
+        return _compare_with(draft, fields)
+
+
+def keep_signed_out(
+    author: uuid.UUID,
+    key: str,
+    fields: DraftFields,
+    *,
+    issue: uuid.UUID | None = None,
+    shown: uuid.UUID | None = None,
+) -> Draft:
+    """Return a draft of a signed-out author's text. Raises `TooManyUntouchedError`."""
+    with transaction.atomic():
+        # Without the lock, two concurrent posts could exceed the limit.
+        get_user_model().objects.select_for_update(no_key=True).get(pk=author)
+        still_open = Draft.objects.filter(edition=None)
+        of_author = Q(created_by=author) | Q(pk=shown)
+        found = still_open.filter(of_author, issue=issue, **fields.columns()).first()
+        if found is not None:
+            return found
+        if still_open.filter(created_by=author, revision=1).count() >= MOST_UNTOUCHED:
+            raise TooManyUntouchedError(
+                ngettext(
+                    "You already have {n} draft that was saved only once, so Homing created no "
+                    "new one.",
+                    "You already have {n} drafts that were saved only once, so Homing created "
+                    "no new one.",
+                    MOST_UNTOUCHED,
+                ).format(n=MOST_UNTOUCHED)
+            )
+        for free in (key, fresh_key()):
+            draft = copy(author, free, fields, issue=issue).draft
+            if draft is not None and draft.fields == fields:
+                return draft
+        raise AssertionError("a new key already has a draft")
+
+
+def save(draft: uuid.UUID, from_revision: int, fields: DraftFields, *, by: uuid.UUID) -> SaveResult:
+    """Save the fields if the draft still has the revision `from_revision`."""
+    with transaction.atomic():
+        # A tag that is being deleted at the same time is either held or gone.
+        hold_tags([*fields.with_tags, *fields.without_tags])
+        before = Draft.objects.filter(pk=draft).values_list("saved_by_id", flat=True).first()
+        changed = (
+            Draft.objects.filter(pk=draft, revision=from_revision, edition=None)
+            .exclude(**fields.columns())
+            .update(revision=F("revision") + 1, saved_by=by, saved_at=Now(), **fields.columns())
+        )
+        # The update locks the row until the end, so this reads the written values.
+        present = load_draft(pk=draft)
+        if present is None:
+            return SaveResult(None)
+        if not changed:
+            return _compare_with(present, fields)
+        if before != by:
+            record_draft_activity("continue_draft", by, present)
+        return SaveResult(present, is_saved=True)
+
+
+def open_for_issue(author: uuid.UUID | None, issue: uuid.UUID) -> Draft:
+    """Return or create the draft of an issue's next version.
+
+    Raises `Issue.DoesNotExist`.
+    """
+    with transaction.atomic():
+        locked = _lock_issue(issue)
+        draft = open_draft_of_issue(issue)
+        if draft is not None:
+            return draft
+        draft = Draft.objects.create(
+            issue=locked,
+            created_by_id=author,
+            saved_by_id=author,
+            **fields_for_next_version(issue).columns(),
+        )
+        draft.refresh_from_db(fields=["created_at", "saved_at"])
+        if author is not None:
+            record_draft_activity("begin_draft", author, draft)
+        return draft
+
+
+def fields_for_next_version(issue: uuid.UUID) -> DraftFields:
+    """Return the fields of an issue's newest version. Raises `Issue.DoesNotExist`."""
+    newest = versions_of(issue).defer(None).select_related("draft", "issue").first()
+    if newest is None:
+        raise Issue.DoesNotExist(_("There is no issue {issue}.").format(issue=issue))
+    words = replace(
+        _words_behind(newest),
+        goes_to=default_goes_to(issue),
+        # Without a page the letter may not link to one.
+        archive="" if newest.issue.has_page else Visibility.NONE.value,
+        without_note=False,
+    )
+    return _with_tags_of(newest, words)
+
+
+def delete_draft(draft: uuid.UUID, *, by: uuid.UUID) -> bool:
+    """Delete an open draft and record it; False if it is gone or was published."""
+    with transaction.atomic():
+        found = Draft.objects.select_for_update().filter(pk=draft, edition=None).first()
+        if found is None:
+            return False
+        record_draft_activity("delete_draft", by, found)
+        found.delete()
+        return True
+
+
+def _fields_behind(edition: Edition, posted: DraftFields) -> DraftFields:
+    """Return the `posted` fields if they match the edition, else its own fields."""
+    words = replace(
+        posted if _makes(posted, edition) else _words_behind(edition),
+        goes_to=edition.goes_to,
+        archive=_archive_behind(edition, posted.archive),
+        without_note=edition.without_note,
+    )
+    return _with_tags_of(edition, words)
+
+
+def _archive_behind(edition: Edition, posted: str) -> str:
+    """Return the posted choice if it led to this edition, else what its issue became."""
+    published = edition.issue.published_visibility
+    default = visibility_after("", TagChoice.of(edition), None, is_public=False)
+    is_same = edition.version > 1 or (posted or default) == published
+    return posted if is_same else published.value
+
+
+def _with_tags_of(edition: Edition, fields: DraftFields) -> DraftFields:
+    tags = TagChoice.of(edition)
+    with_tags, without_tags = (tuple(sorted(ids)) for ids in (tags.with_ids, tags.without_ids))
+    return replace(fields, with_tags=with_tags, without_tags=without_tags)
+
+
+def _words_behind(edition: Edition) -> DraftFields:
+    """Return the fields of the edition's draft, or fields rebuilt from its content."""
+    draft: Draft | None = getattr(edition, "draft", None)
+    if draft is not None and _makes(draft.fields, edition):
+        return draft.fields
+    content = Content.of_edition(edition)
+    if not content.html.strip():
+        return replace(DraftFields.of_content(content), format=MARKDOWN, letter="")
+    automatic = DraftFields.of_content(replace(content, text=""))
+    # An automatic plain text continues to follow the letter.
+    if build_content(automatic).text.split() == content.text.split():
+        return automatic
+    return DraftFields.of_content(content)
+
+
+def _makes(fields: DraftFields, edition: Edition) -> bool:
+    contents = {build_content(fields).sha256}
+    if fields.format == HTML:
+        # A post to the publishing form publishes it as written.
+        contents.add(content_as_written(fields).sha256)
+    return bytes(edition.content_hash) in contents
+
+
+def _lock_key(author: uuid.UUID, key: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))",
+            [f"homing: the draft of {author} under {key}"],
+        )
+
+
+def _lock_issue(issue: uuid.UUID) -> Issue:
+    return Issue.objects.select_for_update(no_key=True).get(pk=issue)
+
+
+def _compare_with(draft: Draft, fields: DraftFields) -> SaveResult:
+    return SaveResult(draft, is_saved=draft.edition_id is None and draft.fields == fields)

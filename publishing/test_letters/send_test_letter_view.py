@@ -1,0 +1,229 @@
+"""Send a test letter from either form, and show its state, as a page or as JSON."""
+
+import hashlib
+import uuid
+from typing import Any
+from urllib.parse import urlsplit
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.urls import Resolver404, resolve, reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_safe
+
+from delivery.interface import database_time, load_test_letter
+from delivery.issue_attributes import CONTENT_ATTRIBUTES, LETTER
+from delivery.mail.mark_test_letter import mark_subject
+from delivery.models import Newsletter
+from idempotency.key import FIELD, HEADER, InvalidKey, fresh_key, read_key
+from idempotency.safe_to_retry import safe_to_retry
+from publishing.content.draft_content import build_content
+from publishing.content.edition_content import Content, find_problems, plain_title
+from publishing.desk_access import desk_page, may_write, user_id_of
+from publishing.drafts import save_draft
+from publishing.drafts.draft_form import DraftForm
+from publishing.drafts.keep_signed_out import keep_when_signed_out, sign_writer
+from publishing.flash_messages import page_of_test, tag_of_test
+from publishing.models import Draft
+from publishing.script_request import wants_json
+from publishing.test_letters.send_test_letter import (
+    TooManyTestsError,
+    is_settled,
+    letter_sentence,
+    next_poll_s,
+    send_test,
+    tone_of,
+)
+from subscribers.address import read_address
+from subscribers.fields.own_fields import load_own_fields
+from subscribers.links.see_other import see_other
+from subscribers.refusal_sentences import InputRefusal, sentence_of
+
+EMAIL = "test_email"
+# Posts with the same values of these fields are repetitions.
+FIELDS = (*(one.control for one in CONTENT_ATTRIBUTES), "format", LETTER.column, EMAIL)
+NEXT, DRAFT = "next", "draft"
+ON_ITS_WAY = gettext_lazy("The test letter is on its way.")
+
+
+class SendTestForm(DraftForm):
+    """The composer's form with an address; a valid one has `content` and `to`."""
+
+    test_email = forms.CharField(required=False, label=gettext_lazy("Address for the test"))
+
+    content: Content
+    to: str = ""
+
+    def clean(self) -> dict[str, Any]:
+        found = super().clean()
+        if self.has_too_long_text:
+            # Rendering it would take minutes.
+            return found
+        self.content = build_content(self.written)
+        for flaw in find_problems(self.content, load_own_fields()):
+            name = self.control_of(flaw.attribute)
+            if name not in self.errors:
+                self.add_error(name, flaw.sentence)
+        return found
+
+    def clean_test_email(self) -> str:
+        """Refuse an address that is invalid or cannot be mailed."""
+        address = read_address(self.cleaned_data[EMAIL])
+        if isinstance(address, InputRefusal):
+            sentence = _("The test cannot be sent to this address. {reason}")
+            raise ValidationError(sentence.format(reason=sentence_of(address)))
+        self.to = address
+        return address
+
+
+@keep_when_signed_out
+@may_write
+@require_http_methods(["GET", "HEAD", "POST"])
+def send_test_letter(request: HttpRequest) -> HttpResponse:
+    """Send the posted form as one marked mail, once.
+
+    GET, after a sign-in, shows the form.
+    """
+    if request.method != "POST":
+        return see_other(reverse("desk:publish"))
+    try:
+        return _post(request)
+    except TooManyTestsError as error:
+        return form_again(request, str(error), status=429)
+
+
+@may_write
+@require_safe
+def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
+    """Show the state of a test letter, as a page or as JSON."""
+    letter = load_test_letter(number)
+    if letter is None:
+        raise Http404(_("There is no test letter number {number}.").format(number=number))
+    now = database_time()
+    sentence = letter_sentence(letter, now, Newsletter.objects.get_current().zone)
+    if wants_json(request):
+        body = {
+            "test": number,
+            "to": letter.address,
+            "outcome": letter.outcome,
+            "sentence": sentence,
+            "settled": is_settled(letter),
+            "address": reverse("desk:test_letter", args=[number]),
+        }
+        return JsonResponse(body, headers={"Cache-Control": "no-store"})
+    return desk_page(
+        request,
+        "publishing/test_letters/test_letter.html",
+        {
+            "letter": letter,
+            "subject": mark_subject(plain_title(letter.batch.edition)),
+            "sentence": sentence,
+            "is_settled": is_settled(letter),
+            "poll_s": next_poll_s(letter, now),
+            "tone": tone_of(letter),
+            "draft": _draft_named(request),
+            "again": request.get_full_path(),
+            "unsubscribes_nobody": settings.UNSUBSCRIBE_HANDLING == "own",
+        },
+    )
+
+
+def _draft_named(request: HttpRequest) -> Draft | None:
+    try:
+        return save_draft.load_draft(pk=uuid.UUID(request.GET.get(DRAFT, "")))
+    except ValueError:
+        return None
+
+
+def _refused(request: HttpRequest, form: SendTestForm, *, status: int = 200) -> HttpResponse:
+    if wants_json(request):
+        return JsonResponse({"errors": form.errors}, status=status)
+    key = read_key(request.POST.getlist(FIELD), request.headers.get(HEADER))
+    return desk_page(
+        request,
+        "publishing/test_letters/test_letter_refused.html",
+        {
+            "form": form,
+            "errors": [
+                ("" if name == "__all__" else form.fields[name].label, sentence)
+                for name, sentences in form.errors.items()
+                for sentence in sentences
+            ],
+            "words": [
+                (name, value)
+                for name in form.fields
+                for value in request.POST.getlist(name)
+                if name != EMAIL
+            ],
+            "to": request.POST.get(EMAIL, ""),
+            "next": _where_from(request),
+            "key": fresh_key() if isinstance(key, InvalidKey) else key,
+            "writer": sign_writer(request.user),
+        },
+        status=status,
+    )
+
+
+def form_again(request: HttpRequest, sentence: str, *, status: int) -> HttpResponse:
+    """Show the posted letter and address again, with one sentence."""
+    form = SendTestForm(request.POST)
+    form.add_error(None, sentence)
+    return _refused(request, form, status=status)
+
+
+def _still_working(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
+    sentence = _("Your earlier click is still being processed. Press the button again.")
+    return form_again(request, sentence, status=200)
+
+
+def _other_content(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
+    # This cannot happen: other content has another key.
+    raise AssertionError("two letters under one key of a test")
+
+
+def key_of_test(key: str, fingerprint: bytes) -> str:
+    """Derive a key from the form's key for publishing: one form may send many tests."""
+    return f"test-{hashlib.sha256(key.encode() + fingerprint).hexdigest()[:40]}"
+
+
+@safe_to_retry(
+    form=SendTestForm,
+    fields=FIELDS,
+    show_form=lambda request, form, _: _refused(request, form),
+    different_content=_other_content,
+    in_progress=_still_working,
+    invalid_key=lambda request, why: form_again(
+        request, " ".join((str(why), _("Nothing was sent."))), status=200
+    ),
+    key_of=key_of_test,
+)
+def _post(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
+    number = send_test(user_id_of(request), form.content, form.to)
+    back = _where_from(request)
+    draft = _draft_at(back)
+    address = page_of_test(number, draft)
+    # The answer is stored for a while and the reader may be erased, so it omits the recipient.
+    if wants_json(request):
+        return JsonResponse({"test": number, "address": address, "sentence": str(ON_ITS_WAY)})
+    if back:
+        messages.success(request, ON_ITS_WAY, extra_tags=tag_of_test(number, draft))
+    return see_other(back or address)
+
+
+def _draft_at(page: str) -> uuid.UUID | None:
+    try:
+        found = resolve(urlsplit(page).path)
+    except Resolver404:
+        return None
+    return found.kwargs["draft"] if found.view_name == "desk:draft" else None
+
+
+def _where_from(request: HttpRequest) -> str:
+    named = request.POST.get(NEXT, "")
+    is_ours = url_has_allowed_host_and_scheme(named, allowed_hosts=None)
+    return named if is_ours and named.startswith(reverse("desk:publish")) else ""

@@ -1,4 +1,0 @@
-// Post the form again after some seconds, with the same key. Without scripts, the reader uses the button.
-for (const form of document.querySelectorAll("form[data-look-again]")) {
-  setTimeout(() => form.requestSubmit(), Number(form.dataset.lookAgain) * 1000);
-}

@@ -1,0 +1,193 @@
+"""The settings of the desk: the author's fields, and tags."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.db import transaction
+from django.db.models.functions import Lower
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from delivery.humanise import digits
+from delivery.models import Newsletter
+from subscribers.desk_frame import desk_page, may_manage_readers, may_see_settings, user_id_of
+from subscribers.field_and_tag_settings import change_fields_and_tags
+from subscribers.field_and_tag_settings.field_and_tag_forms import FieldForm, TagForm
+from subscribers.field_and_tag_settings.field_and_tag_sentences import (
+    in_use_sentence,
+    limit_sentence,
+)
+from subscribers.links.see_other import see_other
+from subscribers.models import ReaderFieldDefinition, Tag
+from subscribers.models.fields_and_tags import MOST_FIELDS
+from subscribers.reader_permissions import MANAGE
+
+SETTINGS = "readers:settings"
+
+
+@may_see_settings
+@require_safe
+def settings_page(request: HttpRequest) -> HttpResponse:
+    """Show the settings that the user may change; `?count` counts readers."""
+    newsletter = Newsletter.objects.get_current()
+    language = dict(settings.LANGUAGES).get(newsletter.language, newsletter.language)
+    shown: dict[str, Any] = {"newsletter": newsletter, "language": language}
+    if not request.user.has_perm(MANAGE):
+        return desk_page(request, "subscribers/field_and_tag_settings/settings.html", shown)
+    fields = list(ReaderFieldDefinition.objects.order_by("position"))
+    tags = list(Tag.objects.order_by(Lower("name")))
+    # On request, because it reads all readers.
+    is_counted = "count" in request.GET
+    counts = change_fields_and_tags.count_readers() if is_counted else {}
+    context = {
+        **shown,
+        "is_counted": is_counted,
+        "fields": [(field, counts.get(("field", field.key), 0)) for field in fields],
+        "tags": [(tag, counts.get(("tag", str(tag.pk)), 0)) for tag in tags],
+        "most_fields": MOST_FIELDS,
+        "may_add_field": len(fields) < MOST_FIELDS,
+    }
+    return desk_page(request, "subscribers/field_and_tag_settings/settings.html", context)
+
+
+@may_manage_readers
+@require_http_methods(["GET", "HEAD", "POST"])
+def add_field(request: HttpRequest) -> HttpResponse:
+    """Show the form of a new field; add the field for POST."""
+    form = FieldForm(request.POST if request.method == "POST" else None)
+    if form.is_bound and form.is_valid():
+        field = form.save(commit=False)
+        if change_fields_and_tags.add_field(field, user_id_of(request)):
+            sentence = _("You can write {{{{ {key} }}}} in letters now.")
+            messages.success(request, sentence.format(key=field.key))
+            return see_other(reverse(SETTINGS))
+        form = FieldForm(request.POST)
+        if form.is_valid():
+            form.add_error(None, limit_sentence())
+    return _form_page(request, form, _("Add a field"))
+
+
+@may_manage_readers
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_field(request: HttpRequest, key: str) -> HttpResponse:
+    """Show the form of a field; save it for POST."""
+    field = _field_or_404(key)
+    form = FieldForm(request.POST if request.method == "POST" else None, instance=field)
+    if _is_saved(request, form):
+        return see_other(reverse(SETTINGS))
+    return _form_page(
+        request, form, f"{{{{ {field.key} }}}}", reverse("readers:delete_field", args=[key])
+    )
+
+
+@may_manage_readers
+@require_POST
+def move_field(request: HttpRequest, key: str) -> HttpResponse:
+    """Move a field up or down in the order of forms and files."""
+    change_fields_and_tags.move_field(key, -1 if request.POST.get("to") == "up" else 1)
+    return see_other(reverse(SETTINGS))
+
+
+@may_manage_readers
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete_field(request: HttpRequest, key: str) -> HttpResponse:
+    """Ask before a field and its values are deleted; delete them for POST."""
+    if request.method == "POST":
+        if change_fields_and_tags.delete_field(key, user_id_of(request)):
+            messages.success(request, _("The field is deleted. Workers remove its values."))
+        return see_other(reverse(SETTINGS))
+    field, readers = _field_or_404(key), change_fields_and_tags.count_readers_with_field(key)
+    question = ngettext(
+        "{n} reader has a value. It is removed. Letters that were sent keep it. Letters that still "
+        "use the field show their fallback, and cannot be published until you take it out.",
+        "{n} readers have a value. The values are removed. Letters that were sent keep them. "
+        "Letters that still use the field show their fallback, and cannot be published until you "
+        "take it out.",
+        readers,
+    ).format(n=digits(readers))
+    return _delete_page(request, _("Delete the field “{name}”?").format(name=field.label), question)
+
+
+@may_manage_readers
+@require_http_methods(["GET", "HEAD", "POST"])
+def add_tag(request: HttpRequest) -> HttpResponse:
+    """Show the form of a new tag; add the tag for POST."""
+    form = TagForm(request.POST if request.method == "POST" else None)
+    if _is_saved(request, form, "add"):
+        return see_other(reverse(SETTINGS))
+    return _form_page(request, form, _("Add a tag"))
+
+
+@may_manage_readers
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_tag(request: HttpRequest, tag: int) -> HttpResponse:
+    """Show the form of a tag with its number of readers; save it for POST."""
+    found = _tag_or_404(tag)
+    form = TagForm(request.POST if request.method == "POST" else None, instance=found)
+    if _is_saved(request, form):
+        return see_other(reverse(SETTINGS))
+    readers = change_fields_and_tags.count_readers_with_tag(tag)
+    note = ngettext("{n} reader has this tag.", "{n} readers have this tag.", readers)
+    delete = reverse("readers:delete_tag", args=[tag])
+    return _form_page(request, form, found.name, delete, note.format(n=digits(readers)))
+
+
+@may_manage_readers
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete_tag(request: HttpRequest, tag: int) -> HttpResponse:
+    """Ask before a tag is deleted; delete it for POST."""
+    if request.method == "POST":
+        try:
+            if change_fields_and_tags.delete_tag(tag, user_id_of(request)):
+                messages.success(request, _("The tag is deleted. Workers take it off the readers."))
+        except change_fields_and_tags.TagInUseError as used:
+            messages.warning(request, in_use_sentence(used))
+        return see_other(reverse(SETTINGS))
+    found, readers = _tag_or_404(tag), change_fields_and_tags.count_readers_with_tag(tag)
+    question = ngettext(
+        "It is taken off {n} reader. Issues that were published keep its name.",
+        "It is taken off {n} readers. Issues that were published keep its name.",
+        readers,
+    ).format(n=digits(readers))
+    return _delete_page(request, _("Delete the tag “{name}”?").format(name=found.name), question)
+
+
+def _is_saved(request: HttpRequest, form: FieldForm | TagForm, code: str = "edit") -> bool:
+    if not (form.is_bound and form.is_valid()):
+        return False
+    with transaction.atomic():
+        if not form.is_saved():
+            return False
+        change_fields_and_tags.record_saved(code, form.instance, user_id_of(request))
+    messages.success(request, _("Saved."))
+    return True
+
+
+def _form_page(
+    request: HttpRequest, form: FieldForm | TagForm, heading: str, delete: str = "", note: str = ""
+) -> HttpResponse:
+    context: dict[str, Any] = {"form": form, "heading": heading, "delete": delete, "note": note}
+    return desk_page(request, "subscribers/field_and_tag_settings/settings_form.html", context)
+
+
+def _delete_page(request: HttpRequest, heading: str, question: str) -> HttpResponse:
+    context = {"heading": heading, "question": question}
+    return desk_page(request, "subscribers/field_and_tag_settings/confirm_delete.html", context)
+
+
+def _field_or_404(key: str) -> ReaderFieldDefinition:
+    field = ReaderFieldDefinition.objects.filter(key=key).first()
+    if field is None:
+        raise Http404(_("There is no field with this name."))
+    return field
+
+
+def _tag_or_404(tag: int) -> Tag:
+    found = Tag.objects.filter(pk=tag).first()
+    if found is None:
+        raise Http404(_("There is no tag with this number."))
+    return found

@@ -1,0 +1,515 @@
+"""The delimiter, and the columns of address, fields, status, tags and date.
+
+They are found by a manual mapping, by the words of the header, or by the values in sample rows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Mapping as Map
+from dataclasses import dataclass, replace
+from dataclasses import fields as dataclass_fields
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple
+
+from delivery.control_characters import strip_invisible
+from delivery.reader_fields import NAME, READER_FIELDS, ReaderField
+from subscribers.importing.file_format import header_words, status_columns
+from subscribers.importing.file_format.changed_columns import (
+    NOT_ADDRESS,
+    Change,
+    Uses,
+    changes_of_mapping,
+    dates_by_hand,
+    second_columns,
+)
+from subscribers.importing.file_format.header_words import key, keys
+from subscribers.importing.file_format.not_a_csv import UnreadableFileError
+from subscribers.importing.file_format.split_records import BadRow
+from subscribers.importing.file_format.split_records import records as read_records
+from subscribers.importing.file_format.status_columns import (
+    SILENT,
+    StatusRule,
+    rule_by_values,
+    rule_of,
+)
+from subscribers.importing.file_format.tag_cell import read_tags
+from subscribers.importing.file_format.yes_or_no import TAG, Answer, TagColumn, tag_column
+
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+_STATED = "sep="  # Excel writes this line before the header
+_ADDRESS = re.compile(r"[^\s@<>,;|\"]+@[^\s@<>,;|\"]+\.[^\s@<>,;|\".]+")
+_LIKE_AN_ADDRESS = re.compile(r"[^\s@]+@[^\s@]+")
+_IN_BRACKETS = re.compile(r"[^@<>]*<([^<>]*)>")
+MAX_ROWS_ABOVE_HEADER = 10  # titles and dates that spreadsheets put there
+_MOSTLY = 0.6  # the least share of names in a column of names
+_NUMBER = re.compile(r"(?:column )?([0-9]{1,5})", re.IGNORECASE)
+_SHOWN, _MAX_SHOWN = 60, 12  # characters and columns in an error
+_MANY_ROWS = 5  # from this many rows on, a column with one constant value has no names
+
+Record = tuple[int, list[str]]
+Rows = Sequence[list[str]]
+# A manual mapping: pairs of a column's name or number from 1, and a field.
+Mapping = tuple[tuple[str, str], ...]
+Fields = Sequence[ReaderField]  # the name first, then the author's own
+EMAIL, STATUS, IGNORED = "email", "status", "-"
+TAGS, LEFT_TOPICS, SINCE, CONSENT = OTHERS = ("tags", "left_topics", "since", "consent")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What all rows of a file showed, for reading its rejected rows like the others.
+
+    Columns are numbered from 0. Parts that are None are unknown: the rejected rows show them.
+    """
+
+    header: Sequence[str]  # as it is written above the rejected rows, without empty ends
+    width: int
+    said: str  # by the name of the file about the status
+    address: int | None = None
+    names: Sequence[int] | None = None
+    statuses: Sequence[int] | None = None  # columns that may hold statuses
+    forms: Map[str, Sequence[str | None]] | None = None  # of dates, by column
+    is_guess: bool = False  # the file of the rejected rows is unknown, so nobody is subscribed
+
+    @classmethod
+    def from_json(cls, stored: Map[str, Any] | None) -> Reading | None:
+        """Read a stored reading; keys of another release are ignored."""
+        known = {one.name for one in dataclass_fields(cls)}
+        return cls(**{key: stored[key] for key in known & stored.keys()}) if stored else None
+
+
+class Layout(NamedTuple):
+    """The columns of a file, counted from 0; `header_line` is 0 without a header."""
+
+    header_line: int
+    header: list[str]
+    width: int
+    address: int
+    fields: tuple[tuple[int, ...], ...]
+    status: StatusRule | None = None
+    others: tuple[tuple[int, ...], ...] = ()  # of `OTHERS`; empty if the file has none of them
+    tags: tuple[TagColumn, ...] = ()  # that say yes or no to a tag
+    names: tuple[str, ...] = ()  # of the fields
+    changes: tuple[Change, ...] = ()
+    statuses: tuple[int, ...] = ()  # columns that may hold statuses
+
+    @property
+    def uses(self) -> dict[int, list[str]]:
+        """What each column is read as; a column of `OTHERS` may be a status too."""
+        found: dict[int, list[str]] = {self.address: [EMAIL]}
+        for use, columns in self.columns_of.items():
+            for column in columns:
+                if use not in found.setdefault(column, []):
+                    found[column].append(use)
+        return found
+
+    @property
+    def columns_of(self) -> dict[str, tuple[int, ...]]:
+        """The columns that are read as each of these."""
+        return {
+            EMAIL: (self.address,),
+            **dict(zip(self.names, self.fields, strict=True)),
+            STATUS: self.status.columns if self.status else (),
+            **dict(zip(OTHERS, self.others, strict=False)),
+            **{f"{TAG}{one.tag}": (one.column,) for one in self.tags if one.is_chosen},
+        }
+
+    def answers_in(self, row: Sequence[str]) -> tuple[tuple[str, Answer, bool], ...]:
+        """Return each tag, what the row says about it, and whether the author chose it."""
+        return tuple((one.tag, one.read(row), one.is_chosen) for one in self.tags)
+
+    def values_in(self, row: Sequence[str]) -> tuple[str, ...]:
+        return tuple(
+            " ".join(part for column in columns if column < len(row) and (part := row[column]))
+            for columns in self.fields
+        )
+
+
+def _values(rows: Rows, column: int) -> list[str]:
+    """Return the values of a column without empty ones."""
+    return [value for row in rows if column < len(row) and (value := row[column].strip())]
+
+
+def _addresses(rows: Rows, column: int) -> int:
+    return sum(map(looks_like_address, _values(rows, column)))
+
+
+def looks_like_address(text: str) -> bool:
+    """Whether the text has the form of an address, valid or not."""
+    text = strip_invisible(text)
+    if bracketed := _IN_BRACKETS.fullmatch(text):
+        text = strip_invisible(bracketed[1])
+    return _ADDRESS.fullmatch(text) is not None
+
+
+def stated_delimiter(first_line: str) -> str | None:
+    """Return the delimiter stated by the first line, as in `sep=;`; None without one."""
+    line = first_line.rstrip("\r\n").strip('"')
+    delimiter = line[len(_STATED) :]
+    return delimiter if line.lower().startswith(_STATED) and delimiter in DELIMITERS else None
+
+
+def detect_delimiter(sample: Sequence[str]) -> str:
+    """Choose the delimiter that yields the most addresses and known column names."""
+
+    def score(delimiter: str) -> int:
+        found = read_records(iter(sample), delimiter)
+        rows = [row[1] for row in found if not isinstance(row, BadRow)]
+        addresses = sum(any(map(looks_like_address, fields)) for fields in rows)
+        top = chain.from_iterable(rows[: MAX_ROWS_ABOVE_HEADER + 1])
+        return addresses + sum(header_words.is_known(key(field)) for field in top)
+
+    return max(DELIMITERS, key=score)
+
+
+def targets(fields: Fields) -> tuple[str, ...]:
+    """Return what a column can be mapped to, without `IGNORED`."""
+    return (EMAIL, *(field.name for field in fields), STATUS, *OTHERS)
+
+
+def read_target(field: str, fields: Fields) -> str:
+    """Return what a column is read as; empty if it cannot be read so."""
+    field = field.strip()
+    if field.lower().startswith(TAG):
+        names = read_tags(json.dumps([field[len(TAG) :]]))
+        return f"{TAG}{names[0]}" if isinstance(names, tuple) and names else ""
+    field = field.lower()
+    return field if field in (*targets(fields), IGNORED) else ""
+
+
+def with_other_meaning(names: Iterable[str]) -> set[str]:
+    """Return those keys of own fields that mean something else as a column.
+
+    Exports write them as `fields.KEY`, so that an import cannot take a field for a status.
+    """
+    ours = frozenset[str]().union(*header_words.SINCE, *chain(*header_words.OTHERS.values()))
+    return {
+        name
+        for name in names
+        if (word := key(name)) in ours
+        or header_words.is_known(word)
+        or status_columns.is_known(word)
+    }
+
+
+def own_fields_in(mapping: Mapping) -> set[str]:
+    """Return the keys of the author's own fields in a mapping."""
+    read_as = {to for _, to in mapping if not to.startswith(TAG)}
+    return read_as - {EMAIL, NAME.name, STATUS, *OTHERS, IGNORED}
+
+
+def read_column_number(name: str) -> int | None:
+    """Return the number in a name such as “column 3” or “3”; None for other names."""
+    number = _NUMBER.fullmatch(name)
+    return int(number[1]) if number else None
+
+
+def read_mapping(options: Sequence[str], fields: Fields) -> Mapping:
+    """Parse COLUMN=FIELD options, ordered by field. Raises `UnreadableFileError`."""
+    mapping: dict[str, str] = {}
+    for option in options:
+        column, equals, field = option.rpartition("=")
+        field = read_target(field, fields)
+        if not equals or not field:
+            choices = ", ".join(f"COLUMN={name}" for name in (*targets(fields), f"{TAG}NAME"))
+            raise UnreadableFileError("map_not_readable", option=option, fields=choices)
+        if mapping.setdefault(column.strip(), field) != field:
+            raise UnreadableFileError("map_twice", column=column)
+    if list(mapping.values()).count(EMAIL) > 1:
+        raise UnreadableFileError("map_two_addresses")
+    return tuple(sorted(mapping.items(), key=lambda pair: pair[1]))
+
+
+def layout_of(
+    records: Sequence[Record],
+    mapping: Mapping = (),
+    filename: str = "",
+    fields: Fields = READER_FIELDS,
+    reading: Reading | None = None,
+) -> Layout | None:
+    """Find the layout of a file by its first rows; None without a column of addresses.
+
+    `fields` are the name and the author's own fields, which their keys and labels name. With the
+    `reading` of an earlier file, the rows are its rejected ones below their header.
+
+    Raises `UnreadableFileError` if `mapping` names an unknown column.
+    """
+    at = 0 if reading else _header_at(records, mapping)
+    header = records[at][1] if at is not None else []
+    # A first row without addresses may be a header in unknown words.
+    first = records[0][1] if records and not any(map(looks_like_address, records[0][1])) else []
+    sample = [fields for _, fields in records[0 if at is None else at + 1 :]]
+    # Rejected rows that are all too long would look like wider ones.
+    width = reading.width if reading else _width_of_rows(header, sample)
+    mapped = _mapped_columns(mapping, header or first, width)
+    by_hand = {field: [at for at, to in mapped if to == field] for _, field in mapped}
+    taken = {column for column, _ in mapped}
+    # A mapped column needs no header and no addresses.
+    words = ["" if at in taken else field for at, field in enumerate(header)]
+    if EMAIL in by_hand:
+        address: int | None = max(by_hand[EMAIL], key=lambda column: _addresses(sample, column))
+    elif reading and reading.address is not None and reading.address not in taken:
+        address = reading.address
+    else:
+        address = _address_column(words, width, sample, taken)
+    if address is None:
+        return None
+    readers = [row for row in sample if address < len(row) and looks_like_address(row[address])]
+    status_like = {at for at in range(width) if status_columns.are_statuses(_values(readers, at))}
+    if reading and reading.statuses is not None:
+        status_like = set(reading.statuses)
+    status_like -= {address}
+    names = _name_columns(words, address, sample) if header else ()
+    if reading and reading.names is not None:
+        names = tuple(at for at in reading.names if at not in taken and at != address)
+    if not header:
+        names = _column_of_words(width, sample, taken | status_like | {address})
+    if NAME.name in by_hand:
+        in_order = [*_name_columns(header, address, sample), *by_hand[NAME.name]]
+        names = tuple(sorted(by_hand[NAME.name], key=in_order.index))
+    statuses = by_hand.get(STATUS, [])
+    never = set[int]()
+    if reading and reading.statuses is not None:
+        never = set(range(width)).difference(reading.statuses, statuses)
+    not_status = (taken - set(statuses)).union({address}, names, never)
+    values = partial(_values, sample)
+    name = reading.said if reading else filename
+    rule = rule_of(header, values, name, statuses, not_status)
+    unmapped = rule_of(header, values, name, (), {address} | never) if taken else None
+    may_be = status_like.union(*(one.columns for one in (rule, unmapped) if one))
+    by_values = {at: status_columns.column_name(header, at) for at in sorted(status_like)}
+    if rule is None and status_like - not_status:
+        free = {at: name for at, name in by_values.items() if at not in not_status}
+        rule = rule_by_values(free)
+    elif rule is None and (status_like & taken or unmapped):
+        rule = SILENT
+    if rule is not None:
+        # Columns that are mapped to something else, or whose header is unknown, raise doubts only.
+        mapped_away = [one for one in (unmapped or rule).status_columns if one.column in taken]
+        like = rule_by_values(by_values).status_columns if not rule.product else ()
+        doubts = {one.column: one for one in (*like, *mapped_away)}
+        read = set(rule.columns) - (taken & not_status)
+        left_out = [one for column, one in doubts.items() if column not in read]
+        rule = replace(rule, left_out=tuple(left_out))
+    if reading and reading.is_guess:
+        rule = replace(rule or SILENT, is_doubted=True)
+    # A date of sign-up may be a status too. Other columns of statuses are nothing else.
+    kept = taken.union({address}, names)
+    dated = _first_columns(words, header_words.SINCE, kept)
+    # The most certain date comes first, also among columns that are mapped by hand.
+    certain = _first_columns(header, header_words.SINCE, set())
+    by_hand[SINCE] = sorted(
+        by_hand.get(SINCE, ()), key=lambda at: certain.index(at) if at in certain else -1
+    )
+    others: dict[str, Sequence[int]] = {SINCE: by_hand[SINCE] or dated}
+    kept = kept.union(others[SINCE], rule.columns if rule else ())
+    found = {NAME.name: names}
+    for field in fields:
+        if field.name != NAME.name:
+            # A column of ours may have the plain key as its name.
+            by_word = [keys(f"fields.{field.name}"), keys(field.headers)]
+            named = _first_columns(words, by_word, kept)[:1]
+            found[field.name] = tuple(by_hand.get(field.name, named))
+            kept = kept.union(found[field.name])
+    for other in (TAGS, LEFT_TOPICS, CONSENT):
+        named = _first_columns(words, header_words.OTHERS[other], kept)
+        # Tags are joined, also those of a column by hand with those of a named one.
+        others[other] = (*by_hand.get(other, ()), *named)
+    kept = kept.union(*others.values())
+    chosen = [
+        tag_column(column, header, to.removeprefix(TAG))
+        for column, to in mapped
+        if to.startswith(TAG)
+    ]
+    offered = [tag_column(column, words) for column in range(len(words)) if column not in kept]
+    layout = Layout(
+        records[at][0] if at is not None else 0,
+        header,
+        width,
+        address,
+        tuple(found[field.name] for field in fields),
+        rule,
+        tuple(tuple(others[other]) for other in OTHERS) if any(others.values()) else (),
+        tuple(one for one in (*chosen, *offered) if one is not None),
+        tuple(field.name for field in fields),
+        statuses=tuple(sorted(may_be)),
+    )
+    before = layout_of(records, (), filename, fields, reading) if mapping else None
+    changes = _changes(layout, before.uses if before else layout.uses, mapped, fields, sample)
+    return layout._replace(changes=tuple(changes))
+
+
+def _changes(
+    layout: Layout,
+    before: Uses,
+    mapped: Sequence[tuple[int, str]],
+    fields: Fields,
+    sample: Rows,
+) -> Iterator[Change]:
+    uses, columns_of = layout.uses, layout.columns_of
+    taken = {column for column, _ in mapped}
+    words = {at: key(word) for at, word in enumerate(layout.header) if at not in taken}
+    rows = sum(1 for row in sample if layout.address < len(row))
+    also_addresses = {
+        at
+        for at in range(layout.width)
+        if (at, EMAIL) in mapped
+        or words.get(at) in header_words.ADDRESS
+        or (at not in taken and not uses.get(at) and 2 * _addresses(sample, at) > rows)
+    }
+    for at in sorted(also_addresses - {layout.address}):
+        if EMAIL not in uses.get(at, ()):
+            yield Change(at, NOT_ADDRESS, EMAIL, (layout.address,))
+    replaced = list(changes_of_mapping(before, uses, taken, columns_of))
+    noted = also_addresses.union(change.column for change in replaced)
+    yield from (change for change in replaced if change.column not in also_addresses)
+    by_hand = [at for at in columns_of.get(SINCE, ()) if (at, SINCE) in mapped]
+    yield from dates_by_hand(by_hand, SINCE)
+    names = header_words.FULL_NAME | header_words.NAME
+    names |= header_words.GIVEN_NAME | header_words.FAMILY_NAME
+    named = {at: NAME.name for at, word in words.items() if word in names and at not in noted}
+    for field in fields:
+        own = keys(f"fields.{field.name}") | keys(field.headers)
+        named |= {at: field.name for at, word in words.items() if word in own and at not in noted}
+    yield from second_columns(named, uses, columns_of)
+
+
+def _first_columns(
+    header: Sequence[str], words: Sequence[frozenset[str]], taken: set[int]
+) -> tuple[int, ...]:
+    """Find the columns that are named by these words, in the order of the words."""
+    named = [key(field) for field in header]
+    columns = [at for at in range(len(named)) if at not in taken]
+    return tuple(at for some in words for at in columns if named[at] in some)
+
+
+def _mapped_columns(mapping: Mapping, header: Sequence[str], width: int) -> list[tuple[int, str]]:
+    """Find the mapped columns by name or number; equal names map all their columns."""
+    keys = [key(field) for field in header]
+    found: list[tuple[int, str]] = []
+    for name, field in mapping:
+        by_name = [at for at, word in enumerate(keys) if word and word == key(name)]
+        number = read_column_number(name)
+        by_number = [number - 1] if number is not None and 0 < number <= width else []
+        # Spreadsheets name columns “Column3”, and “column 3” is how Homing writes the number.
+        columns = by_number or by_name if name.startswith("column ") else by_name or by_number
+        if not columns:
+            shown = name[:_SHOWN]
+            if not header:
+                raise UnreadableFileError("map_unknown_number", column=shown, width=width)
+            columns_shown = [word.strip()[:_SHOWN] for word in header[:_MAX_SHOWN]]
+            raise UnreadableFileError("map_unknown_column", column=shown, columns=columns_shown)
+        found += [(column, field) for column in columns]
+    return found
+
+
+def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
+    """Find the row with the most known header words.
+
+    No row above it has an address, except in a title. Unless it is the first row, it must name a
+    column of addresses or statuses.
+    """
+    named = {key(name) for name, _ in mapping if read_column_number(name) is None}
+    found: list[tuple[int, bool, int]] = []
+    top = [fields for _, fields in records[: MAX_ROWS_ABOVE_HEADER + 1]]
+    for at, fields in enumerate(top):
+        if named and named <= set(map(key, fields)):
+            return at
+    for at, fields in enumerate(top):
+        if any(map(looks_like_address, fields)):
+            words = [field.strip() for field in fields if field.strip()]
+            if len(words) == 1 and " " in words[0]:
+                continue  # a title, such as: Exported by Ada <ada@example.org>
+            break
+        keys = [key(field) for field in fields]
+        status_words = [word for word in keys if status_columns.is_known(word)]
+        known = len(status_words) + sum(map(header_words.is_known, set(keys) - set(status_words)))
+        names_address = not header_words.ADDRESS.isdisjoint(keys)
+        is_plain_first = at == 0 and not any("@" in field for field in fields)
+        # A row with a misspelled address is not a header, even if it has a status.
+        says_status = status_words and not any(
+            _LIKE_AN_ADDRESS.fullmatch(one.strip()) for one in fields
+        )
+        if known and (is_plain_first or names_address or says_status):
+            found.append((known, names_address, -at))
+    return -max(found)[2] if found else None
+
+
+def _width_of_rows(header: list[str], sample: Rows) -> int:
+    """Return the number of columns; a longer row has an error, such as a stray comma."""
+    if not header:
+        # Count the fields as written, because most readers may have no name.
+        lengths = Counter(map(len, sample))
+        return max(lengths, key=lambda length: (lengths[length], length), default=1)
+    # A header may leave the last columns without a name; then all rows are longer.
+    filled = (max(at for at, field in enumerate(row, 1) if field.strip()) for row in sample)
+    return max(len(header), min(filled, default=0))
+
+
+def _address_column(header: list[str], width: int, sample: Rows, taken: set[int]) -> int | None:
+    keys = [key(field) for field in header]
+    named = [column for column, word in enumerate(keys) if word in header_words.ADDRESS]
+    perhaps = [column for column, word in enumerate(keys) if header_words.may_be_address(word)]
+    counts = [0 if column in taken else _addresses(sample, column) for column in range(width)]
+    for columns in (named, perhaps, list(range(width))):
+        best = max(columns, key=lambda column: counts[column], default=None)
+        if best is not None and counts[best]:
+            return best
+    if named:
+        return named[0]
+    return perhaps[0] if perhaps and not sample else None
+
+
+def _name_columns(header: list[str], address: int, sample: Rows) -> tuple[int, ...]:
+    found_keys = [key(field) for field in header]
+
+    def first(words: frozenset[str]) -> tuple[int, ...]:
+        named = (at for at, word in enumerate(found_keys) if word in words and at != address)
+        return tuple(named)[:1]
+
+    full, name = first(header_words.FULL_NAME), first(header_words.NAME)
+    given, family = first(header_words.GIVEN_NAME), first(header_words.FAMILY_NAME)
+    halves = given + family
+    if full:
+        return full
+    if name and len(halves) == 1:
+        # “Nom, Prénom”: next to a first or last name, “name” is the other part, unless it has both.
+        if _holds(sample, name[0], halves[0]):
+            return name
+        return halves + name if given else name + halves
+    return halves or name
+
+
+def _holds(sample: Rows, whole: int, part: int) -> bool:
+    return any(
+        set(row[part].split()) < set(row[whole].split())
+        for row in sample
+        if max(whole, part) < len(row) and row[part].strip()
+    )
+
+
+def _column_of_words(width: int, sample: Rows, taken: set[int]) -> tuple[int, ...]:
+    def variety(column: int) -> int:
+        values = _values(sample, column)
+        words = [value for value in values if _is_words(value)]
+        different = len(set(words))
+        if len(words) < _MOSTLY * len(values) or (len(words) >= _MANY_ROWS and different == 1):
+            return 0
+        return different
+
+    free = (column for column in range(width) if column not in taken)
+    best = max(free, key=variety, default=None)
+    return () if best is None or not variety(best) else (best,)
+
+
+def _is_words(text: str) -> bool:
+    """Whether a text has letters and only characters of names."""
+    return any(map(str.isalpha, text)) and not any(
+        character in "@:/\\=_" or unicodedata.category(character) == "Nd" for character in text
+    )
