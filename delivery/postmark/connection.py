@@ -194,30 +194,31 @@ class Connection:
         self, method: str, begun: bytes, write: Callable[[bytes], object] | None
     ) -> tuple[RawResponse, bool]:
         incoming: Any = _Incoming(begun, self.receive_into)
-        response = http.client.HTTPResponse(incoming, method=method)
-        response.begin()
-        headers = HTTPHeaderDict(response.getheaders())
-        decoded = HTTPResponse(
-            response,
-            headers,
-            response.status,
-            preload_content=False,
-            original_response=response,
-            request_method=method,
-        )
-        content = b""
-        if write is not None and response.status == HTTPStatus.OK:
-            _pass_on(decoded, write)
-        else:
-            content = decoded.read(MAX_RESPONSE_BYTES + 1, decode_content=True)
-        if len(content) > MAX_RESPONSE_BYTES:
-            raise ResponseTooLongError
-        # The real response may follow an interim one (1xx) or a proxy's page. On this connection
-        # it would be read as the response to the next call.
-        is_kept = (
-            response.status == HTTPStatus.OK and response.isclosed() and not response.will_close
-        )
-        return RawResponse(response.status, headers, content), is_kept
+        # Otherwise an answer that is read in part stays open until the garbage collector finds it.
+        with http.client.HTTPResponse(incoming, method=method) as response:
+            response.begin()
+            headers = HTTPHeaderDict(response.getheaders())
+            decoded = HTTPResponse(
+                response,
+                headers,
+                response.status,
+                preload_content=False,
+                original_response=response,
+                request_method=method,
+            )
+            content = b""
+            if write is not None and response.status == HTTPStatus.OK:
+                _pass_on(decoded, write)
+            else:
+                content = decoded.read(MAX_RESPONSE_BYTES + 1, decode_content=True)
+            if len(content) > MAX_RESPONSE_BYTES:
+                raise ResponseTooLongError
+            # The real response may follow an interim one (1xx) or a proxy's page. On this
+            # connection it would be read as the response to the next call.
+            is_kept = (
+                response.status == HTTPStatus.OK and response.isclosed() and not response.will_close
+            )
+            return RawResponse(response.status, headers, content), is_kept
 
 
 class _Incoming(io.RawIOBase):

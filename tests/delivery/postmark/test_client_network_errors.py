@@ -370,6 +370,19 @@ def test_overlong_list_is_not_read_fully(client: Client) -> None:
     assert written <= connection.MAX_DUMP_BYTES
 
 
+def test_list_that_is_read_in_part_is_closed(client: Client) -> None:
+    def write(piece: bytes) -> None:
+        raise EOFError
+
+    answer = answering(http("200 OK", b"[" * 200_000))
+    with ScriptedServer(answer) as server, pytest.raises(EOFError) as failed:
+        client(server.url).suppressions(
+            "broadcast", filters={}, write=write, deadline_at_s=now_s() + LONG_S
+        )
+    [reading] = [one for one in failed.traceback if one.name == "_read_unusual_answer"]
+    assert reading.frame.f_locals["response"].isclosed()
+
+
 def test_compression_bomb_is_not_unpacked(client: Client) -> None:
     bomb = http("200 OK", gzip.compress(b" " * (64 * 1024 * 1024)), "Content-Encoding: gzip")
     with ScriptedServer(answering(bomb)) as server:
