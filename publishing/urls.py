@@ -19,11 +19,11 @@ from publishing.progress.outcomes_csv import readers_csv
 from publishing.progress.progress_view import progress, progress_json
 from publishing.publish.address_view import change_address
 from publishing.publish.confirm_view import publish_one
+from publishing.publish.describe_time_view import describe_time
 from publishing.publish.publish_view import publishing_form
 from publishing.publish.welcome_view import welcome_page
 from publishing.receipts.receipt_view import check_receipt, receipt, receipt_json
 from publishing.rehearsal.rehearsal_view import rehearsal_page
-from publishing.scheduling.describe_time_view import describe_time
 from publishing.settings.newsletter_view import newsletter_page
 from publishing.settings.sender_view import check_sender_domain, sender_page, use_sender
 from publishing.snippets.snippets_view import (

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from delivery.feedback import polling, suppression_changes
+from delivery.feedback import poll_provider, send_suppression_changes
 from delivery.models import PeriodicTask, SendRate
 from delivery.queue import shared_send_rate
-from delivery.tasks import background_tasks
+from delivery.tasks.register_background_task import background_tasks, run_all
 from newsletter_site.data_retention import prune
 from publishing.models import Export
 from tests.delivery.edition_factory import Newsroom, never
@@ -39,18 +39,18 @@ def test_background_work_limits_its_transactions(
     newsroom.publish(readers=3)
     newsroom.deliver_all()
     Export.objects.create()
-    suppression_changes.queue_suppression_change("ada@example.org", "suppress")
+    send_suppression_changes.queue_suppression_change("ada@example.org", "suppress")
     PeriodicTask.objects.all().delete()
     SendRate.objects.all().delete()
     without_limit.clear()
 
     failures: list[str] = []
-    background_tasks.run_all(lambda message, error: failures.append(f"{message}: {error!r}"))
-    for task in background_tasks.background_tasks():
+    run_all(lambda message, error: failures.append(f"{message}: {error!r}"))
+    for task in background_tasks():
         task.work(never)
     prune(pause=lambda _: None)
-    polling.poll(never)
-    suppression_changes.push_suppression_changes(never)
+    poll_provider.poll(never)
+    send_suppression_changes.push_suppression_changes(never)
     shared_send_rate.ensure_row()
 
     assert failures == []
