@@ -42,7 +42,7 @@ class EditionStatus:
 
     @property
     def words(self) -> str:
-        """The label of the state. JSON says `cancelled` for “called back” (SPEC 3.2)."""
+        """The label of the state. JSON says `cancelled` for “called back”."""
         if self.counts.is_called_back:
             return _("called back")
         return self.state_words
@@ -63,7 +63,7 @@ class EditionStatus:
         return self.words if self.state is EditionState.CANCELLED else ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the keys of `issue_status` (SPEC 3.2)."""
+        """Return the keys of `issue_status`."""
         counts = self.counts
         names = ("audience", "sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
         return {

@@ -1,4 +1,4 @@
-"""The rules of SPEC 15 hold for every address of the site, also for new ones."""
+"""Every address of the site, also a new one, keeps the rules of docs/security.md."""
 
 import itertools
 from typing import Any
