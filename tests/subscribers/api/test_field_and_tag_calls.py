@@ -10,7 +10,7 @@ from subscribers.field_and_tag_settings import change_fields_and_tags
 from subscribers.models import ReaderFieldDefinition, Tag
 from tests.newsletter_site.api_caller import Program
 from tests.subscribers.factories import SubscriberFactory
-from tests.subscribers.settings.test_settings_page import remove_all
+from tests.subscribers.field_and_tag_settings.test_settings_page import remove_all
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
