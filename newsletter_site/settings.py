@@ -382,7 +382,7 @@ LOGGING = {
         **{name: {"level": "INFO"} for name in ALWAYS_LOGGED},
         # Remove Django's own handlers, one of which sends mail.
         "django": {"handlers": [], "level": "NOTSET", "propagate": True},
-        # These are logged by logs/log_requests.py, middleware/error_pages.py and sign_in/throttle.py.
+        # log_requests.py, error_pages.py and throttle.py log these.
         "django.request": {"level": "ERROR", "filters": ["has_exception"]},
         "django.security.DisallowedHost": {"level": "CRITICAL"},
         "axes": {"level": "ERROR"},
