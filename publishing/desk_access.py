@@ -43,3 +43,8 @@ signed_in = Guard()
 def sees_readers(request: HttpRequest) -> bool:
     """Return whether the user may see readers, in the list or on an issue's page."""
     return any(map(request.user.has_perm, TAKE_READERS_AWAY))
+
+
+def wants_json(request: HttpRequest) -> bool:
+    """Return whether the page's script sent the request."""
+    return "application/json" in request.headers.get("Accept", "")

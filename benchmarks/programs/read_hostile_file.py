@@ -54,10 +54,10 @@ def read_past_issues(file: IO[bytes]) -> object:
     """Read each issue and prepare its letter, as a move does."""
     from publishing.past_issues.clean_letter import clean_letter
     from publishing.past_issues.copy_images import ImageCopier
+    from publishing.past_issues.move_task import check_content, content_of
     from publishing.past_issues.own_export import own_content
     from publishing.past_issues.past_issue import Product, SkipIssueError
     from publishing.past_issues.read_export import Export
-    from publishing.past_issues.store_issue import check_content, content_of
 
     class Copier(ImageCopier):
         def _take(self, address: str) -> tuple[str, int, int] | None:

@@ -17,7 +17,7 @@ from delivery.humanise import digits, late_duration
 from delivery.reports.edition_sentences import audience_words
 from delivery.rules.scheduled_time import ScheduledTime
 from publishing.display_name import called
-from publishing.outcome_labels import outcome_label
+from publishing.progress_bar import outcome_label
 from publishing.settings.setting_labels import LABELS
 from subscribers.data_requests.personal_data_sentences import STATES
 

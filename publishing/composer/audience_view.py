@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 from delivery.models import Newsletter
 from publishing.desk_access import may_write
 from publishing.drafts.draft_form import DraftForm
-from publishing.editions.posted_tags import choice_of
+from publishing.editions.audience import choice_of
 from publishing.editions.versions import audience_choices, plan_version, readers_now
 
 

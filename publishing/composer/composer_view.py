@@ -22,7 +22,7 @@ from publishing.content.draft_content import HTML, MARKDOWN, DraftFields
 from publishing.content.edition_content import plain_title
 from publishing.content.markdown import render_markdown
 from publishing.content.text_diff import diff_fields
-from publishing.desk_access import desk_page, may_write, sees_readers, user_id_of
+from publishing.desk_access import desk_page, may_write, sees_readers, user_id_of, wants_json
 from publishing.desk_permissions import PUBLISH
 from publishing.display_name import called
 from publishing.drafts import save_draft
@@ -41,9 +41,9 @@ from publishing.drafts.keep_signed_out import (
     sign_writer,
 )
 from publishing.editions.archive_visibility import POSTED_AS, has_been_public
+from publishing.editions.audience import choice_of, tags_by_name
 from publishing.editions.edition_status import load_status
 from publishing.editions.find_edition import parse_issue_id, progress_url
-from publishing.editions.posted_tags import choice_of, tags_by_name
 from publishing.editions.versions import (
     audience_choices,
     plan_version,
@@ -54,7 +54,6 @@ from publishing.editions.welcome_letter import has_title_of_welcome_letter
 from publishing.flash_messages import notes_of
 from publishing.models import Draft
 from publishing.preflight.preflight_view import get_draft_or_404
-from publishing.script_request import wants_json
 from publishing.snippets.save_snippet import markup_by_name
 from publishing.test_letters.send_test_letter import last_test_address
 from subscribers.fields.own_fields import load_fields

@@ -13,13 +13,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from publishing.content.draft_content import DraftFields, build_content
 from publishing.content.render_preview import render_preview
-from publishing.desk_access import may_write, sees_readers
+from publishing.desk_access import may_write, sees_readers, wants_json
 from publishing.drafts import save_draft
 from publishing.drafts.draft_form import DraftForm, first_error
 from publishing.editions.find_edition import parse_issue_id
 from publishing.models import Issue
 from publishing.preflight.preflight_view import get_draft_or_404
-from publishing.script_request import wants_json
 
 # The same as on the composer's `iframe`: links may open windows; no scripts, forms or plug-ins.
 SANDBOX = "allow-same-origin allow-popups allow-popups-to-escape-sandbox"

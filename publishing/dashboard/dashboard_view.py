@@ -21,8 +21,7 @@ from publishing.dashboard.desk_context import Viewer, desk_context, read_sending
 from publishing.dashboard.issue_pages import IssueSearch, Sort, Tab
 from publishing.desk_access import desk_page, may_operate, may_see_the_desk, user_id_of
 from publishing.flash_messages import notes_of
-from publishing.progress.live_page import Poll, next_poll, poll_from
-from publishing.progress.poll_interval import ask_desk_again_s
+from publishing.progress.live_page import Poll, ask_desk_again_s, next_poll, poll_from
 from subscribers.links.see_other import see_other
 
 HIGHEST_ID = 2**63 - 1

@@ -19,7 +19,11 @@ from delivery.humanise import digits
 from delivery.interface import database_time
 from delivery.models import Alarm, Edition, Newsletter
 from delivery.monitoring.alarms import load_unseen_by_edition
-from delivery.reports.load_edition_counts import load_all_counts, load_open_newsletters
+from delivery.reports.load_edition_counts import (
+    load_all_counts,
+    load_held_transactional,
+    load_open_newsletters,
+)
 from delivery.reports.sending_health import HealthLine, health_lines, read_health
 from delivery.reports.worker_warnings import load_warnings
 from delivery.tasks.run_leased_task import open_tasks
@@ -46,7 +50,6 @@ from publishing.dashboard.issue_pages import (
     page_of,
     upcoming,
 )
-from publishing.dashboard.needs_attention import held_transactional
 from publishing.dashboard.reader_sources import first_month, source_table
 from publishing.dashboard.readers_chart import chart_of
 from publishing.dashboard.sending_now import Sending, page_contents, sending_now
@@ -190,9 +193,15 @@ def _todo_of_sending(viewer: Viewer, statuses: Sequence[EditionStatus]) -> TodoL
         editions_to_settle(statuses)
         + todo_list("alarm", [{"alarm": one} for one in latest], count=alarms)
         + no_worker(statuses)
-        + editions_to_settle(held_transactional())
+        + editions_to_settle(_held_transactional())
         + todo_list("worker_warning", [{"warning": warning} for warning in load_warnings()])
     )
+
+
+def _held_transactional() -> list[EditionStatus]:
+    editions = load_held_transactional()
+    counts = load_all_counts(editions, open_only=True) if editions else []
+    return [status_from_counts(one) for one in counts]
 
 
 def _todo_of_people(viewer: Viewer, approved: Collection[UUID], rule: ApprovalRule) -> TodoList:

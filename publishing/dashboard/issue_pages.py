@@ -16,8 +16,8 @@ from django.db.models.functions import Coalesce, Lower
 
 from delivery.models import Batch, Edition
 from publishing.activity.activity_log import parse_id
-from publishing.editions.confirmed_then import mailed_editions
 from publishing.editions.edition_status import LARGE_COLUMNS
+from publishing.editions.versions import mailed_editions
 from publishing.models import Draft
 from publishing.progress.issue_list import newest_editions
 

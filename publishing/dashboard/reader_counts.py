@@ -13,9 +13,8 @@ from delivery.models import Edition
 from delivery.rules.edition_counts import EditionCounts
 from publishing.content.edition_content import plain_title
 from publishing.dashboard.readers_chart import Point
-from publishing.editions.confirmed_then import mailed_issues
-from publishing.outcome_labels import outcome_label
-from publishing.progress_bar import parts_of
+from publishing.editions.versions import mailed_issues
+from publishing.progress_bar import outcome_label, parts_of
 
 ISSUES, STRIPS = 12, 6
 NOT_SENT = ("suppressed", "withdrawn", "failed")

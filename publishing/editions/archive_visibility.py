@@ -9,8 +9,7 @@ from django.utils.translation import gettext as _
 from publishing.activity.record_issue_activity import record_listing
 from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content
-from publishing.editions.audience import EVERY_READER, NOBODY, TagChoice
-from publishing.editions.posted_tags import choice_of
+from publishing.editions.audience import EVERY_READER, NOBODY, TagChoice, choice_of
 from publishing.editions.versions import public_editions
 from publishing.models import Draft, Issue, Visibility
 

@@ -1,22 +1,25 @@
 """The audience of an edition: everyone, nobody, or those reached or missed before."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Lower
 
 from delivery.interface import enqueue
 from delivery.models import Delivery, Edition, Evidence
 from delivery.models.delivery import Outcome
 from subscribers.confirmed_readers import confirmed
-from subscribers.models import Subscriber
+from subscribers.fields.topics import read_tag_ids
+from subscribers.models import Subscriber, Tag
 from subscribers.reader_totals import counts_by_state
 
 EVERYONE, REACHED = Edition.GoesTo.EVERYONE, Edition.GoesTo.REACHED
 UNREACHED, NOBODY = Edition.GoesTo.UNREACHED, Edition.GoesTo.NOBODY
+TAG_FIELDS = ("with_tags", "without_tags")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +113,27 @@ def enqueue_audience(edition: Edition) -> None:
             tags=TagChoice.of(edition),
         )
         enqueue(edition, audience, batch_size=settings.DELIVERY_BATCH_SIZE)
+
+
+def join_ids(ids: Iterable[int]) -> str:
+    """Return the text of these ids."""
+    return ",".join(map(str, ids))
+
+
+def read_ids(text: str) -> tuple[int, ...]:
+    """Return the ids in a text, sorted."""
+    return tuple(sorted(read_tag_ids(text.split(","))))
+
+
+def tags_by_name() -> list[Tag]:
+    """Return all tags, by name."""
+    return list(Tag.objects.order_by(Lower("name")))
+
+
+def choice_of(with_tags: Collection[int], without_tags: Collection[int]) -> TagChoice:
+    """Return the choice of these tags with their names. Deleted tags have none."""
+    ids = {*with_tags, *without_tags}
+    names = dict(Tag.objects.filter(pk__in=ids).values_list("pk", "name")) if ids else {}
+    return TagChoice(
+        *(tuple((tag, names.get(tag, "")) for tag in tags) for tags in (with_tags, without_tags))
+    )

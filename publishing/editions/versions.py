@@ -2,9 +2,10 @@
 
 import uuid
 from dataclasses import dataclass, replace
+from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.db.models.functions import Now
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
+from django.db.models.functions import Coalesce, Now
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -59,6 +60,29 @@ def started_editions() -> QuerySet[Edition]:
 def public_editions() -> QuerySet[Edition]:
     """Return every public edition: it started and is not held any more."""
     return started_editions().filter(held_until__lte=Now())
+
+
+def mailed_editions() -> QuerySet[Edition]:
+    """Return the mailed editions that were not cancelled before the first copy."""
+    return started_editions().exclude(goes_to=Edition.GoesTo.NOBODY)
+
+
+def mailed_issues() -> QuerySet[Any]:
+    """Return the first mailed version of each issue, with `confirmed_then`.
+
+    The newest is first. `confirmed_then` counts all confirmed readers of that time, also those who
+    did not get the issue. It is None if nobody counted them.
+    """
+    mailed = mailed_editions()
+    earlier = mailed.filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
+    # Releases before this column counted only the audience.
+    is_everyone = Q(goes_to=Edition.GoesTo.EVERYONE, with_tags=[], without_tags=[])
+    counted = Coalesce(F("confirmed_readers"), Case(When(is_everyone, then=F("audience"))))
+    return (
+        mailed.filter(~Exists(earlier))
+        .annotate(confirmed_then=counted)
+        .order_by("-published_at", "-pk")
+    )
 
 
 def is_correction() -> Exists:

@@ -1,11 +1,13 @@
-"""The files of a complete export, each written piece by piece in constant memory."""
+"""The files of a complete export, and the ZIP of them, in constant memory."""
 
 import json
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from io import RawIOBase
 from itertools import islice
-from typing import Any
+from typing import IO, Any
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.serializers.json import DjangoJSONEncoder
@@ -55,6 +57,19 @@ class ExportFile:
 
     path: str
     pieces: Iterable[bytes]
+
+
+def write_zip(
+    output: IO[bytes] | RawIOBase, files: Iterable[ExportFile], on_piece: Callable[[str], None]
+) -> None:
+    """Write the files into a ZIP. `on_piece` gets the path after each piece of it."""
+    with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
+        for file in files:
+            # The size is not known before, and a list of deliveries may exceed 4 GB.
+            with archive.open(file.path, "w", force_zip64=True) as entry:
+                for piece in file.pieces:
+                    entry.write(piece)
+                    on_piece(file.path)
 
 
 def export_files() -> Iterator[ExportFile]:

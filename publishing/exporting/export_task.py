@@ -17,8 +17,7 @@ from django.db.models.functions import Now
 from delivery.interface import short_transaction
 from delivery.tasks.leased_task_columns import TaskState
 from delivery.tasks.run_leased_task import ClaimedTask, run_next
-from publishing.exporting.export_files import export_files
-from publishing.exporting.write_zip import write_zip
+from publishing.exporting.export_files import export_files, write_zip
 from publishing.models import Export, ExportPiece
 from subscribers.files.file_pieces import LONGEST_PIECE
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from publishing.activity.activity_log import parse_id
-from publishing.desk_access import desk_page, may_write, user_id_of
+from publishing.desk_access import desk_page, may_write, user_id_of, wants_json
 from publishing.images.image_limits import MOST_BYTES, TOO_LARGE
 from publishing.images.resize_image import UnusableImageError
 from publishing.images.store_image import (
@@ -22,7 +22,6 @@ from publishing.images.store_image import (
     store_image,
 )
 from publishing.models import UploadedImage
-from publishing.script_request import wants_json
 from subscribers.files.bounded_upload import BoundedUpload, takes_upload
 from subscribers.links.see_other import see_other
 

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from html import escape
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 from delivery.mail.merge_fields import AS_ENTITIES
 from delivery.mail.normalise_html import (
@@ -22,7 +22,6 @@ from delivery.mail.normalise_html import (
 from publishing.content.draft_content import LONGEST_MARKDOWN
 from publishing.content.markdown import outside_code, render_markdown
 from publishing.content.sanitise_html import sanitise_html
-from publishing.past_issues.old_buttons import Part, link_words, replace_button
 from publishing.past_issues.past_issue import Product, Skip, SkipIssueError, Take, word_of
 from publishing.past_issues.read_export import split_mode
 
@@ -48,6 +47,23 @@ _PAYWALL_CLASS, _PAYWALL_COMMENT = "paywall-jump", "<!--members-only-->"
 _LARGEST_PIXEL = 3
 _TEMPLATE_TAG = re.compile(r"\{\{.{0,298}?\}\}|\{%.{0,298}?%\}", re.DOTALL)
 _LONGEST_DATA = 100_000  # characters of JSON in an attribute
+# Classes of links that are buttons, and of the elements around them.
+_LINKS = {
+    Product.GHOST: frozenset({
+        "kg-btn", "kg-cta-button", "kg-product-card-button", "kg-header-card-button",
+    }),
+}  # fmt: skip
+_AROUND = {Product.SUBSTACK: frozenset({"button-wrapper", "captioned-button-wrap"})}
+_CAPTIONED = "captioned-button-wrap"
+# A bound on the tags of a button and its caption. Real ones have about 12.
+_MOST_TAGS = 30
+# Paths and queries of the products' own pages, on the address of any newsletter.
+_OLD_PATHS = frozenset({"subscribe", "leaderboard", "survey", "account"})
+_OLD_ENDS = ("/comments",)
+_OLD_QUERIES = {"action": "share", "utm_content": "share", "gift": "true"}
+_OLD_FRAGMENTS = ("/portal", "/share", "/search")
+
+Part = tuple[str, str, str]  # as `split_tags` returns it
 
 
 def clean_letter(product: Product, letter: str, take: Take, slug: str = "") -> tuple[str, bool]:
@@ -100,9 +116,9 @@ def _cleaned(product: Product, parts: Sequence[Part], take: Take, slug: str) -> 
         if _PAYWALL_CLASS in classes:
             raise SkipIssueError(Skip.NOT_PUBLIC)
         is_kept = False  # the content
-        instead = replace_button(product, classes, parts, at)
+        instead = _replace_button(product, classes, parts, at)
         if instead is None and _FOOTNOTE_NUMBER in classes and tag == "a":
-            number, instead = f"<sup><a{rest}>{link_words(parts, at)}</a></sup> ", ""
+            number, instead = f"<sup><a{rest}>{_link_words(parts, at)}</a></sup> ", ""
         if instead is None:
             instead, is_kept = _instead(product, tag, classes, attributes, take), tag == "a"
         if instead is None:
@@ -205,3 +221,63 @@ def _without_template_tags(letter: str, *, is_html: bool) -> str:
 def _is_within(spans: Sequence[tuple[int, int]], found: re.Match[str]) -> bool:
     at = bisect_right(spans, (found.start(), len(found.string)))
     return at > 0 and found.start() < spans[at - 1][1]
+
+
+def _replace_button(
+    product: Product, classes: frozenset[str], parts: Sequence[Part], at: int
+) -> str | None:
+    """Return what replaces the button that begins at this tag.
+
+    It is empty for a button of the product, and None if the element stays.
+    """
+    is_link = parts[at][1] == "a"
+    if not classes & (_LINKS if is_link else _AROUND).get(product, frozenset()):
+        return None
+    button = _own_button(parts, at, parts[at][1])
+    if button and _CAPTIONED in classes:
+        return None  # The caption stays, and the button within it is replaced.
+    return button
+
+
+def _link_words(parts: Sequence[Part], at: int) -> str:
+    """Return the words of the link that begins at this tag, as HTML on one line."""
+    words = []
+    for text, tag, _rest in parts[at + 1 : at + 1 + _MOST_TAGS]:
+        words.append(text)
+        if tag in ("a", "/a"):
+            break
+    return escape(" ".join("".join(words).split()), quote=False)
+
+
+def _own_button(parts: Sequence[Part], at: int, outer: str) -> str:
+    depth = 0
+    for here, (_text, tag, rest) in enumerate(parts[at : at + _MOST_TAGS], at):
+        if tag == "a":
+            address, words = (
+                parse_attributes(rest).get("href", "").strip(),
+                _link_words(parts, here),
+            )
+            if words and _is_own(address):
+                return f'<p class="button"><a href="{escape(address)}">{words}</a></p>'
+        depth += (tag == outer) - (tag == f"/{outer}")
+        if not depth:
+            break
+    return ""
+
+
+def _is_own(address: str) -> bool:
+    """Whether a button leads to a target of the author."""
+    try:
+        parts = urlsplit(address)
+        query = parse_qs(parts.query, max_num_fields=50)
+    except ValueError:
+        return False
+    path = parts.path.strip("/")
+    return not (
+        not address
+        or "%%" in address
+        or path in _OLD_PATHS
+        or f"/{path}".endswith(_OLD_ENDS)
+        or parts.fragment.startswith(_OLD_FRAGMENTS)
+        or any(query.get(name) == [value] for name, value in _OLD_QUERIES.items())
+    )

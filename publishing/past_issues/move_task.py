@@ -11,37 +11,48 @@ from functools import partial
 from itertools import islice
 from typing import IO
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, reset_queries, transaction
+from django.db.models.functions import Now
+from django.urls import reverse
 from django.utils import timezone
 
 from delivery.humanise import digits
+from delivery.issue_attributes import PREVIEW_TEXT, TITLE
+from delivery.mail.merge_fields import escape_braces
+from delivery.models import Edition
 from delivery.tasks.leased_task_columns import TaskState
 from delivery.tasks.run_leased_task import ClaimedTask, run_next, separate_task
 from publishing.approval.record_approval import needs_approval
-from publishing.content.edition_content import Content
+from publishing.content.compose_content import edition_columns
+from publishing.content.edition_content import Content, find_problems
+from publishing.content.text_part import html_to_text
+from publishing.editions.audience import NOBODY
+from publishing.editions.issue_address import save_moved_issue
 from publishing.external_checks.domain_records import NameServers
 from publishing.external_checks.open_link import LinkOpener
-from publishing.models import IssueMove, IssueMovePiece
+from publishing.models import Issue, IssueMove, IssueMovePiece, MovedIssue
 from publishing.past_issues.clean_letter import clean_letter
 from publishing.past_issues.copy_images import ImageCopier
 from publishing.past_issues.own_export import own_content
 from publishing.past_issues.past_issue import (
     PastIssue,
     Product,
+    Skip,
     SkipIssueError,
     Take,
     UnusableExportError,
     word_of,
 )
 from publishing.past_issues.read_export import Export
-from publishing.past_issues.store_issue import check_content, content_of, is_known, store_issue
 from subscribers.files.file_pieces import spooled, store_pieces
 
 logger = logging.getLogger(__name__)
 
 LONGEST_SITE = 300
+LONGEST_KEY = 100
 MOST_NOTES = 1_000
 MOVED, KNOWN = "moved", "known"
 PICTURE_KEPT, PLAYER_LEFT_OUT, OTHER_ADDRESS = "picture_kept", "player_left_out", "other_address"
@@ -184,3 +195,64 @@ def _move_one(
             if past.slug and issue.slug != past.slug:
                 note(OTHER_ADDRESS, issue.slug)
         running.checkpoint(counts=dict(counts), notes=notes, done=move.done + 1)
+
+
+def key_of(product: Product, past: PastIssue) -> str:
+    """Return the key under which an issue is moved in once; empty if it needs none."""
+    if product is Product.HOMING:
+        return past.moved_as  # Its own id is the id of the issue.
+    return f"{product} {(past.key or past.slug)[:LONGEST_KEY]}"
+
+
+def is_known(product: Product, past: PastIssue) -> bool:
+    """Whether an earlier move brought this issue in, or it was published here."""
+    if product is Product.HOMING and past.key and Issue.objects.filter(pk=past.key).exists():
+        return True
+    return MovedIssue.objects.filter(pk=key_of(product, past)).exists()
+
+
+def content_of(past: PastIssue, html: str) -> Content:
+    """Return the content of a cleaned letter. Raises `SkipIssueError`."""
+    title = _one_line(past.title, TITLE.longest)
+    text = html_to_text(html, settings.SITE_URL)
+    subtitle = _one_line(past.subtitle, PREVIEW_TEXT.longest)
+    return check_content(
+        Content.from_input(title=title or "…", html=html, text=text, preview_text=subtitle)
+    )
+
+
+def check_content(content: Content) -> Content:
+    """Return the content if it can be stored. Raises `SkipIssueError`."""
+    # Fields that this newsletter lacks show their fallbacks.
+    if any(problem.merge_field is None for problem in find_problems(content)):
+        is_empty = not content.html.strip() and not content.text.strip()
+        raise SkipIssueError(Skip.NO_LETTER if is_empty else Skip.TOO_LONG)
+    return content
+
+
+def store_issue(product: Product, past: PastIssue, content: Content, *, by: UUID | None) -> Issue:
+    """Create an issue at its old date, in the caller's transaction."""
+    at = past.published_at or Now()
+    own_id = UUID(past.key) if product is Product.HOMING else None
+    issue = save_moved_issue(content.plain_title, past.slug, product.value, own_id, past.visibility)
+    if key := key_of(product, past):
+        MovedIssue.objects.create(key=key, issue=issue)
+    Edition.objects.create(
+        issue=issue,
+        version=1,
+        kind=Edition.Kind.NEWSLETTER,
+        goes_to=NOBODY,
+        audience=0,
+        author_id=by,
+        published_at=at,
+        held_until=at,
+        archive_url=settings.SITE_URL + reverse("archive:issue", args=[issue.slug]),
+        **edition_columns(content),
+    )
+    return issue
+
+
+def _one_line(text: str, longest: int) -> str:
+    # Braces of another product must not become fields of ours.
+    words = escape_braces(" ".join(text.split()))
+    return words if len(words) <= longest else f"{words[: longest - 1]}…"

@@ -10,8 +10,7 @@ from django.utils.translation import gettext as _
 from delivery.models import Newsletter
 from publishing.content.edition_content import plain_title
 from publishing.editions.archive_visibility import content_of, has_been_public, visibility_of_draft
-from publishing.editions.audience import EVERY_READER, EVERYONE, NOBODY, TagChoice
-from publishing.editions.posted_tags import choice_of
+from publishing.editions.audience import EVERY_READER, EVERYONE, NOBODY, TagChoice, choice_of
 from publishing.editions.sending_time import time_to_send
 from publishing.editions.versions import VersionPlan, plan_version, readers_now
 from publishing.external_checks import cached_results

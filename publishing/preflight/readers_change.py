@@ -6,8 +6,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from delivery.humanise import digits
-from publishing.editions.confirmed_then import mailed_issues
 from publishing.editions.edition_status import since_when
+from publishing.editions.versions import mailed_issues
 from subscribers.consent.consent_log import count_acts_since
 
 

@@ -10,9 +10,8 @@ from delivery.models import Edition
 from delivery.reports.load_edition_counts import load_all_counts
 from delivery.rules.edition_counts import EditionCounts
 from publishing.content.edition_content import plain_title
-from publishing.editions.confirmed_then import mailed_editions
 from publishing.editions.edition_status import LARGE_COLUMNS, EditionStatus, status_from_counts
-from publishing.editions.versions import is_correction, started_editions
+from publishing.editions.versions import is_correction, mailed_editions, started_editions
 from publishing.progress.edition_progress import EditionProgress
 from publishing.progress.progress_sentences import how_far
 

@@ -33,9 +33,17 @@ from publishing.models import Draft
 from publishing.progress.edition_history import history_of
 from publishing.progress.edition_progress import EditionProgress, is_at_rest
 from publishing.progress.issue_list import hides_a_send, rows_of
-from publishing.progress.live_page import Poll, next_poll, poll_from, tag_of
-from publishing.progress.open_pages import OpenPages, SharedReadings
-from publishing.progress.poll_interval import LONGEST_S, ask_again_s, reload_s
+from publishing.progress.live_page import (
+    LONGEST_S,
+    OpenPages,
+    Poll,
+    SharedReadings,
+    ask_again_s,
+    next_poll,
+    poll_from,
+    reload_s,
+    tag_of,
+)
 from publishing.progress.progress_sentences import NEEDS_APPROVAL, sentence_of
 from publishing.progress.reader_outcomes_view import chosen_list, listed_readers
 from publishing.progress.result_sentences import result_rows

@@ -15,7 +15,6 @@ from delivery.models import Delivery, Edition
 from delivery.rules.edition_counts import EditionCounts
 from publishing.desk_access import sees_readers
 from publishing.editions.edition_status import EditionStatus
-from publishing.outcome_labels import outcome_label
 from publishing.progress.edition_progress import OUTCOME_TONES, counts_of
 from publishing.progress.outcome_sentences import address_of, when_of, why_of
 from publishing.progress.reader_outcomes import (
@@ -28,6 +27,7 @@ from publishing.progress.reader_outcomes import (
     found_readers,
     outcome_page,
 )
+from publishing.progress_bar import outcome_label
 from subscribers.data_requests.personal_data_sentences import STATES
 from subscribers.desk.reader_filter import read_search
 from subscribers.models import Subscriber

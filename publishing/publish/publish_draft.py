@@ -16,9 +16,9 @@ from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content, plain_title
 from publishing.display_name import named
 from publishing.editions.archive_visibility import visibility_of_draft
+from publishing.editions.audience import choice_of
 from publishing.editions.edition_status import load_status
 from publishing.editions.issue_address import plan_address
-from publishing.editions.posted_tags import choice_of
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Draft
 from publishing.publish.publish_edition import (

@@ -7,9 +7,8 @@ from django import forms
 from publishing.content.draft_content import MARKDOWN, build_content, content_as_written
 from publishing.content.edition_content import Content, find_problems
 from publishing.drafts.draft_form import DraftForm
-from publishing.editions.audience import EVERYONE
+from publishing.editions.audience import EVERYONE, TAG_FIELDS, choice_of
 from publishing.editions.find_edition import HIGHEST_VERSION
-from publishing.editions.posted_tags import TAG_FIELDS, choice_of
 from publishing.editions.versions import version_refusal
 from publishing.publish.publish_edition import PublishRequest
 from subscribers.fields.own_fields import load_own_fields

@@ -25,10 +25,9 @@ from publishing.editions.edition_status import (
 )
 from publishing.editions.find_edition import edition_from_url, progress_url
 from publishing.models import Receipt
-from publishing.outcome_labels import outcome_label
 from publishing.progress.edition_progress import LOOKS, OUTCOME_TONES, counts_of
 from publishing.progress.progress_sentences import sentence_of
-from publishing.progress_bar import ORDER, label_of, parts_of
+from publishing.progress_bar import ORDER, label_of, outcome_label, parts_of
 from publishing.receipts.make_receipt import (
     LONGEST,
     NoReceiptError,

@@ -33,8 +33,7 @@ from publishing.content.compose_content import edition_columns
 from publishing.content.draft_content import build_content
 from publishing.content.edition_content import find_problems
 from publishing.editions.archive_visibility import content_of
-from publishing.editions.audience import select_audience
-from publishing.editions.posted_tags import choice_of
+from publishing.editions.audience import choice_of, select_audience
 from publishing.editions.versions import versions_of
 from publishing.models import Draft, Rehearsal
 from publishing.rehearsal.rehearsal_report import RehearsalReport

@@ -27,7 +27,7 @@ from publishing.display_name import called
 from publishing.editions.edition_status import EditionStatus
 from publishing.editions.tag_sentences import edition_audience
 from publishing.look.look_style_sheet import look_address
-from publishing.outcome_labels import outcome_label
+from publishing.progress_bar import outcome_label
 from publishing.scheduling.local_time import scheduled_time_of
 
 register = template.Library()

@@ -24,13 +24,12 @@ from idempotency.key import FIELD, HEADER, InvalidKey, fresh_key, read_key
 from idempotency.safe_to_retry import safe_to_retry
 from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content, find_problems, plain_title
-from publishing.desk_access import desk_page, may_write, user_id_of
+from publishing.desk_access import desk_page, may_write, user_id_of, wants_json
 from publishing.drafts import save_draft
 from publishing.drafts.draft_form import DraftForm
 from publishing.drafts.keep_signed_out import keep_when_signed_out, sign_writer
 from publishing.flash_messages import page_of_test, tag_of_test
 from publishing.models import Draft
-from publishing.script_request import wants_json
 from publishing.test_letters.send_test_letter import (
     TooManyTestsError,
     is_settled,

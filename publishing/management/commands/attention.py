@@ -1,11 +1,19 @@
-"""`manage.py attention`: list the editions that wait for a decision."""
+"""`manage.py attention`: list the editions that wait for a decision, older versions too."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import BaseCommand
 from django.utils.translation import gettext as _
 
-from publishing.dashboard.needs_attention import attention_lines
+from delivery.reports.load_edition_counts import (
+    load_held_transactional,
+    load_open_counts,
+    load_open_newsletters,
+)
+from delivery.rules.edition_state import awaits_decision
+from publishing.dashboard.sending_now import title_of
+from publishing.editions.edition_status import status_from_counts
 
 
 class Command(BaseCommand):
@@ -15,6 +23,21 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        lines = list(attention_lines())
+        lines = list(_lines())
         for line in lines or [_("No edition needs your decision.")]:
             self.stdout.write(line)
+
+
+def _lines() -> Iterator[str]:
+    """Yield a line for each edition, oldest first; their counts are those of open batches."""
+    editions = [*load_open_newsletters(), *load_held_transactional()]
+    for counts in sorted(load_open_counts(editions), key=lambda counts: counts.edition):
+        if awaits_decision(counts):
+            status = status_from_counts(counts)
+            yield _("issue {issue} version {version} “{title}”: {state}. {reason}").format(
+                issue=counts.issue,
+                version=counts.version,
+                title=title_of(status),
+                state=status.state_words,
+                reason=status.reason(),
+            )

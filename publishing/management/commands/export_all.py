@@ -10,8 +10,7 @@ from django.utils.translation import gettext as _
 
 from delivery.humanise import digits
 from delivery.progress_line import ProgressLine
-from publishing.exporting.export_files import export_files
-from publishing.exporting.write_zip import write_zip
+from publishing.exporting.export_files import export_files, write_zip
 from subscribers.files.atomic_file import atomic_binary_file
 
 

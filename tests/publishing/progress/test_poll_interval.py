@@ -9,8 +9,13 @@ import pytest
 
 from delivery.rules.edition_counts import EditionCounts
 from publishing.editions.edition_status import status_from_counts
-from publishing.progress.open_pages import OpenPages, SharedReadings
-from publishing.progress.poll_interval import LONGEST_S, ask_again_s, reload_s
+from publishing.progress.live_page import (
+    LONGEST_S,
+    OpenPages,
+    SharedReadings,
+    ask_again_s,
+    reload_s,
+)
 from tests.delivery.because import because
 
 NOW = datetime(2026, 9, 17, 6, 30, tzinfo=UTC)
