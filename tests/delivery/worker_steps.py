@@ -66,12 +66,12 @@ class Call:
     """A call in flight for the next batch, with an answer that the test chooses."""
 
     def __init__(self) -> None:
-        self._claim, self._attempt, self._recipients = begun()
+        self._claim, self._attempt, self.recipients = begun()
 
     def ends(self, answer: CallResult) -> None:
         """Let the provider answer and the worker settle."""
         settlement = after_call(
-            answer, self._recipients, AttemptCounters(), jitter=0.5, policy=policy_from_settings()
+            answer, self.recipients, AttemptCounters(), jitter=0.5, policy=policy_from_settings()
         )
         assert settle_call(self._claim, self._attempt, settlement, attempt_result(answer))
 
