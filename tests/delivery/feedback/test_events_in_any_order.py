@@ -34,7 +34,8 @@ TOLD: list[tuple[str, dict[str, Any]]] = [
 
 LEFT = """
     SELECT subscriber.state, unsubscribed_at, suppression.reason, suppression.origin,
-           suppression.at, lifted_at, outcome, sent_at, provider_message_id = 'message-' || subscriber.id,
+           suppression.at, lifted_at, outcome, sent_at,
+           provider_message_id = 'message-' || subscriber.id,
            delivered_at, bounced_at, complained_at, bounced, complained, batch.state,
            (SELECT count(*) FROM bounce WHERE subscriber_id = subscriber.id),
            (SELECT array_agg(act ORDER BY act) FROM consent_record
