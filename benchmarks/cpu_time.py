@@ -3,11 +3,9 @@
 The figures include the children that have ended. They come in steps of 10 ms.
 """
 
-import json
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -51,14 +49,13 @@ class CpuTime:
         return self.sender_s + self.database_s
 
 
-@contextmanager
-def timed(connection: psycopg.Connection[Any]) -> Iterator[None]:
-    """Print the block's seconds, and the CPU seconds of this process and the database."""
+def timed(connection: psycopg.Connection[Any], work: Callable[[], object]) -> list[float]:
+    """Return the seconds of the work, and the CPU seconds of this process and the database."""
     server = database_server(connection)
     began = time.monotonic(), time.process_time(), cpu_s(server)
-    yield
+    work()
     ended = time.monotonic(), time.process_time(), cpu_s(server)
-    print(json.dumps([after - before for before, after in zip(began, ended, strict=True)]))
+    return [after - before for before, after in zip(began, ended, strict=True)]
 
 
 def children_of(pid: int) -> Iterator[int]:

@@ -5,19 +5,12 @@ two figures. Both are measured alternately within one run, because each alone va
 machine and its other load.
 """
 
-import argparse
-import json
-import os
-import signal
 import statistics
 import sys
-import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from benchmarks.surroundings import Surroundings, surroundings
+from benchmarks.surroundings import Surroundings
 
 NO_PROOF = "A quick run with small sizes and one round. It shows only that the rows work."
 
@@ -39,16 +32,6 @@ class Measured:
         """Return the median, which one disturbed run hardly moves."""
         return statistics.median(self.runs)
 
-    @property
-    def low(self) -> float:
-        """Return the smallest value of the runs."""
-        return min(self.runs)
-
-    @property
-    def high(self) -> float:
-        """Return the largest value of the runs."""
-        return max(self.runs)
-
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -65,6 +48,16 @@ class Target:
         if self.at_most:
             return self.figure.median <= self.bound
         return self.figure.median >= self.bound
+
+
+def at_most(words: str, figure: Measured, bound: float) -> Target:
+    """Return a target that is met by a median up to the bound."""
+    return Target(words, figure, bound, at_most=True)
+
+
+def at_least(words: str, figure: Measured, bound: float) -> Target:
+    """Return a target that is met by a median from the bound upwards."""
+    return Target(words, figure, bound, at_most=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +157,7 @@ def with_spread(figure: Measured) -> str:
     median = shown(figure.median, figure.unit)
     if len(figure.runs) == 1:
         return median
-    low, high = (shown(value, "") for value in (figure.low, figure.high))
-    return f"{median} ({low} to {high})"
+    return f"{median} ({shown(min(figure.runs), '')} to {shown(max(figure.runs), '')})"
 
 
 def table(results: Sequence[RowResult], around: Surroundings, *, quick: bool = False) -> str:
@@ -212,173 +204,6 @@ def _lines(result: RowResult, quick: bool) -> list[tuple[str, str, str]]:
     return lines + [(f"  {figure.name}", with_spread(figure), "") for figure in result.beside]
 
 
-def as_json(results: Sequence[RowResult], around: Surroundings, options: Options) -> dict[str, Any]:
-    """Return all rows as JSON, with every run of every figure."""
-    return {
-        **around.as_json(),
-        "rounds": options.rounds,
-        "quick": options.quick,
-        "rows": [
-            {
-                "name": result.name,
-                "row": result.row,
-                "is_met": None if options.quick else result.is_met,
-                "targets": [
-                    {
-                        "words": target.words,
-                        "bound": target.bound,
-                        "at_most": target.at_most,
-                        "is_met": None if options.quick else target.is_met,
-                        "figure": _figure(target.figure),
-                    }
-                    for target in result.targets
-                ],
-                "beside": [_figure(figure) for figure in result.beside],
-                "notes": list(result.notes),
-            }
-            for result in results
-        ],
-    }
-
-
 def _met(target: Target, quick: bool) -> str:
     """Format whether a target is met; a quick run judges nothing."""
     return "–" if quick else "yes" if target.is_met else "no"
-
-
-def _figure(figure: Measured) -> dict[str, Any]:
-    return {
-        "name": figure.name,
-        "unit": figure.unit,
-        "median": figure.median,
-        "low": figure.low,
-        "high": figure.high,
-        "runs": list(figure.runs),
-    }
-
-
-# --- Command line -----------------------------------------------------------------------------
-
-
-def add_rounds(parser: argparse.ArgumentParser) -> None:
-    """Add the options for rounds and sizes."""
-    parser.add_argument("--rounds", type=_rounds, default=3, help="counted rounds (%(default)s)")
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="small sizes and one round, to check that the rows work; judges no target",
-    )
-
-
-def options_of(chosen: argparse.Namespace) -> Options:
-    """Return the chosen options."""
-    return Options(rounds=1 if chosen.quick else chosen.rounds, quick=chosen.quick)
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for rounds and sizes, and for output files."""
-    add_rounds(parser)
-    parser.add_argument(
-        "--json", type=_file, metavar="FILE", help="also write the figures to this file"
-    )
-    parser.add_argument(
-        "--markdown", type=_file, metavar="FILE", help="also write the table as in the docs"
-    )
-
-
-def _rounds(text: str) -> int:
-    rounds = int(text) if text.isdecimal() else 0
-    if rounds < 1:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a valid number of rounds; expected at least 1"
-        )
-    return rounds
-
-
-def _file(text: str) -> Path:
-    """Return a writable path.
-
-    It is checked before anything is measured, so a wrong folder does not lose half an hour's
-    result.
-    """
-    path = Path(text)
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} cannot be written; expected a file in an existing folder"
-        )
-    return path
-
-
-def at_least_one(text: str) -> int:
-    """Parse a number of readers, rows or workers, for `argparse`."""
-    number = int(text) if text.isdecimal() else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is too small; expected at least 1")
-    return number
-
-
-def end_in_good_order() -> None:
-    """Exit cleanly on SIGTERM and SIGHUP, which also stops child processes."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda given, _: sys.exit(128 + given))
-
-
-MISSED, FAILED, INTERRUPTED = 1, 3, 128 + signal.SIGINT
-
-
-def carried_out(measures: Mapping[str, Measure], chosen: argparse.Namespace) -> int:
-    """Measure all rows, show the results, and return the exit code.
-
-    1: a target is missed. 3: a row failed. 130: interrupted. Results so far are shown and written
-    in every case.
-    """
-    options = options_of(chosen)
-    end_in_good_order()
-    around = surroundings()
-    results: list[RowResult] = []
-    is_interrupted = False
-    for name, measure in measures.items():
-        try:
-            results.append(_result(name, measure, options))
-        except KeyboardInterrupt:
-            is_interrupted = True
-            say(f"Interrupted in {name}.")
-            break
-    around = around.at_the_end()
-    print(table(results, around, quick=options.quick), end="", flush=True)
-    if chosen.json:
-        report = as_json(results, around, options)
-        chosen.json.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
-    if chosen.markdown:
-        chosen.markdown.write_text(markdown(results, around, quick=options.quick))
-    if is_interrupted:
-        return INTERRUPTED
-    if not all(result.targets for result in results):
-        return FAILED
-    return 0 if options.quick or all(result.is_met for result in results) else MISSED
-
-
-def _result(name: str, measure: Measure, options: Options) -> RowResult:
-    """Return one row's result. If the row fails, return its error in the notes."""
-    say(name)
-    try:
-        return replace(measure(options), name=name)
-    except Exception as error:  # noqa: BLE001 -- every error is shown and counted
-        traceback.print_exception(error)
-        return RowResult(name, (), notes=tuple(_error_lines(error)), name=name)
-
-
-def _error_lines(error: Exception) -> Iterator[str]:
-    """Yield the lines of an error: failed commands print several."""
-    first, *rest = str(error).splitlines() or [""]
-    yield f"It failed: {type(error).__name__}: {first}"
-    yield from rest
-
-
-def run_alone(measure: Measure, argv: Sequence[str] | None = None) -> None:
-    """Measure one row, print its table, and exit with the code of `carried_out`."""
-    words = (sys.modules[measure.__module__].__doc__ or "").strip().partition("\n\n")[0]
-    options = argparse.ArgumentParser(description=words)
-    add_options(options)
-    name = Path(sys.modules[measure.__module__].__file__ or measure.__module__).stem
-    sys.exit(carried_out({name: measure}, options.parse_args(argv)))

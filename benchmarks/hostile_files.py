@@ -313,6 +313,7 @@ IMAGES: dict[str, Callable[[], bytes]] = {
         _chunk(b"iCCP", b"a\0\0" + zlib.compress(bytes(300 * MB)))
     ),
     "PNG of a large EXIF": lambda: _png_with(_chunk(b"eXIf", b"II*\0" + bytes(9 * MB))),
+    "PNG, 15 megapixels": lambda: _picture("PNG", (5_120, 2_880), "RGBA"),
     "PNG of packed lines": lambda: _picture("PNG", (1_800, 8_000), "RGBA"),
     "PNG of 16 bits": lambda: _picture("PNG", (3_800, 3_800), "I;16"),
     "PNG in grey": lambda: _picture("PNG", (3_870, 3_870), "L"),

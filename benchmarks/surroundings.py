@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import psycopg
 
@@ -59,24 +58,6 @@ class Surroundings:
     def at_the_end(self) -> Surroundings:
         """Add the load of the last minute, which includes the measurement's own."""
         return replace(self, load_after=os.getloadavg()[0])
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the facts as JSON."""
-        return {
-            "commit": self.commit,
-            "began_at": self.began_at.isoformat(timespec="seconds"),
-            "load_before": round(self.load, 1),
-            "load_after": None if self.load_after is None else round(self.load_after, 1),
-            "machine": {
-                "cpu": self.cpu,
-                "cores": self.cores,
-                "memory_gb": round(self.memory_gb, 1),
-                "kernel": self.kernel,
-                "python": self.python,
-                "postgresql": self.postgresql,
-                "settings": dict(self.settings),
-            },
-        }
 
 
 def surroundings() -> Surroundings:

@@ -5,9 +5,11 @@ Either way they run in a copy of a migrated template (database/template.py).
 """
 
 import os
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -21,68 +23,28 @@ from tests.postgres_cluster import KeptCluster
 
 pytest_plugins = ["tests.tiers"]
 
-# The variables that settings read. None removes a variable, so that its default applies.
-ENVIRONMENT: dict[str, str | None] = {
+# Every variable that settings read is unset, so that its default applies.
+SETTINGS = Path(__file__).resolve().parent.parent / "newsletter_site" / "settings.py"
+SERVER = {"DATABASE_URL", "HOMING_DATA_DIR", "HOMING_POSTGRES_BIN"}
+for name in re.findall(r'"([A-Z]+_[A-Z_]+|DEBUG|PORT)"', SETTINGS.read_text()):
+    if name not in SERVER:
+        os.environ.pop(name, None)
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # Children start faster from compiled code.
+# The tests have other values than the defaults here.
+ENVIRONMENT = {
     "DJANGO_SETTINGS_MODULE": "tests.settings",
     "ALLOWED_HOSTS": "testserver,localhost,127.0.0.1,letter.example.org",
     "DEBUG": "off",
-    "DELIVERIES_KEEP_DAYS": None,
-    "DELIVERY_BATCH_SIZE": None,
-    "DELIVERY_CONCURRENCY": None,
-    "DELIVERY_HTTP_DEADLINE_S": None,
-    "DELIVERY_LEASE_S": None,
-    "DELIVERY_LOOKUP_AFTER_S": None,
-    "DELIVERY_MAX_ATTEMPTS": None,
-    "DELIVERY_NICENESS": None,
     "DELIVERY_PROCESSES": "1",  # Tests kill, freeze and measure one process by its id.
-    "DELIVERY_RATE_PER_S": None,
-    "DELIVERY_RETRY_BASE_S": None,
-    "DELIVERY_RETRY_CAP_S": None,
-    "DELIVERY_UNKNOWN_POLICY": None,
-    "DETAILS_KEEP_DAYS": None,
-    "FROM_EMAIL": None,
-    "HOMING_HEARTBEAT_FILE": None,
-    "IDEMPOTENCY_TTL_DAYS": None,
-    "IDEMPOTENCY_WAIT_S": None,
-    "IMPORT_EXPIRES_DAYS": None,
-    "IMPORT_MAX_MB": None,
-    "LOG_FORMAT": None,
-    "LOG_LEVEL": None,
-    "LOGIN_COOL_OFF_S": None,
-    "LOGIN_FAILURES": None,
-    "METRICS_TOKEN": None,
-    "MIGRATE_LOCK_TIMEOUT_S": None,
-    "MIGRATE_PATIENCE_S": None,
-    "PENDING_EXPIRES_DAYS": None,
     "POSTMARK_BASE_URL": "http://127.0.0.1:9",  # The discard port: nothing answers there.
-    "POSTMARK_BROADCAST_STREAM": None,
-    "POSTMARK_RETENTION_DAYS": None,
     "POSTMARK_SERVER_TOKEN": "test-token",
-    "POSTMARK_TRANSACTIONAL_STREAM": None,
-    "POSTMARK_WEBHOOK_PASSWORD": None,
-    "POSTMARK_WEBHOOK_USER": None,
-    "PICTURES_PER_HOUR": None,
-    "PYTHONDONTWRITEBYTECODE": None,  # Children start faster from compiled code.
     "PUBLISH_HOLD_S": "0",
-    "REQUIRE_SECOND_FACTOR": None,
     "SECRET_KEY": "a key for tests alone, long enough to be taken for one: 0123456789",
-    "BOUNCE_LIFTS_PER_MONTH": None,
-    "SIGN_UPS_PER_HOUR": None,
-    "SIGN_UP_LEAST_S": None,
-    "SIGN_UP_MAILS_PER_DAY": None,
     "SITE_URL": "https://letter.example.org",
     # Static files that were collected in the checkout are not used.
     "STATIC_ROOT": "/nonexistent/staticfiles",
-    "TESTS_PER_HOUR": None,
-    "TRUST_PROXY": None,
-    "UNSUBSCRIBE_HANDLING": None,
 }
-
-for name, value in ENVIRONMENT.items():
-    if value is None:
-        os.environ.pop(name, None)
-    else:
-        os.environ[name] = value
+os.environ.update(ENVIRONMENT)
 
 # Workers of pytest-xdist inherit the address from the process that started them.
 kept_cluster = None

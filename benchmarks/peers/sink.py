@@ -6,7 +6,6 @@ would take much of two cores, so this server waits for all connections at once. 
 with 200 and an empty object. It remembers the message's address.
 
     GET /counts     {"calls": …, "messages": …, "bytes": …, "readers": …, "took_s": …}
-    GET /twice      {"twice": …, "such_as": […]}
 
 `took_s` is the time from the first call to the last.
 """
@@ -16,7 +15,6 @@ import re
 import select
 import socket
 import time
-from collections import Counter
 
 import orjson
 
@@ -82,7 +80,7 @@ class Sink:
             address = call.index(_ADDRESS, start) + len(_ADDRESS)
             self._addresses.append(call[address : call.index(b'"', address)])
             return _ACCEPTED
-        body = orjson.dumps(self._twice() if call.startswith(b"GET /twice") else self._counts())
+        body = orjson.dumps(self._counts())
         return _ANSWER % (len(body), body)
 
     def _counts(self) -> dict[str, float]:
@@ -94,10 +92,6 @@ class Sink:
             "readers": len(set(self._addresses)),
             "took_s": self._last_at - self._first_at,
         }
-
-    def _twice(self) -> dict[str, object]:
-        twice = [key for key, times in Counter(self._addresses).items() if times > 1]
-        return {"twice": len(twice), "such_as": [key.decode() for key in twice[:5]]}
 
 
 def main() -> None:

@@ -17,11 +17,11 @@ from functools import partial
 from benchmarks.frame import (
     Options,
     RowResult,
-    Target,
+    at_least,
+    at_most,
     in_turns,
     percent,
     ratio,
-    run_alone,
     say,
     shown,
 )
@@ -83,19 +83,18 @@ def measure(options: Options) -> RowResult:
     )
     cpu = {name: sendings.cpu(name, options.rounds) for name in senders}
     targets = [
-        Target(
+        at_least(
             "at least 40 × the worker that sends one by one",
             ratio(ROW, worker, by_name[NAIVE]),
             40,
-            False,
         ),
-        Target("at least 75 % of the bare loop", percent(ROW, worker, bare), 75, False),
-        Target("at most 50 µs of CPU a copy", cpu[WORKER][-1], 50, True),
-        Target("batches of one: at least 1,000/s", by_name[SINGLE], 1_000, False),
+        at_least("at least 75 % of the bare loop", percent(ROW, worker, bare), 75),
+        at_most("at most 50 µs of CPU a copy", cpu[WORKER][-1], 50),
+        at_least("batches of one: at least 1,000/s", by_name[SINGLE], 1_000),
     ]
     if LISTMONK in by_name:
         times = ratio(ROW, worker, by_name[LISTMONK])
-        targets.insert(2, Target("at least 4 × listmonk", times, 4, False))
+        targets.insert(2, at_least("at least 4 × listmonk", times, 4))
     return RowResult(
         ROW,
         tuple(targets),
@@ -125,7 +124,3 @@ def _sizes(site: Site, readers: int, few: int, batch: int) -> str:
         f"{readers:,} readers, {few:,} for single messages; batches of {batch}. The worker: "
         f"{processes} processes with {calls} calls at a time each."
     )
-
-
-if __name__ == "__main__":
-    run_alone(measure)

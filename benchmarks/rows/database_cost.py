@@ -12,10 +12,9 @@ import json
 from contextlib import closing
 
 from benchmarks.database_work import NO_CHECKPOINTS, DatabaseWork, Work
-from benchmarks.frame import Measured, Options, RowResult, Target, run_alone, say
+from benchmarks.frame import Measured, Options, RowResult, at_least, at_most, say
 from benchmarks.site.site import Site, a_site
 
-WAL_BOUND_B, UPDATES_BOUND, HOT_BOUND_PERCENT = 400.0, 1.0, 80.0
 BATCH = 200
 
 
@@ -49,9 +48,9 @@ def measure(options: Options) -> RowResult:
     return RowResult(
         f"database cost of {copies:,} copies",
         (
-            Target("at most 400 B of WAL a copy", wal, WAL_BOUND_B, at_most=True),
-            Target("one row update a copy", updates, UPDATES_BOUND, at_most=True),
-            Target("at least 80 % of them HOT", hot, HOT_BOUND_PERCENT, at_most=False),
+            at_most("at most 400 B of WAL a copy", wal, 400),
+            at_most("one row update a copy", updates, 1),
+            at_least("at least 80 % of them HOT", hot, 80),
         ),
         (batches,),
         (
@@ -73,7 +72,3 @@ def one_send(site: Site, copies: int) -> Work:
     assert json.loads(output.splitlines()[-1])["sent"] == copies, output
     assert not work.had_a_checkpoint, "a checkpoint came in between, so the counts are invalid"
     return work
-
-
-if __name__ == "__main__":
-    run_alone(measure)

@@ -8,7 +8,7 @@ costs time itself.
 import time
 
 from benchmarks.cpu_time import cpu_s, database_server
-from benchmarks.frame import Measured, Options, RowResult, Target, run_alone, say, shown
+from benchmarks.frame import Measured, Options, RowResult, at_most, say, shown
 from benchmarks.site.own_server import server_log
 from benchmarks.site.site import Site, a_site
 
@@ -33,15 +33,10 @@ def measure(options: Options) -> RowResult:
     return RowResult(
         ROW,
         (
-            Target(
-                "at most 30 ms of PostgreSQL's CPU a second",
-                Measured(ROW, "ms/s", tuple(cpu)),
-                30,
-                True,
+            at_most(
+                "at most 30 ms of PostgreSQL's CPU a second", Measured(ROW, "ms/s", tuple(cpu)), 30
             ),
-            Target(
-                "at most 12 statements a second", Measured(ROW, "/s", tuple(statements)), 12, True
-            ),
+            at_most("at most 12 statements a second", Measured(ROW, "/s", tuple(statements)), 12),
         ),
         notes=(f"{site.setting('DELIVERY_PROCESSES')} processes; windows of {window_s} s.",),
     )
@@ -72,7 +67,3 @@ def statements_a_second(site: Site, window_s: float) -> float:
         lines = file.read().decode(errors="replace").splitlines()
     # The last statements are those that end the window.
     return sum(any(mark in line for mark in STATEMENTS) for line in lines[:-1]) / window_s
-
-
-if __name__ == "__main__":
-    run_alone(measure)

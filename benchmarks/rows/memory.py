@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.cpu_time import children_of
-from benchmarks.frame import Measured, Options, RowResult, Target, ratio, run_alone, say, shown
+from benchmarks.frame import Measured, Options, RowResult, at_most, ratio, say, shown
 from benchmarks.site.site import Site, a_site
 
 ROW = "worker memory"
@@ -50,9 +50,9 @@ def measure(options: Options) -> RowResult:
     return RowResult(
         ROW,
         (
-            Target("each process: at most 150 MB resident", largest, 150, True),
-            Target("each process: at most 100 MB as its share (PSS)", share, 100, True),
-            Target(f"{figures[-1].name} at most 1.1 × {figures[0].name}", flat, 1.1, True),
+            at_most("each process: at most 150 MB resident", largest, 150),
+            at_most("each process: at most 100 MB as its share (PSS)", share, 100),
+            at_most(f"{figures[-1].name} at most 1.1 × {figures[0].name}", flat, 1.1),
         ),
         tuple(figures),
         (f"{max(peak.processes for each in rounds for peak in each)} processes.",),
@@ -89,7 +89,3 @@ def _kib(pid: int, file: str, name: str) -> int:
     except (FileNotFoundError, ProcessLookupError):
         return 0
     return next((int(line.split()[1]) for line in lines if line.startswith(name)), 0)
-
-
-if __name__ == "__main__":
-    run_alone(measure)

@@ -33,7 +33,7 @@ from typing import Any, cast
 
 import psycopg
 
-from benchmarks.frame import Measured, Options, RowResult, Target, run_alone, say, shown
+from benchmarks.frame import Measured, Options, RowResult, at_most, say, shown
 from benchmarks.site.sandbox_process import Sandbox, a_sandbox
 from benchmarks.site.site import Site, a_site, kill
 
@@ -92,24 +92,21 @@ def measure(options: Options) -> RowResult:
     return RowResult(
         "recovery after kill -9",
         (
-            Target(
+            at_most(
                 f"claimed work within lease + 10 s: here {lease_s:g} s",
                 Measured("from the kill to the last call of that work", "s", tuple(claimed)),
                 lease_s,
-                at_most=True,
             ),
-            Target(
+            at_most(
                 f"unknown attempts within their look-ups: here {LOOK_UPS_S[-1]:g} s + "
                 f"{LOOK_UP_MARGIN_S:g} s to reach it",
                 Measured("from the deadline to the last settlement", "s", tuple(absent)),
                 last_s,
-                at_most=True,
             ),
-            Target(
+            at_most(
                 f"with the defaults within {BY_DEFAULT_S:g} s",
                 Measured("from the kill to the last settlement", "s", tuple(by_default)),
                 BY_DEFAULT_S,
-                at_most=True,
             ),
         ),
         (Measured("the same for calls that the provider accepted", "s", tuple(found)),),
@@ -250,7 +247,3 @@ def until(what: str, is_so: Callable[[], bool]) -> None:
             return
         time.sleep(LOOK_EVERY_S)
     raise RuntimeError(f"Not within {LONGEST_S:g} s: {what}.")
-
-
-if __name__ == "__main__":
-    run_alone(measure)

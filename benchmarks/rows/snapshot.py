@@ -16,11 +16,10 @@ from dataclasses import replace
 
 import psycopg
 
-from benchmarks.frame import Measured, Options, RowResult, Target, in_turns, percent, run_alone
+from benchmarks.frame import Measured, Options, RowResult, at_most, in_turns, percent
 from benchmarks.sending import worker_rate
 from benchmarks.site.site import Site, a_site
 
-BOUND_PERCENT = 10.0
 WITHOUT, WITH = "copies a second without", "copies a second under the snapshot"
 
 
@@ -39,7 +38,7 @@ def measure(options: Options) -> RowResult:
     slower = Measured("slower by", "%", tuple(100 - run for run in share.runs))
     return RowResult(
         f"under a snapshot held open, {copies:,} copies",
-        (Target("at most 10 % slower", slower, BOUND_PERCENT, at_most=True),),
+        (at_most("at most 10 % slower", slower, 10),),
         (without, under),
         ("less than 0 % is faster",),
     )
@@ -69,7 +68,3 @@ def a_snapshot(site: Site) -> Iterator[None]:
         assert held is not None, "the transaction ended before the send"
         assert held[0] <= row[1] == held[1], held
         other.rollback()
-
-
-if __name__ == "__main__":
-    run_alone(measure)

@@ -3,14 +3,11 @@
 So a benchmark measures the sender. Run `python -m benchmarks.site.fake_provider` as a separate
 process; it prints its address. It answers as Postmark does, counts calls and messages and checks
 nothing. It shares the cores with the measured sender, so it does not parse requests. One regular
-expression finds the addresses, and the answer is joined from bytes. Only requests that it cannot
-read are parsed.
+expression finds the addresses, and the answer is joined from bytes.
 
-`--delay-ms` delays every answer. With `--keep` it remembers each message's delivery (about 50 bytes
-each) and reports duplicates on request:
+`--delay-ms` delays every answer. It remembers each message's delivery (about 50 bytes each):
 
-    GET /counts     {"calls": …, "messages": …, "bytes": …, "readers": …}, readers only with --keep
-    GET /twice      {"twice": …, "such_as": […]}, only with --keep
+    GET /counts     {"calls": …, "messages": …, "bytes": …, "readers": …}
 """
 
 from __future__ import annotations
@@ -24,8 +21,6 @@ import socket
 import sys
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import orjson
@@ -87,15 +82,10 @@ class Ids:
 class Provider:
     """Server of calls on a port of this machine, one thread per connection."""
 
-    def __init__(self, *, delay_s: float, keeps: bool) -> None:
+    def __init__(self, delay_s: float) -> None:
         self._delay_s = delay_s
-        self._keeps = keeps
         self._ids = Ids()
         self._tallies: list[Tally] = []
-        self._pages: dict[bytes, Callable[[], tuple[bytes, object]]] = {
-            b"/counts": self._counts,
-            b"/twice": self._twice,
-        }
 
     def serve(self, listener: socket.socket) -> None:
         """Accept connections until the process ends."""
@@ -124,32 +114,28 @@ class Provider:
         if method == b"POST":
             try:
                 body = self._accepted(call, length, tally)
-            except ValueError:
-                reply = {"ErrorCode": 402, "Message": "Invalid JSON"}
+            except ValueError as wrong:
+                reply = {"ErrorCode": 402, "Message": str(wrong)}
                 return b"422 Unprocessable Entity", orjson.dumps(reply)
             if self._delay_s:
                 time.sleep(self._delay_s)
             return b"200 OK", body
-        status, reply = self._pages.get(path, _nothing_found)()
-        return status, orjson.dumps(reply)
+        nothing_found = {"TotalCount": 0, "Messages": []}
+        return b"200 OK", orjson.dumps(self._counts() if path == b"/counts" else nothing_found)
 
     def _accepted(self, call: Call, length: int, tally: Tally) -> bytes:
         """Return the acceptances in order, or a single one for a single message."""
         start, end = call.start, call.start + length
         alone = call.buffer.startswith(b'{"', start, end)
-        ours = alone or call.buffer.startswith(b"[{", start, end)
-        addresses = _ADDRESSES.findall(call.buffer, start, end) if ours else []
-        keys = _DELIVERIES.findall(call.buffer, start, end) if self._keeps else addresses
+        addresses = _ADDRESSES.findall(call.buffer, start, end)
+        keys = _DELIVERIES.findall(call.buffer, start, end)
         if not addresses or len(keys) != len(addresses):
-            addresses, keys, alone = parsed(call.buffer[start:end])
+            raise ValueError("Expected the JSON of Homing, with a delivery in each message.")
         tally.calls += 1
         tally.messages += len(addresses)
         tally.received_bytes += length
-        if self._keeps:
-            tally.kept.append(_BETWEEN.join(keys))
+        tally.kept.append(_BETWEEN.join(keys))
         size = len(addresses)
-        if not size:
-            return b"[]"
         # Three parts for each message; the last one begins the next message too.
         parts = [b'","ErrorCode":0'] * (3 * size)
         parts[0::3] = addresses
@@ -159,26 +145,16 @@ class Provider:
         results = b'{"To":"' + b"".join(parts)
         return results if alone else b"[%b]" % results
 
-    def _counts(self) -> tuple[bytes, object]:
-        reply: dict[str, object] = {
+    def _counts(self) -> dict[str, int]:
+        readers = {
+            key for tally in self._tallies for keys in tally.kept for key in keys.split(_BETWEEN)
+        }
+        return {
             "calls": sum(tally.calls for tally in self._tallies),
             "messages": sum(tally.messages for tally in self._tallies),
             "bytes": sum(tally.received_bytes for tally in self._tallies),
+            "readers": len(readers),
         }
-        if self._keeps:
-            reply["readers"] = len(set(self._kept()))
-        return b"200 OK", reply
-
-    def _twice(self) -> tuple[bytes, object]:
-        if not self._keeps:
-            return b"409 Conflict", {"Message": "Nothing is kept; start it with --keep."}
-        twice = [key for key, times in Counter(self._kept()).items() if times > 1]
-        return b"200 OK", {"twice": len(twice), "such_as": [key.decode() for key in twice[:5]]}
-
-    def _kept(self) -> Iterator[bytes]:
-        for tally in self._tallies:
-            for keys in tally.kept:
-                yield from keys.split(_BETWEEN)
 
 
 class Call:
@@ -222,36 +198,10 @@ class Call:
         self._filled += came
 
 
-def parsed(body: bytes) -> tuple[list[bytes], list[bytes], bool]:
-    """Parse the quoted addresses and keys of a call; True for a single message.
-
-    This is the fallback for other styles of JSON.
-    """
-    reply = orjson.loads(body or b"[]")
-    alone = isinstance(reply, dict)
-    addresses: list[bytes] = []
-    keys: list[bytes] = []
-    for message in [reply] if alone else reply:
-        if not isinstance(message, dict) or "To" not in message:
-            continue
-        address = orjson.dumps(message["To"])[1:-1]
-        addresses.append(address)
-        keys.append(str(message.get("Metadata", {}).get("delivery", "")).encode() or address)
-    return addresses, keys, alone
-
-
-def _nothing_found() -> tuple[bytes, object]:
-    """Return an empty search result."""
-    return b"200 OK", {"TotalCount": 0, "Messages": []}
-
-
 def main() -> None:
     """Listen on a free port, print the address, and answer until ended."""
     options = argparse.ArgumentParser(description="A provider that answers at once.")
     options.add_argument("--delay-ms", type=float, default=0.0, help="delay of every answer")
-    options.add_argument(
-        "--keep", action="store_true", help="remember the delivery of every message"
-    )
     chosen = options.parse_args()
     if chosen.delay_ms < 0:
         sys.exit(f"--delay-ms is {chosen.delay_ms:g}; expected 0 or more milliseconds.")
@@ -259,7 +209,7 @@ def main() -> None:
         print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
         # On Ctrl-C it ends as on SIGTERM: silently.
         with contextlib.suppress(KeyboardInterrupt):
-            Provider(delay_s=chosen.delay_ms / 1000, keeps=chosen.keep).serve(listener)
+            Provider(chosen.delay_ms / 1000).serve(listener)
 
 
 if __name__ == "__main__":

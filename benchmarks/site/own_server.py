@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from newsletter_site import embedded_postgres
@@ -20,18 +20,10 @@ if programs := os.environ.get("HOMING_POSTGRES_BIN"):
 
 
 @contextmanager
-def own_server(kept: Path | None = None) -> Iterator[Path]:
-    """Run a server for the block; yield its folder for `database_url`.
-
-    A `kept` folder keeps its data for the next run.
-    """
-    with ExitStack() as stack:
-        if kept is None:
-            new = tempfile.TemporaryDirectory(prefix="homing-benchmark-")
-            folder = Path(stack.enter_context(new))
-        else:
-            folder = kept
-            folder.mkdir(parents=True, exist_ok=True)
+def own_server() -> Iterator[Path]:
+    """Run a server for the block; yield its folder for `database_url`."""
+    with tempfile.TemporaryDirectory(prefix="homing-benchmark-") as name:
+        folder = Path(name)
         # The server does not run as root and needs access to this folder; its data folder is closed
         # to other users.
         folder.chmod(0o711)
@@ -43,7 +35,7 @@ def own_server(kept: Path | None = None) -> Iterator[Path]:
             shared_usage.leave(cluster)
             # Other sessions may still be connected. Their work is not needed.
             embedded_server.stop(cluster)
-            for place in () if kept else (cluster.socket_dir, cluster.home):
+            for place in (cluster.socket_dir, cluster.home):
                 shutil.rmtree(place, ignore_errors=True)
 
 

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.request import ProxyHandler, build_opener
 
 ROOT = Path(__file__).resolve().parents[2]
-# Counting duplicates reads a million keys.
+# Counting readers reads a million keys.
 PATIENCE_S = 60.0
 
 
@@ -19,14 +18,14 @@ PATIENCE_S = 60.0
 class Counts:
     """Counts since the start: calls, messages, and bytes of JSON.
 
-    `readers`: different copies, 0 without `keep`. `took_s`: from the first call to the last.
+    `readers`: different copies. `took_s`: from the first call to the last, if a peer counted them.
     """
 
     calls: int
     messages: int
     bytes: int
     readers: int
-    took_s: float
+    took_s: float = 0.0
 
 
 class ProviderProcess:
@@ -50,10 +49,10 @@ class ProviderProcess:
         assert self._process is not None
         return self._process.pid
 
-    def start(self, *, delay_ms: float = 0.0, keep: bool = False) -> str:
+    def start(self, *, delay_ms: float = 0.0) -> str:
         """Start or restart it with counts at zero; return its address."""
         self.stop()
-        options = [*(["--delay-ms", f"{delay_ms:g}"] if delay_ms else []), *(["--keep"] * keep)]
+        options = ["--delay-ms", f"{delay_ms:g}"] if delay_ms else []
         self._process = subprocess.Popen(
             [sys.executable, "-m", self._module, *options],
             cwd=ROOT,
@@ -76,27 +75,16 @@ class ProviderProcess:
 
     def counts(self) -> Counts:
         """Return the counts since its start."""
-        reply = self._get_json("/counts")
-        readers = reply.get("readers", 0)
-        took_s = reply.get("took_s", 0.0)
-        return Counts(reply["calls"], reply["messages"], reply["bytes"], readers, took_s)
-
-    def twice(self) -> list[str]:
-        """Return some duplicates; it must run with `keep`."""
-        return [str(key) for key in self._get_json("/twice")["such_as"]]
-
-    def _get_json(self, path: str) -> dict[str, Any]:
-        with self._opener.open(self._address + path, timeout=PATIENCE_S) as answer:
-            reply: dict[str, Any] = json.load(answer)
-        return reply
+        with self._opener.open(f"{self._address}/counts", timeout=PATIENCE_S) as answer:
+            return Counts(**json.load(answer))
 
 
 @contextmanager
-def a_provider(*, delay_ms: float = 0.0, keep: bool = False) -> Iterator[ProviderProcess]:
+def a_provider(*, delay_ms: float = 0.0) -> Iterator[ProviderProcess]:
     """Run a provider for the block."""
     provider = ProviderProcess()
     try:
-        provider.start(delay_ms=delay_ms, keep=keep)
+        provider.start(delay_ms=delay_ms)
         yield provider
     finally:
         provider.stop()

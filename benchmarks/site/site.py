@@ -136,21 +136,17 @@ def kill(process: subprocess.Popen[str]) -> None:
 
 
 @contextmanager
-def a_site(
-    *, delay_ms: float = 0.0, keep: bool = False, kept: Path | None = None
-) -> Iterator[Site]:
+def a_site(*, delay_ms: float = 0.0) -> Iterator[Site]:
     """Run a migrated site with an author and an empty list.
 
-    Its provider answers after `delay_ms` milliseconds. With `keep` it remembers every message's
-    delivery. A `kept` folder keeps the site for the next run, with its readers and issues.
+    Its provider answers after `delay_ms` milliseconds.
     """
-    with own_server(kept) as folder, a_provider(delay_ms=delay_ms, keep=keep) as provider:
+    with own_server() as folder, a_provider(delay_ms=delay_ms) as provider:
         site = Site(folder, database_url(folder), provider, _production(folder))
         site.manage("migrate", "--verbosity", "0")
         site.manage("collectstatic", "--noinput", "--verbosity", "0")
-        if not site.one("SELECT count(*) FROM author WHERE username = 'author'"):
-            author = ("--username", "author", "--email", "author@example.org")
-            site.manage("createsuperuser", "--noinput", *author)
+        author = ("--username", "author", "--email", "author@example.org")
+        site.manage("createsuperuser", "--noinput", *author)
         yield site
 
 

@@ -1,9 +1,11 @@
-"""Helpers for programs that run within a benchmark's site and database."""
+"""Call functions of the benchmarks in a process of its own, within a site and its database."""
 
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import django
@@ -11,33 +13,48 @@ import django
 from benchmarks.site.site import OF_A_BENCHMARK, ROOT, Site
 
 
-def within(site: Site, module: str, *words: str, stdin: str = "") -> Any:
-    """Run `python -m MODULE WORDS…` with this input; return its last line as JSON."""
+def within(site: Site, function: Callable[..., Any], *values: Any) -> Any:
+    """Call the function in a process of the site. Values and result pass as JSON."""
     done = subprocess.run(
-        [sys.executable, "-m", module, *words],
+        [sys.executable, *command_of(function, *values)],
         cwd=ROOT,
         env=site.environment,
-        input=stdin,
         capture_output=True,
         text=True,
     )
     if done.returncode:
-        raise RuntimeError(f"{module} failed:\n{done.stderr}")
+        raise RuntimeError(f"{function.__name__} failed:\n{done.stderr}")
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def begin() -> None:
-    """Set Django up with the site's settings; each program calls this first.
+def command_of(function: Callable[..., Any], *values: Any) -> tuple[str, ...]:
+    """Return Python's arguments that call a function and print its result as JSON."""
+    return (
+        "-m",
+        "benchmarks.site.within_site",
+        function.__module__,
+        function.__name__,
+        json.dumps(values),
+    )
 
-    The programs publish, sign users in and import, so they refuse to run outside a benchmark's
+
+def begin() -> None:
+    """Set Django up with the site's settings, for a function that needs it.
+
+    The functions publish, sign users in and import, so they refuse to run outside a benchmark's
     site.
     """
     if not os.environ.get(OF_A_BENCHMARK):
-        sys.exit("A benchmark starts this program within its site; see benchmarks/README.md.")
+        sys.exit("A benchmark calls this function within its site; see benchmarks/README.md.")
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
     django.setup()
 
 
-def print_result(found: Any) -> None:
-    """Print the result for `within`."""
-    print(json.dumps(found), flush=True)
+def main() -> None:
+    """Call the function that `command_of` names."""
+    module, name, values = sys.argv[1:]
+    print(json.dumps(getattr(import_module(module), name)(*json.loads(values))), flush=True)
+
+
+if __name__ == "__main__":
+    main()

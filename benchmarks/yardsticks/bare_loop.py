@@ -5,13 +5,9 @@ rows in one statement. It builds messages with orjson and makes one call. One st
 rows as sent with the answer's ids, followed by a commit. Each thread has one connection and one
 session. It does not record a call before making it, so a kill during a call sends the batch
 again. It lacks unconfirmed copies, look-ups, a second check of consent, pausing and counts. Its
-transaction stays open during the call. It runs as a separate process and prints the seconds from
-its first statement to its last commit, and the CPU seconds of process and database:
-
-    python -m benchmarks.yardsticks.bare_loop DATABASE_URL PROVIDER_URL READERS BATCH THREADS
+transaction stays open during the call.
 """
 
-import sys
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -53,23 +49,36 @@ MARK = """
 """
 
 
-def bare_loop(database: str, provider: str, batch: int, threads: int) -> int:
-    """Send to every queued reader, in batches; return how many were sent."""
+def run_bare_loop(
+    database: str, provider: str, readers: int, batch: int, threads: int
+) -> list[float]:
+    """Send to this number of readers.
+
+    Return the seconds from the first statement to the last commit, and the CPU seconds of this
+    process and the database.
+    """
+    with psycopg.connect(database, autocommit=True) as connection:
+        for statement in PREPARE:
+            connection.execute(statement.format(readers=readers))
+        took = timed(connection, lambda: bare_loop(database, provider, batch, threads))
+        left = connection.execute("SELECT count(*) FROM bare_loop WHERE sent_at IS NULL").fetchone()
+        assert left == (0,), left
+        connection.execute("DROP TABLE bare_loop")
+    return took
+
+
+def bare_loop(database: str, provider: str, batch: int, threads: int) -> None:
+    """Send to every queued reader, in batches."""
     with ThreadPoolExecutor(threads) as pool:
-        loops = [pool.submit(one_thread, database, provider, batch) for _ in range(threads)]
-        return sum(loop.result() for loop in loops)
+        for loop in [pool.submit(one_thread, database, provider, batch) for _ in range(threads)]:
+            loop.result()
 
 
-def one_thread(database: str, provider: str, batch: int) -> int:
-    """Send until no batch is left; return how many were sent."""
-    with closing(psycopg.connect(database)) as connection:
-        return _sent(connection, provider, batch)
-
-
-def _sent(connection: psycopg.Connection, provider: str, batch: int) -> int:
-    sent = last = 0
+def one_thread(database: str, provider: str, batch: int) -> None:
+    """Send until no batch is left."""
+    last = 0
     issue = uuid.uuid4().hex
-    with requests.Session() as session:
+    with closing(psycopg.connect(database)) as connection, requests.Session() as session:
         session.trust_env = False
         session.headers["Content-Type"] = "application/json"
         # Continue from the last position: skipping finished rows would take longer each time.
@@ -85,24 +94,4 @@ def _sent(connection: psycopg.Connection, provider: str, batch: int) -> int:
                 ids.append(result["MessageID"])
             connection.execute(MARK, [[row[0] for row in rows], ids])
             connection.commit()
-            sent, last = sent + len(rows), rows[-1][0]
-    connection.rollback()
-    return sent
-
-
-def main() -> None:
-    """Create the table, send, print the times, and remove the table."""
-    if len(sys.argv) != 6:
-        sys.exit("Expected five arguments: DATABASE_URL PROVIDER_URL READERS BATCH THREADS.")
-    database, provider, readers, batch, threads = sys.argv[1:]
-    with psycopg.connect(database, autocommit=True) as connection:
-        for statement in PREPARE:
-            connection.execute(statement.format(readers=int(readers)))
-        with timed(connection):
-            sent = bare_loop(database, provider, int(batch), int(threads))
-        assert sent == int(readers), sent
-        connection.execute("DROP TABLE bare_loop")
-
-
-if __name__ == "__main__":
-    main()
+            last = rows[-1][0]

@@ -2,13 +2,8 @@
 
 It commits after each row. The row is locked during its call, so two workers would not send it
 twice. Session and connection stay open. The messages are those of the other yardstick.
-It runs as a separate process and prints the seconds from its first statement to its last commit,
-and the CPU seconds of the process and of the database:
-
-    python -m benchmarks.yardsticks.one_by_one DATABASE_URL PROVIDER_URL READERS
 """
 
-import sys
 import uuid
 
 import orjson
@@ -33,9 +28,25 @@ CLAIM = """
 """
 
 
-def one_by_one(connection: psycopg.Connection, provider: str) -> int:
-    """Send to every queued reader, one by one; return how many were sent."""
-    sent = 0
+def run_one_by_one(database: str, provider: str, readers: int) -> list[float]:
+    """Send to this number of readers.
+
+    Return the seconds from the first statement to the last commit, and the CPU seconds of this
+    process and the database.
+    """
+    with psycopg.connect(database, autocommit=True) as connection:
+        for statement in PREPARE:
+            connection.execute(statement.format(readers=readers))
+        connection.autocommit = False
+        took = timed(connection, lambda: one_by_one(connection, provider))
+        left = connection.execute("SELECT count(*) FROM one_by_one").fetchone()
+        assert left == (0,), left
+        connection.execute("DROP TABLE one_by_one")
+    return took
+
+
+def one_by_one(connection: psycopg.Connection, provider: str) -> None:
+    """Send to every queued reader, one by one."""
     issue = uuid.uuid4().hex
     with requests.Session() as session:
         session.trust_env = False
@@ -48,26 +59,4 @@ def one_by_one(connection: psycopg.Connection, provider: str) -> int:
                 raise RuntimeError(answer.text)
             connection.execute("DELETE FROM one_by_one WHERE recipient_id = %s", [row[0]])
             connection.commit()
-            sent += 1
     connection.rollback()
-    return sent
-
-
-def main() -> None:
-    """Create the table, send, print the times, and remove the table."""
-    if len(sys.argv) != 4:
-        sys.exit("Expected three arguments: DATABASE_URL PROVIDER_URL READERS.")
-    database, provider, readers = sys.argv[1:]
-    with psycopg.connect(database, autocommit=True) as connection:
-        for statement in PREPARE:
-            connection.execute(statement.format(readers=int(readers)))
-        connection.autocommit = False
-        with timed(connection):
-            sent = one_by_one(connection, provider)
-        assert sent == int(readers), sent
-        connection.execute("DROP TABLE one_by_one")
-        connection.commit()
-
-
-if __name__ == "__main__":
-    main()

@@ -17,9 +17,8 @@ from playwright.sync_api import Page, expect
 
 from delivery.models import Newsletter
 from idempotency.claim import slot_locks
-from tests.browser.pages import admin_pages as of_operators
+from tests.browser.pages import admin_pages, desk_reader_pages
 from tests.browser.pages import desk_pages as of_the_desk
-from tests.browser.pages import desk_reader_pages
 from tests.browser.pages.accessibility import (
     LONGEST,
     NARROWEST,
@@ -147,7 +146,7 @@ def test_every_page_of_the_administration_is_accessible(
     new_page: Windows, transactional_db: None
 ) -> None:
     found: dict[str, object] = {}
-    for who, pages in of_operators.administration().items():
+    for who, pages in admin_pages.administration().items():
         found |= faults_on(pages, new_page(who))
     assert found == {}
 
@@ -161,36 +160,6 @@ def test_the_first_tab_stop_skips_the_head_of_a_page(new_page: Windows, author: 
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.closest('main') !== null")
-
-
-FILL_THE_LINE = """heading => {
-  heading.textContent = "W";
-  const line = heading.offsetHeight;
-  while (heading.offsetHeight === line) heading.textContent += "W";
-  heading.textContent = heading.textContent.slice(0, -1);
-  const words = document.createRange();
-  words.selectNodeContents(heading);
-  const name = words.getBoundingClientRect();
-  const button = document.querySelector(".historylink").getBoundingClientRect();
-  return {
-    isNear: name.bottom > button.top - line,
-    isUnder: name.right > button.left && name.bottom > button.top && name.top < button.bottom,
-  };
-}"""
-
-
-def test_full_width_heading_leaves_its_button_in_place(
-    new_page: Windows, transactional_db: None
-) -> None:
-    operator = of_operators.operator()
-    author, group, _ = of_operators.things(operator)
-    page = new_page(operator)
-    for address in (of_operators.AUTHORS + str(author.pk), of_operators.GROUPS + str(group.pk)):
-        for width in (1025, 1280, 1920):
-            page.set_viewport_size({"width": width, "height": 800})
-            page.goto(f"{address}/change/")
-            found = page.locator("#content > h2").evaluate(FILL_THE_LINE)
-            assert found == {"isNear": True, "isUnder": False}, (address, width)
 
 
 def test_page_that_waits_for_a_first_click_is_accessible(

@@ -1,4 +1,4 @@
-"""Every page is valid HTML, by the Nu HTML checker, and leads to other pages."""
+"""Every page is valid HTML, by the Nu HTML checker."""
 
 import json
 import os
@@ -26,7 +26,6 @@ from postmark_sandbox.server import SandboxServer
 from tests.browser.conftest import READERS, create_author
 from tests.browser.pages import admin_pages
 from tests.browser.pages.accessibility import Pages, Shown
-from tests.browser.pages.own_links import own_links
 from tests.browser.pages.public_pages import reader_pages
 from tests.browser.test_accessibility import SAME_WITHOUT_SCRIPTS, WITH_SCRIPTS
 from tests.installed_programs import program
@@ -80,7 +79,6 @@ class Documents:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.names: dict[str, str] = {}
-        self.urls: dict[str, str] = {}
         self.routes: set[str] = set()
 
     def add(self, name: str, html: str, url: str = "") -> None:
@@ -89,11 +87,7 @@ class Documents:
         self.names[file] = name
         # Pages of the sandbox have no route.
         with suppress(Resolver404):
-            found = resolve(urlsplit(url).path)
-            self.routes.add(found.route)
-            # The navigation of Django's own pages leads to each of them.
-            if found.namespace != "admin":
-                self.urls[file] = url
+            self.routes.add(resolve(urlsplit(url).path).route)
 
     def visit(self, pages: Pages, page: Page) -> None:
         """Open each page. Those without an action need no browser, only its session."""
@@ -130,14 +124,6 @@ class Documents:
             fields.feed((self.folder / file).read_text())
             shown += [f"{name}: two fields are named {field}" for field in fields.repeated()]
         return shown
-
-    def own_links(self) -> list[str]:
-        """Return the links of pages that lead to the page that they are on."""
-        return [
-            f"{self.names[file]}: {text}"
-            for file, url in self.urls.items()
-            for text in own_links((self.folder / file).read_text(), url)
-        ]
 
 
 class Fields(HTMLParser):
@@ -193,7 +179,7 @@ def test_every_page_is_valid_html(
     _two_step_pages(documents)
     _sandbox_pages(documents, new_page())
     forgotten = _forgotten(documents)
-    assert (forgotten, documents.own_links(), documents.faults(checker)) == ([], [], [])
+    assert (forgotten, documents.faults(checker)) == ([], [])
 
 
 def _forgotten(documents: Documents) -> list[str]:

@@ -243,16 +243,6 @@ def test_text_written_signed_out_is_saved_after_signing_in(writing):
     is_saved_as(writing, "Written signed out.")
 
 
-def test_cleared_cookies_show_the_way_to_sign_in(writing):
-    writing.context.clear_cookies()
-
-    letter(writing).fill("Written without a cookie.")
-
-    expect(writing.get_by_text("You are signed out. Your text is kept")).to_be_visible()
-    expect(writing.get_by_role("link", name="Open the sign-in page")).to_be_visible()
-    assert Draft.objects.get().letter == LETTER
-
-
 def test_page_saves_nothing_for_another_user_who_signs_in(writing):
     get_user_model().objects.create_superuser("willa", password="a long password")
     other = writing.context.new_page()

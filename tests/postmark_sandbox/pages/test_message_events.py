@@ -5,14 +5,14 @@ import re
 import pytest
 
 from tests.postmark_sandbox.caller import Caller, Reply, a_message
-from tests.postmark_sandbox.pages.test_inbox import read
+from tests.postmark_sandbox.pages.test_inbox import check
 from tests.postmark_sandbox.webhook_receiver import Receiver
 
 
 def shown(caller: Caller, message: str) -> Reply:
-    """Return the page with this part; check that it is well formed."""
+    """Return the page with this part; check that it is safe."""
     reply = caller.get("/", message=message, part="events")
-    read(reply)
+    check(reply)
     return reply
 
 

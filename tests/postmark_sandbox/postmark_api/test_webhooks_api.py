@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from postmark_sandbox.http import post
 from tests.postmark_sandbox.caller import Caller, Reply, a_message, messages
 from tests.postmark_sandbox.webhook_receiver import Receiver
 
@@ -151,23 +150,6 @@ def test_redirects_are_followed_with_the_event(
     caller.send(a_message(1))
     assert receiver.events(2)[1]["Recipient"] == "reader1@example.net"
     assert receiver.got[1][0]["path"] == "/end/"
-
-
-def test_credentials_do_not_follow_a_redirect_to_another_host(
-    caller: Caller, receiver: Receiver
-) -> None:
-    with Receiver() as other:
-        receiver.moves = {"/hooks/": (307, f"{other.base}/end/")}
-        auth = {"Username": "pm", "Password": "x"}
-        created(caller, a_hook(receiver, Verify=True, HttpAuth=auth))
-        other.events(1)
-        assert "authorization" not in other.got[0][0]
-
-
-def test_sandbox_follows_at_most_ten_redirects(receiver: Receiver) -> None:
-    receiver.moves = {f"/{n}/": (302, f"/{n + 1}/") for n in range(11)}
-    posted = [post(f"{receiver.base}/{n}/", b"{}", {})[0] for n in (1, 0)]
-    assert (posted, len(receiver.got)) == ([200, 302], 1)
 
 
 def test_failing_trigger_is_paused_until_it_is_verified(caller: Caller, receiver: Receiver) -> None:

@@ -135,14 +135,6 @@ an erased reader gets nothing
     readers_who_get_no_copy: WHERE «subscriber.id IS NULL OR» subscriber.state
     test_delivery_hooks::test_an_unknown_recipient_is_withdrawn
 
-# --- Plans that are right for any number of rows ---
-rows are found by their key, even by plans that were made for small tables
-    start_batch: «SET enable_seqscan = off» SET enable_bitmapscan = off
-    test_plans_made_for_empty_tables_stay_right
-accepted copies are written in one pass
-    write_sent: SET enable_nestloop = «off → on»
-    test_plans_made_for_empty_tables_stay_right
-
 # --- Marks of an earlier sending ---
 a copy that may have been sent before is not sent with the others
     start_batch: FILTER (WHERE «NOT is_marked → true»)

@@ -6,12 +6,6 @@ GUARDS = guards(r"""
 after a restore the provider's lists are read at once
     _prepare_restored_database: «make_due(polling_tasks_by_stream().values())»
     test_the_providers_lists_are_read_at_once
-editions that continue after a restore are named
-    Command.handle: self._report_differences(outcome) «self._report_running(unreconciled)»
-    test_reconciled_editions_keep_their_state
-editions that continue after a restore are named even if the run fails
-    Command.handle: «self._report_running(unreconciled)» if isinstance
-    test_failed_run_still_names_continuing_editions
 nothing is claimed for a call in another database
     claim_batch: FROM database_identity AS «stored, this_database_1() AS this → stored JOIN
         this_database_1() AS this ON false» WHERE stored.database

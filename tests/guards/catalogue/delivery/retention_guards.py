@@ -73,10 +73,4 @@ an event about a dropped copy does not revive an erased reader
 a restored backup does not reopen dropped copies
     _stop_open_editions: WHERE «deliveries_dropped_at IS NULL → true» AND EXISTS (SELECT FROM batch
     test_restored_backup_does_not_reopen_dropped_editions
-the database itself holds: copies are dropped only of ended editions
-    sql: ALTER TABLE edition DROP CONSTRAINT deliveries_are_dropped_only_of_ended_editions
-    test_the_database_refuses_contradictory_rows[deliveries_are_dropped_only_of_ended_editions]
-the database itself holds: copies once dropped stay dropped
-    sql: DROP TRIGGER deliveries_once_dropped_stay_dropped ON edition
-    test_the_database_refuses_contradictory_rows[deliveries_once_dropped_stay_dropped]
 """)

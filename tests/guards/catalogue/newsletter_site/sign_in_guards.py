@@ -17,9 +17,6 @@ no field of a failed form is stored
     _drop_request_data: «instance.get_data = instance.post_data = instance.http_accept =
         instance.path_info = ""»
     test_typed_secrets_are_not_stored_or_logged
-browsers that open one operator's link share a count
-    set_cookie_by_link: _write_cookie(response, author, «number → get_random_string(22)») return
-    test_browsers_that_open_one_operators_link_share_a_count
 with two-step sign-in the password alone is not enough
     SignIn.form_valid: if «not two_step_devices.is_on(author) → True»:
     test_the_right_password_alone_gives_no_session
@@ -76,10 +73,6 @@ an open session alone cannot change a password
 an open session alone cannot create a token
     tokens: if «error := identity_error(request) → False»: raise
     test_errors_are_shown_and_the_form_keeps_its_values[facts4-This is not your password.]
-the pause between codes has a maximum
-    _verify: «min(»device.throttling_failure_count«, _LONGEST_PAUSE_AFTER)»
-    test_no_pause_between_codes_is_longer_than_seventeen_minutes[000000]
-    test_no_pause_between_codes_is_longer_than_seventeen_minutes[abcd-efgh-jkmn]
 two-step sign-in is switched off together with its log entry
     remove: «with _locked(author): → if True:» was_on
     test_two_step_is_not_turned_off_without_its_log_entry[by_an_operator]

@@ -4,11 +4,6 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 
-# --- Tables without statistics ---
-a list is analysed after an import
-    _run: _finish(running, file) if «not is_check → False»:
-    test_the_list_is_analysed_after_an_import
-
 # --- Drafts ---
 a draft is published once, by anyone
     publish_draft: if «locked.edition is not None → False»:

@@ -30,9 +30,6 @@ an edit keeps the topics off that a reader left
 a change affects no reader who was added after the question
     Selection.readers: «found.filter(pk__lte=self.up_to) if self.up_to else found → found»
     test_all_found_readers_change_and_later_ones_do_not
-a form that is posted twice starts one change
-    _INSERT: «ON CONFLICT (key) DO NOTHING»
-    test_selected_readers_get_a_tag_once
 a change puts no topic on a reader who left it
     change_tags: tags_without_1(tags_with_1(tags, «left_topics → '{{}}'»,
     test_selected_readers_get_a_tag_once

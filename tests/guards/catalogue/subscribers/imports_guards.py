@@ -4,30 +4,7 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 
-# --- One process at a time; leased_tasks.py has the lease ---
-a process that freezes within a piece does not block others forever
-    _apply_chunk: «running.hold()»
-    test_a_process_frozen_past_its_lease_writes_nothing
-imports take turns after each piece
-    _apply_chunk: «cursor.execute(ONE_AT_A_TIME)»
-    test_only_one_import_applies_a_chunk_at_a_time
-
-# --- Each row once ---
-the checkpoint is in the transaction of its piece
-    _apply_chunk: store_rejected_rows(record.pk, apply_rows(record, validated, file.fields) «→
-        + [cursor.execute("COMMIT"), cursor.execute("BEGIN")][2:]»)
-    test_a_chunk_killed_before_its_checkpoint_leaves_nothing
-a continued import skips finished rows
-    _run: «_skip_to_checkpoint(rows, running)»
-    test_a_stopping_worker_releases_the_import_after_a_chunk
-
 # --- The same content again ---
-the database itself holds: one import per content
-    sql: DROP INDEX one_import_per_content
-    test_the_same_content_is_imported_once
-the same content again leads to the first import
-    import_file: ().filter(content_hash=file.import_hash«→ , filename=name»).first()
-    test_the_same_content_returns_the_first_report
 a finished import does not start again
     start_import: filter(pk=import_id«, state__in=from_states»)
     test_pressing_import_twice_imports_once_and_keeps_the_first_choice
@@ -36,9 +13,6 @@ a finished import does not start again
 an undo waits for a publication, and a publication for an undo
     _undo_chunk: «wait_for_enqueues()» running.hold()
     test_a_publication_waits_for_a_running_chunk
-the checkpoint of an undo is in the transaction of its chunk
-    _undo_chunk: «→ cursor.execute("COMMIT")¶cursor.execute("BEGIN")¶» counts = Counter
-    test_a_chunk_without_its_checkpoint_takes_nobody_back
 a confirmation call that starts during an undo keeps its readers
     load_mailed: «cursor.execute(_LOCK_BATCHES, values)»
     test_a_call_that_starts_first_keeps_its_readers
@@ -194,16 +168,4 @@ a form from another site uploads nothing
 users without permission for readers cannot upload
     imports: «@may_manage_readers» @require_http_methods(["GET", "HEAD", "POST"])
     test_each_page_is_open_only_to_its_groups[readers:imports]
-users without permission for readers cannot see an import
-    show_import: «@may_manage_readers» @require_safe def show_import(
-    test_each_page_is_open_only_to_its_groups[readers:import]
-users without permission for readers cannot download rejected rows
-    rejects_csv: «@may_manage_readers» @require_safe def rejects_csv(
-    test_each_page_is_open_only_to_its_groups[readers:rejects]
-users without permission for readers cannot import
-    decide_import: «@may_manage_readers» @require_POST def decide_import(
-    test_each_page_is_open_only_to_its_groups[readers:decide]
-users without permission for readers cannot discard a file
-    discard_import: «@may_manage_readers» @require_POST def discard_import(
-    test_each_page_is_open_only_to_its_groups[readers:discard]
 """)

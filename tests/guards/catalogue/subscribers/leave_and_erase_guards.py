@@ -89,13 +89,6 @@ an unblock does not restore an older suppression that an opt-in has lifted
 the provider is not asked to mail an address that stays suppressed
     unblock: «elif reader.state == Subscriber.State.CONFIRMED → else»:
     test_unblocking_reactivates_only_confirmed_readers
-a reader's data shows the time of their own request for a mail
-    _load_mails: if «edition.kind in _REQUESTS → False»:
-    test_mails_on_request_show_the_time_of_the_readers_request
-a search without an index is ended by the database
-    time_limit: «cursor.execute(f"SET LOCAL statement_timeout = '{seconds}s'") → cursor.execute("SET
-        LOCAL statement_timeout = '10s'")¶cursor.execute("SET LOCAL lock_timeout = '9s'")»
-    test_a_slow_search_is_stopped_with_advice
 erasing empties every own field of a copy
     _NO_VALUES: «"fields = NULL" → "fields = fields[1:1]"»
     test_erasure_removes_every_value_of_every_own_field

@@ -12,9 +12,6 @@ an address at its daily limit gets the same answer
     ask_for_mail: = _next_number(reader, COUNTERS[kind]) «→ ¶if number == NOT_MAILED:¶
         raise LookupError»
     test_the_answer_does_not_depend_on_the_address
-requests without a mail count for their network
-    ask_for_mail: = _next_number(reader, COUNTERS[kind]) «→ ¶if number == NOT_MAILED:¶    return»
-    test_unanswered_requests_count_too
 a program gets the same answer as others
     _sign_up: return «_asked(request) → form_page(request, form, status=422)» if not
         form.is_valid()
@@ -26,9 +23,6 @@ the number of mails per address and day is limited
     test_mails_per_day_are_limited_without_a_different_answer
 the limit of an address is the setting
     _next_number: >= «settings.SIGN_UP_MAILS_PER_DAY → 3»:
-    test_mails_per_day_are_limited_without_a_different_answer
-a day later an address gets mail again
-    _mails_within_a_day: request__gt=0, «at__gt=Now() - timedelta(seconds=DAY_S),»
     test_mails_per_day_are_limited_without_a_different_answer
 simultaneous sign-ups of one address are numbered in order
     _locked_reader: of_this_address.«select_for_update().»first()
@@ -42,9 +36,6 @@ each network has its own count
 simultaneous sign-ups of one network are counted in order
     seconds_until_turn: «cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_lock_id(network)])»
     test_concurrent_sign_ups_of_a_network_are_limited
-no visitor waits longer than an hour, whatever the clock did
-    _until_fewer_than: return «min(HOUR_S, max(1 → max(1, min(9_999_999»,
-    test_a_wait_is_at_most_an_hour
 a visitor's own header about their network is ignored
     network_of: if «settings.TRUST_PROXY → True» else
     test_a_forged_client_address_is_ignored
@@ -66,9 +57,6 @@ a request costs the same for every address
     test_a_form_costs_the_same_for_every_address
 a request that fails is rolled back completely
     _try_to_answer: with «transaction.atomic(),» connection.cursor() as cursor:
-    test_a_failing_request_does_not_delay_others
-a worker that drains the queue answers data requests first
-    is_any_due: return «any(short) or»
     test_a_failing_request_does_not_delay_others
 a waiting data request is erased with its address
     erase: «DataRequest.objects.filter(email_key=key).delete()»
@@ -102,9 +90,6 @@ a form that does not show the stored wording signs nobody up
 the wording that the form showed is stored
     _sign_up: «wording or» full_wording(
     test_the_wording_shown_is_stored_also_after_a_rename
-a sign-up from the archive counts for it
-    embedded: SignUpForm({**request.POST.dict()«, "how": How.ARCHIVE»})
-    test_the_desk_shows_a_reader_of_each_source
 no form says itself where it is
     embedded: SignUpForm({**request.POST.dict()«, "how": How.EMBEDDED_FORM»})
     test_one_press_on_an_own_site_signs_up

@@ -1,6 +1,6 @@
 """Read hostile files as a worker or a page does, and measure their memory.
 
-Run `python -m benchmarks.programs.read_hostile_file KIND FOLDER NAME…`; KIND is `past_issues`,
+Run `python -m benchmarks.read_hostile_file KIND FOLDER NAME…`; KIND is `past_issues`,
 `readers` or `images`. For each file it prints a line of JSON: its name, the additional bytes of
 peak resident memory, and the outcome. It needs no database and is for Linux.
 """

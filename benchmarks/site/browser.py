@@ -1,4 +1,4 @@
-"""Simple browser of a signed-in user: gets pages and posts forms.
+"""Signed-in users, and their simple browsers: get pages and post forms.
 
 `OverHttp` calls a web server. `InProcess` calls the site's own WSGI application in this process,
 with all middleware, so only the answer is timed. Both send the header of a TLS proxy.
@@ -12,6 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from benchmarks.letter import LETTER
+from benchmarks.site.site import Site
+from benchmarks.site.within_site import begin, within
+
+PUBLISHERS, MANAGERS = "Publishers", "Managers of readers"
+DESK = "/admin/newsletters/"
+# The publishing form, without its key.
+ISSUE = {"title": "Swifts", "preheader": "", "html_content": LETTER, "text_content": ""}
 HOST = "127.0.0.1"
 # As long as Django's own. The posted token must equal the cookie.
 TOKEN = "a" * 32
@@ -26,6 +34,34 @@ class Page:
     headers: Mapping[str, str]
     body: bytes
     took_s: float
+
+
+def sessions_of(site: Site, people: int, group: str = PUBLISHERS) -> list[str]:
+    """Return session keys of new, signed-in users of a group."""
+    return list(within(site, sign_in, people, group))
+
+
+def sign_in(people: int, group: str) -> list[str]:
+    """Create users and sign them in.
+
+    Permissions come from the group, as on a real site, so reading them costs the same.
+    """
+    begin()
+    from django.contrib.auth import get_user_model
+    from django.contrib.auth.models import Group
+    from django.test import Client
+    from django.utils.text import slugify
+
+    def session_of(number: int) -> str:
+        person = get_user_model().objects.create_user(
+            f"{slugify(group)}-{number}", password=None, is_staff=True
+        )
+        person.groups.add(Group.objects.get(name=group))
+        client = Client()
+        client.force_login(person)
+        return client.cookies["sessionid"].value
+
+    return [session_of(number) for number in range(people)]
 
 
 def posted(fields: Mapping[str, str]) -> bytes:
