@@ -32,7 +32,7 @@ test: ## run the tests that start no process except PostgreSQL; for all tests: .
 package: tools ## build idempotency/ alone, and test its example on Django 5.2 and the newest 6.x
 	$(PYTHON) .ci/django_versions.py package
 
-newest-django: tools ## run the quick tests of the last commit on the newest Django 6.x
+newest-django: tools ## run some quick tests of the last commit on the newest Django 6.x
 	$(PYTHON) .ci/django_versions.py homing
 
 proofs: tools ## run the long proofs, about 90 minutes; one of them: make proofs PROOFS="storm --seed 7"
