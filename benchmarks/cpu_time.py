@@ -50,7 +50,7 @@ class CpuTime:
 
 
 def timed(connection: psycopg.Connection[Any], work: Callable[[], object]) -> list[float]:
-    """Return the seconds of the work, and the CPU seconds of this process and the database."""
+    """Return the seconds, and the CPU seconds of this process and the database."""
     server = database_server(connection)
     began = time.monotonic(), time.process_time(), cpu_s(server)
     work()

@@ -15,8 +15,8 @@ import psycopg
 # Interval of automatic checkpoints.
 NO_CHECKPOINTS = {"checkpoint_timeout": "1h", "max_wal_size": "8GB"}
 
-TOLD_WITHIN_S = 10.0
-STILL_THERE = """
+REPORTED_WITHIN_S = 10.0
+OTHER_SESSIONS = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND backend_type = 'client backend'
       AND backend_start > %s
@@ -52,7 +52,7 @@ class DatabaseWork:
 
     def so_far(self) -> Work:
         """Return the work since creation, including that of sessions that have ended."""
-        self._wait_until_all_is_told()
+        self._wait_for_reports()
         written = self._one("SELECT pg_current_wal_insert_lsn() - %s::pg_lsn", self._began)
         changes: dict[str, Changes] = {}
         for table, before in self._changed.items():
@@ -61,17 +61,15 @@ class DatabaseWork:
         redo_point = self._one("SELECT redo_lsn::text FROM pg_control_checkpoint()")
         return Work(int(written), changes, redo_point != self._redo_point)
 
-    def _wait_until_all_is_told(self) -> None:
+    def _wait_for_reports(self) -> None:
         """Wait until other sessions have reported their work.
 
         A session reports its work at the latest when it ends, shortly after its program.
         """
-        until = time.monotonic() + TOLD_WITHIN_S
-        while self._one(STILL_THERE, self._began_at):
+        until = time.monotonic() + REPORTED_WITHIN_S
+        while self._one(OTHER_SESSIONS, self._began_at):
             if time.monotonic() > until:
-                raise RuntimeError(
-                    "Another session still works in the database that is to be counted."
-                )
+                raise RuntimeError("Another session still uses the database.")
             time.sleep(0.05)
 
     def _one(self, sql: str, *values: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 from postmark_sandbox.http import PostmarkError, Request, Response, error, ok
 from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, HARD_BOUNCE
 from postmark_sandbox.sandbox_state import Sandbox
-from postmark_sandbox.state.outbox import Message, by_text
+from postmark_sandbox.state.accepted_messages import Message, by_text
 from postmark_sandbox.state.suppressions import ORIGINS, REASONS
 from postmark_sandbox.times import utc_text
 

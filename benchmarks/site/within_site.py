@@ -1,4 +1,4 @@
-"""Call functions of the benchmarks in a process of its own, within a site and its database."""
+"""Call a function in a process of a benchmark's site."""
 
 import json
 import os

@@ -16,8 +16,8 @@ from postmark_sandbox.rules.magic_addresses import (
 )
 from postmark_sandbox.rules.streams import SERVER_ID
 from postmark_sandbox.rules.validation import CheckedMessage
+from postmark_sandbox.state.accepted_messages import Message, Outbox, StoredRequest
 from postmark_sandbox.state.bounces import BounceRecord, Bounces
-from postmark_sandbox.state.outbox import Message, Outbox, StoredRequest
 from postmark_sandbox.state.raw_mail import source
 from postmark_sandbox.state.suppressions import SuppressionEntry, Suppressions
 from postmark_sandbox.times import eastern_text, now_ns, utc_text

@@ -11,7 +11,7 @@ from postmark_sandbox.pages import layout
 from postmark_sandbox.pages.layout import counted
 from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, OWN_WORDS, EventType
 from postmark_sandbox.sandbox_state import Sandbox
-from postmark_sandbox.state.outbox import Message, by_text
+from postmark_sandbox.state.accepted_messages import Message, by_text
 from postmark_sandbox.state.raw_mail import body_of, headers_of, source
 
 PER_PAGE = 20

@@ -8,7 +8,7 @@ from postmark_sandbox.http import Request, Response, plain, see_other
 from postmark_sandbox.pages import faults_page, messages_page
 from postmark_sandbox.pages.layout import PAGE_FILES, REPOSITORY, page
 from postmark_sandbox.sandbox_state import Sandbox
-from postmark_sandbox.state.outbox import Message
+from postmark_sandbox.state.accepted_messages import Message
 
 SITE_FILES = REPOSITORY / "static"
 STATIC_FILES = {

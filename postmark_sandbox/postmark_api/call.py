@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from postmark_sandbox.faults.fault_rules import FaultRule
 from postmark_sandbox.http import PostmarkError, Request
 from postmark_sandbox.sandbox_state import Sandbox
+from postmark_sandbox.state.accepted_messages import StoredRequest
 from postmark_sandbox.state.call_log import LoggedCall
-from postmark_sandbox.state.outbox import StoredRequest
 from postmark_sandbox.times import read_eastern
 
 MAX_COUNT = 500

@@ -6,7 +6,7 @@ from typing import Any
 from postmark_sandbox.http import PostmarkError, Response, ok
 from postmark_sandbox.postmark_api.call import ApiCall, dates, paging
 from postmark_sandbox.rules.addresses import read_list
-from postmark_sandbox.state.outbox import Message, by_query
+from postmark_sandbox.state.accepted_messages import Message, by_query
 from postmark_sandbox.state.raw_mail import source
 from postmark_sandbox.times import NS_PER_SECOND, eastern_text, now_ns
 

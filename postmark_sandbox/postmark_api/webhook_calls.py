@@ -12,8 +12,8 @@ from postmark_sandbox.http import PostmarkError, Response, ok, post
 from postmark_sandbox.postmark_api.call import ApiCall
 from postmark_sandbox.rules.magic_addresses import HARD_BOUNCE, SPAM_COMPLAINT
 from postmark_sandbox.rules.streams import SERVER_ID
+from postmark_sandbox.state.accepted_messages import Message
 from postmark_sandbox.state.bounces import BounceRecord
-from postmark_sandbox.state.outbox import Message
 from postmark_sandbox.state.webhooks import MOVED, NOT_VERIFIED, Webhook
 from postmark_sandbox.times import now_ns, utc_text
 

@@ -8,7 +8,7 @@ from typing import Any
 from postmark_sandbox.http import PostmarkError
 from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, SPAM_COMPLAINT, BounceType
 from postmark_sandbox.rules.streams import SERVER_ID
-from postmark_sandbox.state.outbox import Message
+from postmark_sandbox.state.accepted_messages import Message
 from postmark_sandbox.times import eastern_text, now_ns
 
 # Like Postmark's ids, these fit into 32 bits. JavaScript rounds integers above 2**53.

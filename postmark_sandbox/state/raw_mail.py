@@ -7,7 +7,7 @@ from email.message import EmailMessage
 from email.utils import format_datetime, formataddr
 
 from postmark_sandbox.rules.addresses import CONTROL, read_list
-from postmark_sandbox.state.outbox import Message
+from postmark_sandbox.state.accepted_messages import Message
 from postmark_sandbox.times import NS_PER_SECOND
 
 # Postmark sets these headers itself and does not pass on the caller's.

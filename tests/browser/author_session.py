@@ -9,7 +9,7 @@ from playwright.sync_api import FrameLocator, Locator, Page, Route, expect
 
 from delivery.models import Edition
 from postmark_sandbox.server import SandboxServer
-from postmark_sandbox.state.outbox import Message
+from postmark_sandbox.state.accepted_messages import Message
 
 FORM = "/admin/newsletters/"
 WRITE = f"{FORM}write/"

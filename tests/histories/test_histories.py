@@ -8,8 +8,7 @@ and no reader has a second copy that nobody chose. At the end every copy is acco
 import functools
 import os
 import uuid
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
 from typing import ClassVar, NamedTuple
 
 import orjson
@@ -95,17 +94,10 @@ def rows() -> list[Row]:
         return [Row(*row) for row in cursor.fetchall()]
 
 
-@dataclass
-class Stage:
-    """The provider of all histories."""
-
-    provider: SandboxServer
-
-
 class Histories(RuleBasedStateMachine):
-    """Possible steps, and what holds after each. The test sets `stage`."""
+    """Possible steps, and what holds after each. The test sets their provider."""
 
-    stage: ClassVar[Stage]
+    provider: ClassVar[SandboxServer]
 
     @initialize(
         readers=st.integers(2, 6),
@@ -115,12 +107,12 @@ class Histories(RuleBasedStateMachine):
     )
     def begin(self, readers: int, batch: int, hold_s: float, resends: bool) -> None:
         """Publish the first edition, from an empty database to an empty provider."""
-        self.sandbox = self.stage.provider.sandbox
+        self.sandbox = self.provider.sandbox
         self.sandbox.reset()
         with connection.cursor() as cursor:
             cursor.execute(f"SELECT {SEEDS}.clean()")
         self.newsroom = Newsroom()
-        url = self.stage.provider.url
+        url = self.provider.url
         self.workers = [
             HistoryWorker(self.sandbox, url, self, resends=resends) for _ in range(WORKERS)
         ]
@@ -374,15 +366,8 @@ class Histories(RuleBasedStateMachine):
         return self.editions[index % len(self.editions)]
 
 
-@pytest.fixture
-def stage(transactional_db: None) -> Iterator[Stage]:
-    timing = override_settings(DELIVERY_HTTP_DEADLINE_S=DEADLINE_S, DELIVERY_LEASE_S=LEASE_S)
-    with timing, SandboxServer() as provider:
-        yield Stage(provider)
-
-
 @pytest.mark.timeout(300 + 20 * HISTORIES)
-def test_every_reader_gets_one_copy_and_the_counts_balance(stage: Stage) -> None:
+def test_every_reader_gets_one_copy_and_the_counts_balance(transactional_db: None) -> None:
     # The same histories in every run, unless more are asked for.
     how = settings(
         max_examples=HISTORIES or 10,
@@ -394,5 +379,7 @@ def test_every_reader_gets_one_copy_and_the_counts_balance(stage: Stage) -> None
         suppress_health_check=list(HealthCheck),
         report_multiple_bugs=False,
     )
-    machine = type("Histories", (Histories,), {"stage": stage})
-    run_state_machine_as_test(machine, settings=how)
+    timing = override_settings(DELIVERY_HTTP_DEADLINE_S=DEADLINE_S, DELIVERY_LEASE_S=LEASE_S)
+    with timing, SandboxServer() as provider:
+        machine = type("Histories", (Histories,), {"provider": provider})
+        run_state_machine_as_test(machine, settings=how)

@@ -2,7 +2,7 @@
 
 from tests.small_model.model_worker import Steps, ended, has_later_mail, requeued
 from tests.small_model.state import UNDER_A_LEASE, Batch, Call, Lost, State, Step, call_of
-from tests.small_model.variant import Variant
+from tests.small_model.worlds import Variant
 
 
 def provider_steps(state: State, variant: Variant) -> Steps:

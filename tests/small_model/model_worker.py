@@ -12,7 +12,7 @@ from tests.small_model.state import (
     Worker,
     call_of,
 )
-from tests.small_model.variant import Guard, Variant
+from tests.small_model.worlds import Guard, Variant
 
 Steps = Iterator[tuple[Step, State]]
 

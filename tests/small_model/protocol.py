@@ -20,7 +20,7 @@ from tests.small_model.state import (
     call_of,
     may_have,
 )
-from tests.small_model.variant import Variant
+from tests.small_model.worlds import Variant
 
 PASSES = Step("Time", "passes")
 

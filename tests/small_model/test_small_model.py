@@ -33,8 +33,7 @@ from tests.small_model.protocol import (
     transitions,
 )
 from tests.small_model.state import Batch, Lost, State, Step
-from tests.small_model.variant import Variant
-from tests.small_model.worlds import LARGER_WORLDS, SENDS_TWICE, SMALL_WORLDS, WORLDS
+from tests.small_model.worlds import LARGER_WORLDS, SENDS_TWICE, SMALL_WORLDS, WORLDS, Variant
 
 TICK_S = 100.0
 VARIANT = Variant(people=True)

@@ -24,7 +24,7 @@ def letter(*to: str) -> AnymailMessage:
 
 
 def send(message: AnymailMessage, server: SandboxServer) -> int:
-    """Send a mail to the sandbox, with the backend itself: settings differ in Django 6.1."""
+    """Send with the backend itself, because Django 6.1 has other settings of mail."""
     backend = EmailBackend(server_token="a-server-token", api_url=f"{server.url}/")
     return int(backend.send_messages([message]))
 

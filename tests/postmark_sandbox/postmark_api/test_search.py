@@ -2,8 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from postmark_sandbox.server import SandboxServer
-from tests.postmark_sandbox.caller import ATTEMPT, ISSUE, Caller, a_message, messages
+from tests.postmark_sandbox.caller import ATTEMPT, Caller, a_message, messages
 
 BROKEN: list[dict[str, object]] = [
     *({}, {"count": 10}, {"offset": 0}, {"count": 0, "offset": 0}, {"count": 501, "offset": 0}),
@@ -113,12 +112,3 @@ def test_delayed_index_hides_new_messages_until_it_is_cleared(caller: Caller) ->
     assert caller.get(f"/messages/outbound/{message_id}/details").status == 200
     caller.fault("search_delay", seconds=0)  # Messages older than the delay are shown.
     assert caller.search()["TotalCount"] == 1
-
-
-def test_an_attempt_is_found_without_reading_the_other_messages(server: SandboxServer) -> None:
-    """The search uses an index: it unpacks only the batch itself."""
-    caller = Caller(server.url)
-    for batch in range(20):
-        caller.send(*messages(5, Metadata={"attempt": f"attempt {batch}", "delivery": ISSUE}))
-    unpacked = server.sandbox.outbox.with_metadata("attempt", "attempt 7")
-    assert unpacked == [39, 38, 37, 36, 35]

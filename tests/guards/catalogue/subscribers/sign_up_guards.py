@@ -55,9 +55,6 @@ a request costs the same for every address
     store_request: if not wait«→  and
         Subscriber.objects.filter(email_key=address.lower()).exists()»:
     test_a_form_costs_the_same_for_every_address
-a request that fails is rolled back completely
-    _try_to_answer: with «transaction.atomic(),» connection.cursor() as cursor:
-    test_a_failing_request_does_not_delay_others
 a waiting data request is erased with its address
     erase: «DataRequest.objects.filter(email_key=key).delete()»
     test_a_waiting_request_is_erased_with_its_address
