@@ -16,7 +16,7 @@ REPOSITORY = Path(__file__).parents[2]
 # The site would collect a folder named `static`, and it has files with the same names.
 PAGE_FILES = Path(__file__).parent / "page_files"
 # The site's icons and styles. Without the site's files the pages work unstyled.
-GLYPHS = REPOSITORY / "templates" / "layouts/desk_glyphs.html"
+SITE_TEMPLATES = REPOSITORY / "templates"
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
@@ -30,7 +30,7 @@ register.filter("day", day_text)
 @cache
 def engine() -> Engine:
     """Return Django's template engine, without Django's settings."""
-    return Engine(dirs=[str(PAGE_FILES), str(GLYPHS.parent)], builtins=[__name__])
+    return Engine(dirs=[str(PAGE_FILES), str(SITE_TEMPLATES)], builtins=[__name__])
 
 
 def page(sandbox: Sandbox, title: str, template: str, status: int = 200, **values: Any) -> Response:
@@ -38,7 +38,7 @@ def page(sandbox: Sandbox, title: str, template: str, status: int = 200, **value
     frame = {
         "title": title,
         "navigation": NAVIGATION,
-        "has_glyphs": GLYPHS.exists(),
+        "has_glyphs": (SITE_TEMPLATES / "layouts" / "desk_glyphs.html").exists(),
         "desk_url": sandbox.desk_url,
         "port": sandbox.url.rpartition(":")[2],
     }
