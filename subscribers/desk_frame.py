@@ -1,11 +1,9 @@
 """The frame of every desk page, and the permission for pages about readers."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
@@ -14,14 +12,12 @@ from django.http import HttpRequest, HttpResponseBase
 from django.http.response import HttpResponse
 from django.shortcuts import render, resolve_url
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from delivery.models import Newsletter
 from subscribers.reader_permissions import CHANGE_NEWSLETTER, MANAGE
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrPromise
 
 P = ParamSpec("P")
 R = TypeVar("R", bound=HttpResponseBase)
@@ -33,7 +29,7 @@ class Guard:
     Without permissions it lets every signed-in user in. `refusal` explains the refusal.
     """
 
-    def __init__(self, *permissions: str, refusal: StrPromise | str = "") -> None:
+    def __init__(self, *permissions: str, refusal: Promise | str = "") -> None:
         self._permissions = permissions
         self._refusal = refusal
 

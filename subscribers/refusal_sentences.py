@@ -1,12 +1,10 @@
 """Why something that was typed or imported is refused: a code and a sentence."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -14,10 +12,7 @@ from delivery.humanise import digits, quoted
 from delivery.reader_fields import READER_FIELDS
 from subscribers.typed_refusal_sentences import TYPED
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrPromise
-
-FORMATS: Mapping[str, StrPromise] = {
+FORMATS: Mapping[str, Promise] = {
     "zip": _("an Excel workbook or a ZIP archive"),
     "office": _("an old Excel workbook or another old Office document"),
     "pdf": _("a PDF document"),
@@ -37,7 +32,7 @@ FORMATS: Mapping[str, StrPromise] = {
     "binary": _("binary data"),
 }
 # By the code that an import stores (importing/file_format/columns.py).
-DELIMITERS: Mapping[str, StrPromise] = {
+DELIMITERS: Mapping[str, Promise] = {
     "comma": _("comma"),
     "semicolon": _("semicolon"),
     "tab": _("tab"),
@@ -47,7 +42,7 @@ _OTHER_FORMAT = _(
     "Homing cannot read this format: {format}. Open the file in its own program, save the list as "
     "“CSV UTF-8” and import that file."
 )
-SENTENCES: Mapping[str, StrPromise | str] = {
+SENTENCES: Mapping[str, Promise | str] = {
     **TYPED,
     # A reader whom authors and the API change
     "address_known": _("Another reader has this address."),
@@ -197,14 +192,14 @@ def sentence_of(refusal: InputRefusal) -> str:
     if sentence is None:  # a newer release stored it
         return gettext("Refused ({code}).").format(code=refusal.code)
     try:
-        return sentence.format_map(_shown(refusal))
+        return str(sentence).format_map(_shown(refusal))
     except KeyError:
         return str(sentence)
 
 
-def _shown(refusal: InputRefusal) -> dict[str, StrPromise | str]:
+def _shown(refusal: InputRefusal) -> dict[str, Promise | str]:
     """Format the parameters: codes as words, numbers with separators, names quoted."""
-    shown: dict[str, StrPromise | str] = {
+    shown: dict[str, Promise | str] = {
         name: _as_text(value) for name, value in refusal.parameters.items()
     }
     for name, words in (("field", _FIELD_LABELS), ("delimiter", DELIMITERS)):

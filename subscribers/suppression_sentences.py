@@ -1,16 +1,11 @@
 """Why an address gets no mail: a code for programs, and its words. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from subscribers.models.suppression import Suppression
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrPromise
 
 Reason, Origin = Suppression.Reason, Suppression.Origin
 
@@ -21,7 +16,7 @@ BLOCKED = "blocked"
 MANUAL_AT_PROVIDER = "manual_at_provider"
 IMPORTED = "imported_"  # followed by the reason
 
-_WORDS: Mapping[str, StrPromise] = {
+_WORDS: Mapping[str, Promise] = {
     Reason.BOUNCE: _("mail to it bounced"),
     Reason.COMPLAINT: _("its owner marked a letter as spam"),
     Reason.UNSUBSCRIBE: _("its owner unsubscribed on the mail provider’s page"),

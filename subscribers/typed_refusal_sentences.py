@@ -1,16 +1,11 @@
 """Why something that readers type is refused: a sentence for each code."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrPromise
-
-TYPED: Mapping[str, StrPromise] = {
+TYPED: Mapping[str, Promise] = {
     # An address (address.py)
     "address_missing": _("The address is missing."),
     "address_too_long": _("The address has {length} characters. At most {longest} are allowed."),

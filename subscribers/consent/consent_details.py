@@ -1,22 +1,17 @@
 """The details of consent records that are stored as codes, in words."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrPromise
 
 TOO_FAST = "too_fast"
 REFUSED_ON_SENDING = "refused_on_sending"
 FILE_SAYS = "file_says_"  # followed by the status
 ADDRESS_CORRECTED = "address_corrected:"  # followed by the number of the other reader
 
-_SENTENCES: Mapping[str, StrPromise] = {
+_SENTENCES: Mapping[str, Promise] = {
     TOO_FAST: _("The form was returned faster than anyone can type."),
     REFUSED_ON_SENDING: _("The mail provider refused a mail to this address."),
     f"{FILE_SAYS}unsubscribed": _("According to the imported file, the reader unsubscribed."),

@@ -1,14 +1,8 @@
 """The text next to the buttons for consent. Earlier texts stay stored."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from django.core import signing
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrPromise
 
 SIGN_UP_BUTTON = _("Subscribe")
 SIGN_UP = _(
@@ -21,7 +15,7 @@ SIGNED = "wording"  # the hidden control of a form on another site
 _SIGNER = signing.Signer(salt="the wording of a form on another site")
 
 
-def full_wording(newsletter_name: str, words: StrPromise, button: StrPromise) -> str:
+def full_wording(newsletter_name: str, words: Promise, button: Promise) -> str:
     """Join newsletter, text and button as plain text in the language that was shown."""
     return f"{newsletter_name}\n{words}\n[{button}]"
 

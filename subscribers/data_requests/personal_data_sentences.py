@@ -1,10 +1,9 @@
 """Personal data in words, for the pages that show it. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from django.utils.functional import Promise
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -19,17 +18,14 @@ from subscribers.models.subscriber import Subscriber
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 from subscribers.suppression_sentences import provider_code, why_suppressed, words_of_code
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrPromise
-
 
 class StateLabel(NamedTuple):
     """A state in words, with the symbol and the CSS class of the desk."""
 
-    words: StrPromise | str
+    words: Promise | str
     glyph: str
     tone: str
-    short: StrPromise | str = ""
+    short: Promise | str = ""
 
 
 STATES: Mapping[str, StateLabel] = {
@@ -49,7 +45,7 @@ STATES: Mapping[str, StateLabel] = {
         gettext_lazy("Marked a letter as spam"), "suppressed", "fault", gettext_lazy("Complained")
     ),
 }
-OUTCOMES: Mapping[str, StrPromise] = {
+OUTCOMES: Mapping[str, Promise] = {
     "waiting": gettext_lazy("Queued."),
     "sent": gettext_lazy("Sent: the mail provider accepted it."),
     "unknown": gettext_lazy("Unconfirmed: we are asking the mail provider whether it was sent."),
@@ -58,7 +54,7 @@ OUTCOMES: Mapping[str, StrPromise] = {
     "failed": gettext_lazy("Not sent: it failed."),
 }
 # A newer release may have recorded an unknown code, which is shown unchanged.
-ACTS: Mapping[str, StrPromise] = {
+ACTS: Mapping[str, Promise] = {
     Act.ASKED: gettext_lazy("Signed up"),
     Act.CONFIRMED: gettext_lazy("Confirmed by the reader"),
     Act.IMPORTED: gettext_lazy("Imported"),
@@ -72,7 +68,7 @@ ACTS: Mapping[str, StrPromise] = {
     Act.LEFT_TOPICS: gettext_lazy("Topics left by the reader"),
     Act.LIFTED: gettext_lazy("The suppression was lifted"),
 }
-WAYS: Mapping[str, StrPromise] = {
+WAYS: Mapping[str, Promise] = {
     How.FORM: gettext_lazy("on our page"),
     How.EMBEDDED_FORM: gettext_lazy("by a form on another site"),
     How.ARCHIVE: gettext_lazy("by the form below a letter"),
@@ -85,7 +81,7 @@ WAYS: Mapping[str, StrPromise] = {
 }
 MAILS_SHOWN = 50  # the latest; the download has all
 # On a reader's own page.
-_TO_THE_READER: Mapping[str, StrPromise] = {
+_TO_THE_READER: Mapping[str, Promise] = {
     Act.CONFIRMED: gettext_lazy("Confirmed by you"),
     Act.RECORD_ASKED: gettext_lazy("Requested your data"),
     Act.CHOSE_TOPICS: gettext_lazy("Topics you chose"),
@@ -93,7 +89,7 @@ _TO_THE_READER: Mapping[str, StrPromise] = {
     How.ONE_CLICK: gettext_lazy("by the unsubscribe button of your mail program"),
 }
 # Other reasons are for authors and operators.
-_REASONS_TO_THE_READER: Mapping[str, StrPromise] = {
+_REASONS_TO_THE_READER: Mapping[str, Promise] = {
     ReasonCode.LEFT: gettext_lazy("You were no longer subscribed."),
     ReasonCode.LEFT_TOPIC: gettext_lazy("You had left its topics."),
     ReasonCode.EDITION_CANCELLED: gettext_lazy("The letter was cancelled."),
@@ -127,7 +123,7 @@ def describe(data: PersonalData, *, to_reader: bool = False) -> dict[str, Any]:
 
 
 def _sections(
-    data: PersonalData, words: Mapping[str, StrPromise], *, to_reader: bool
+    data: PersonalData, words: Mapping[str, Promise], *, to_reader: bool
 ) -> Iterator[dict[str, Any]]:
     """Describe the lists of a page: their rows, their number and notes."""
     records, mails = len(data.consent), len(data.mails)
@@ -231,9 +227,9 @@ def _provider(data: PersonalData) -> list[str]:
     return sentences
 
 
-def _consent(entry: Entry, labels: Mapping[str, str], instead: Mapping[str, StrPromise]) -> Entry:
+def _consent(entry: Entry, labels: Mapping[str, str], instead: Mapping[str, Promise]) -> Entry:
     words = {**ACTS, **WAYS, **instead}
-    act, how = (words.get(str(code), str(code)) for code in (entry["act"], entry["how"]))
+    act, how = (str(words.get(str(code), code)) for code in (entry["act"], entry["how"]))
     # “Imported” would repeat “By an import”.
     details = [] if entry["act"] == Act.IMPORTED else [how]
     if entry["network"]:

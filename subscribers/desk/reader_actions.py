@@ -1,13 +1,11 @@
 """The actions of authors on one reader. None makes a reader confirmed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.db import transaction
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from subscribers.data_requests.erase import erase
@@ -18,9 +16,6 @@ from subscribers.record_activity import record_reader_activity
 from subscribers.suppression.lift_bounces import can_lift_bounce, lift_bounce
 from subscribers.suppression.manual_suppression import block, is_blocked, unblock
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrPromise
-
 
 @dataclass(frozen=True, slots=True)
 class Action:
@@ -30,11 +25,11 @@ class Action:
     """
 
     name: str
-    label: StrPromise
-    heading: StrPromise
-    question: StrPromise
-    button: StrPromise
-    done_message: StrPromise
+    label: Promise
+    heading: Promise
+    question: Promise
+    button: Promise
+    done_message: Promise
     applies: Callable[[Subscriber], bool]
     perform: Callable[..., bool]
     tone: str = "risk"

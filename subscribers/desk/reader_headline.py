@@ -1,11 +1,9 @@
 """The sentence at the top of a reader's page on the desk. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from django.conf import settings
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -17,12 +15,9 @@ from subscribers.models.subscriber import Subscriber
 from subscribers.models.suppression import Suppression
 from subscribers.suppression_sentences import provider_code, why_suppressed, words_of_code
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrPromise
-
 State = Subscriber.State
 
-_SENTENCES: Mapping[str, StrPromise] = {
+_SENTENCES: Mapping[str, Promise] = {
     State.PENDING: gettext_lazy(
         "Not confirmed yet. The reader gets no letters until they confirm by email."
     ),

@@ -1,14 +1,12 @@
 """The list of readers on the desk, as a page and as a file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
@@ -33,17 +31,14 @@ from subscribers.signup import form_tags
 from subscribers.signup.signup_form import embed_form_html, form_fields
 from subscribers.suppression_sentences import why_suppressed, words_of_code
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrPromise
-
 IMPORTS_SHOWN = 50  # the latest
-SOURCES: Mapping[str, StrPromise] = {
+SOURCES: Mapping[str, Promise] = {
     Subscriber.Source.SIGN_UP: gettext_lazy("Sign-up"),
     Subscriber.Source.DESK: gettext_lazy("Added by an author"),
     Subscriber.Source.API: gettext_lazy("API"),
     Subscriber.Source.IMPORT: gettext_lazy("Any import"),
 }
-SORT_WORDS: Mapping[str, StrPromise] = {
+SORT_WORDS: Mapping[str, Promise] = {
     reader_list.NEWEST: gettext_lazy("Last added"),
     "oldest": gettext_lazy("First added"),
     "address": gettext_lazy("Address, A to Z"),
@@ -163,9 +158,9 @@ def source_words(reader: Subscriber) -> str:
     return str(SOURCES.get(reader.source, reader.source))
 
 
-def _sources() -> list[tuple[str, StrPromise | str]]:
+def _sources() -> list[tuple[str, Promise | str]]:
     """Return the values and words of the filter by source, with the latest imports."""
-    sources: list[tuple[str, StrPromise | str]] = [*SOURCES.items()]
+    sources: list[tuple[str, Promise | str]] = [*SOURCES.items()]
     imports = SubscriberImport.objects.filter(added__gt=0).order_by("-id")[:IMPORTS_SHOWN]
     for number, file in imports.values_list("id", "filename"):
         words = _("Import {number}: {file}").format(number=number, file=file)

@@ -1,10 +1,9 @@
 """Changes of many readers in words."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -12,11 +11,8 @@ from delivery.humanise import digits
 from delivery.tasks.leased_task_columns import TaskState
 from subscribers.models import ReaderChange
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrPromise
-
 Action = ReaderChange.Action
-LABELS: Mapping[str, StrPromise] = {
+LABELS: Mapping[str, Promise] = {
     Action.TAG: gettext_lazy("Put a tag on"),
     Action.UNTAG: gettext_lazy("Take a tag off"),
     Action.UNSUBSCRIBE: gettext_lazy("Unsubscribe"),
@@ -24,7 +20,7 @@ LABELS: Mapping[str, StrPromise] = {
     Action.LIFT_BOUNCE: gettext_lazy("Lift the bounces"),
     Action.ERASE: gettext_lazy("Erase"),
 }
-_EFFECTS: Mapping[str, StrPromise] = {
+_EFFECTS: Mapping[str, Promise] = {
     Action.TAG: gettext_lazy(
         "They get no mail about it. Readers who left this topic stay without it. The tag changes "
         "who gets an issue that you limit to tags."
@@ -54,7 +50,7 @@ _EFFECTS: Mapping[str, StrPromise] = {
 }
 
 
-_STOPPED: Mapping[str, StrPromise] = {
+_STOPPED: Mapping[str, Promise] = {
     TaskState.CANCELLED: gettext_lazy("Stopped."),
     TaskState.FAILED: gettext_lazy(
         "Ended by an error. The log has the reason. Start the change again for the other readers."
@@ -67,7 +63,7 @@ class Question(NamedTuple):
 
     heading: str
     effect: str
-    button: StrPromise
+    button: Promise
 
 
 def question(action: str, number: int, tag: str) -> Question:
