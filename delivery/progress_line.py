@@ -19,7 +19,8 @@ class ProgressLine:
     def show(self, line: str) -> None:
         """Show how far the command has got."""
         if self._is_terminal:
-            self._output.write(f"{CLEAR}{line}", ending="")
+            # `str` prevents the red of errors.
+            self._output.write(f"{CLEAR}{line}", str, ending="")
             self._output.flush()
         elif time.monotonic() - self._written_at_s >= LINE_EVERY_S:
             self._written_at_s = time.monotonic()
@@ -28,4 +29,4 @@ class ProgressLine:
     def clear(self) -> None:
         """Remove the line from a terminal, before other output."""
         if self._is_terminal:
-            self._output.write(CLEAR, ending="")
+            self._output.write(CLEAR, str, ending="")

@@ -51,7 +51,7 @@ def require_utf8(options: Mapping[str, Any]) -> None:
 
 def require_any(options: Mapping[str, Any], needed: Sequence[str], *names: str) -> None:
     """Raise `CommandError` if one of `names` is given without any `needed` option."""
-    if any(options[name] is not None for name in needed):
+    if any(options[name] not in (None, False) for name in needed):
         return
     for name in names:
         if options[name] not in (None, []):

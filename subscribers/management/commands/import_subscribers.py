@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from delivery.humanise import digits
 from delivery.models import Newsletter
+from delivery.progress_line import ProgressLine
 from delivery.reader_fields import READER_FIELDS
 from subscribers.fields.own_fields import load_fields
 from subscribers.files.atomic_file import atomic_file
@@ -41,6 +42,7 @@ from subscribers.importing.rejects_file import (
 )
 from subscribers.importing.report_text import rejected_lines, report_lines
 from subscribers.importing.stored_file import largest_size
+from subscribers.management.command_options import require_any
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
 from subscribers.refusal_sentences import InputRefusal, sentence_of
@@ -49,7 +51,6 @@ CONTINUES = gettext_lazy("If the import had begun, a worker or the same command 
 NOTHING_CHANGED = gettext_lazy("Nothing has changed.")
 INTERRUPTED = 130  # the exit code of shells after Ctrl-C
 SHOWN = 10  # rows of each result; --rejects writes all
-ROWS_BETWEEN_PLAIN_LINES = 100_000
 
 
 class Command(BaseCommand):
@@ -73,12 +74,13 @@ class Command(BaseCommand):
         confirmed_help = _("state that these readers gave their consent elsewhere; it is recorded")
         parser.add_argument("--confirmed", action="store_true", help=confirmed_help)
         consent_help = _("with --confirmed: where and how they gave it, for the record")
-        parser.add_argument("--consent", metavar="TEXT", default="", help=consent_help)
+        parser.add_argument("--consent", metavar="TEXT", help=consent_help)
         list_help = _(
             "with --confirmed, for files whose status says nothing about the subscription "
             "(listmonk): state that the exported list held confirmed subscriptions only"
         )
-        parser.add_argument("--list-is-confirmed", action="store_true", help=list_help)
+        flag: dict[str, Any] = {"action": "store_true", "default": None}
+        parser.add_argument("--list-is-confirmed", **flag, help=list_help)
         parser.add_argument(
             "--map",
             metavar="COLUMN=FIELD",
@@ -92,7 +94,7 @@ class Command(BaseCommand):
         tag_help = _("put this tag on all valid rows, known readers included; repeatable")
         parser.add_argument("--tag", metavar="TAG", action="append", default=[], help=tag_help)
         welcome_help = _("with --confirmed: send the welcome letter to added, confirmed readers")
-        parser.add_argument("--welcome", action="store_true", help=welcome_help)
+        parser.add_argument("--welcome", **flag, help=welcome_help)
         rejects_help = _(
             "write the rejected rows to this CSV file, to correct and import them; with several "
             "lists, write a file for each into its folder"
@@ -104,15 +106,8 @@ class Command(BaseCommand):
         rejects: Path | None = options["rejects"]
         self.rejects_file: TextIO | None = None
         rejects_files: list[TextIO] = []
-        consent = " ".join(options["consent"].split())
-        if consent and not options["confirmed"]:
-            raise CommandError(
-                _("--consent needs --confirmed, which states that consent was given.")
-            )
-        if options["list_is_confirmed"] and not options["confirmed"]:
-            raise CommandError(
-                _("--list-is-confirmed needs --confirmed, which states that consent was given.")
-            )
+        consent = " ".join((options["consent"] or "").split())
+        require_any(options, ["confirmed"], "consent", "list_is_confirmed", "welcome")
         if len(consent) > LONGEST_STATEMENT:
             sentence = _("--consent has {length} characters. At most {longest} are allowed.")
             raise CommandError(
@@ -121,8 +116,13 @@ class Command(BaseCommand):
         tags = read_tags(json.dumps(options["tag"]))
         if isinstance(tags, InputRefusal):
             raise CommandError(sentence_of(tags))
-        if options["welcome"]:
-            _check_welcome(confirmed=options["confirmed"])
+        if options["welcome"] and Newsletter.objects.get_current().welcome_issue is None:
+            raise CommandError(
+                _(
+                    "No welcome letter is on. Turn one on with “./homing welcome”, or omit "
+                    "--welcome."
+                )
+            )
         if rejects and any(_is_the_same(rejects, path) for path in paths):
             raise CommandError(_("--rejects names the file to import. Name another file."))
         what_remains = NOTHING_CHANGED if options["dry_run"] else CONTINUES
@@ -165,27 +165,26 @@ class Command(BaseCommand):
         self, content: BinaryIO, name: str, options: Any, consent: str, tags: Sequence[str]
     ) -> None:
         self.shown: dict[str, list[RejectedRow]] = {"skipped": [], "rejected": []}
-        self.rows_at_last_line = 0
+        self.progress = ProgressLine(self.stderr)
         try:
             report = import_file(
                 content,
                 name,
                 confirmed=options["confirmed"],
                 where=consent,
-                list_is_confirmed=options["list_is_confirmed"],
+                list_is_confirmed=bool(options["list_is_confirmed"]),
                 mapping=options["map"],
                 tags=tags,
-                welcome=options["welcome"],
+                welcome=bool(options["welcome"]),
                 dry_run=options["dry_run"],
                 on_rejected=self._take_rejected_row,
                 on_progress=self._show_progress,
             )
         finally:
-            if self.stderr.isatty():
-                self.stderr.write("\r\033[K", str, ending="")
+            self.progress.clear()
         if self.rejects_file and not self.shown["rejected"]:
             self.rejects_file.writelines(reject_lines(report.record))
-        stated = options["confirmed"], options["list_is_confirmed"]
+        stated = options["confirmed"], bool(options["list_is_confirmed"])
         for line in report_lines(report, name, dry_run=options["dry_run"], stated=stated):
             self.stdout.write(line)
         for result, rows in self.shown.items():
@@ -210,15 +209,8 @@ class Command(BaseCommand):
             self.shown[row.result].append(row)
 
     def _show_progress(self, record: SubscriberImport) -> None:
-        done = _("Rows: {n}, {percent} % of the file").format(
-            n=digits(record.rows), percent=record.percent
-        )
-        if self.stderr.isatty():
-            self.stderr.write(f"\r{done}", str, ending="")  # `str` prevents the red of errors
-            self.stderr.flush()
-        elif record.rows - self.rows_at_last_line >= ROWS_BETWEEN_PLAIN_LINES:
-            self.rows_at_last_line = record.rows
-            self.stderr.write(done)
+        done = _("Rows: {n}, {percent} % of the file")
+        self.progress.show(done.format(n=digits(record.rows), percent=record.percent))
 
 
 def _check_before_import(content: BinaryIO, name: str, options: Any) -> None:
@@ -228,17 +220,6 @@ def _check_before_import(content: BinaryIO, name: str, options: Any) -> None:
     with ReaderFile(content, name, mapping, fields, find_reading) as file:
         if options["list_is_confirmed"] and not file.leaves_subscriptions_open():
             raise UnreadableFileError("list_not_open")
-
-
-def _check_welcome(*, confirmed: bool) -> None:
-    if not confirmed:
-        raise CommandError(
-            _("--welcome needs --confirmed: other readers get the letter when they confirm.")
-        )
-    if Newsletter.objects.get_current().welcome_issue is None:
-        raise CommandError(
-            _("No welcome letter is on. Turn one on with “./homing welcome”, or omit --welcome.")
-        )
 
 
 def _rejects_paths(rejects: Path | None, names: Sequence[str]) -> list[Path]:

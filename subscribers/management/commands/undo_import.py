@@ -10,13 +10,11 @@ from django.db import InterfaceError, OperationalError
 from django.utils.translation import gettext as _
 
 from delivery.humanise import digits
+from delivery.progress_line import ProgressLine
 from subscribers.importing.import_file import run_to_end
 from subscribers.importing.undo.undo_import import start_undo
 from subscribers.importing.undo.undo_sentences import undo_lines, undo_sentence, why_not_undone
-from subscribers.management.commands.import_subscribers import (
-    INTERRUPTED,
-    ROWS_BETWEEN_PLAIN_LINES,
-)
+from subscribers.management.commands.import_subscribers import INTERRUPTED
 from subscribers.models import SubscriberImport
 
 State = SubscriberImport.State
@@ -37,7 +35,7 @@ class Command(BaseCommand):
         parser.add_argument("--tags-and-fields", action="store_true", help=made_help)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.seen_at_last_line = 0
+        self.progress = ProgressLine(self.stderr)
         continues = _("A worker or the same command continues an undo that had begun.")
         try:
             record = self._undo(options["id"], made_too=options["tags_and_fields"])
@@ -48,8 +46,7 @@ class Command(BaseCommand):
             self.stderr.write(" ".join((_("Interrupted."), continues)))
             sys.exit(INTERRUPTED)
         finally:
-            if self.stderr.isatty():
-                self.stderr.write("\r\033[K", str, ending="")
+            self.progress.clear()
         self.stdout.write(f"{record.filename}: {undo_sentence(record)}")
         for label, count, note in undo_lines(record):
             self.stdout.write(f"  {label:<16}{digits(count):>10}  {note}".rstrip())
@@ -69,11 +66,6 @@ class Command(BaseCommand):
         return record
 
     def _show_progress(self, record: SubscriberImport) -> None:
-        seen = record.undone + record.kept
-        done = _("Readers: {n} of {added}").format(n=digits(seen), added=digits(record.added))
-        if self.stderr.isatty():
-            self.stderr.write(f"\r{done}", str, ending="")  # `str` prevents the red of errors
-            self.stderr.flush()
-        elif seen - self.seen_at_last_line >= ROWS_BETWEEN_PLAIN_LINES:
-            self.seen_at_last_line = seen
-            self.stderr.write(done)
+        seen = digits(record.undone + record.kept)
+        done = _("Readers: {n} of {added}")
+        self.progress.show(done.format(n=seen, added=digits(record.added)))

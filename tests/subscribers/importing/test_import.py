@@ -202,9 +202,8 @@ def test_a_terminal_shows_progress_and_ends_with_a_clean_line(file_of: FileOf) -
     path = str(file_of("ada@example.org,"))
     call_command("import_subscribers", path, stdout=io.StringIO(), stderr=log)
 
-    assert terminal.getvalue() == (
-        "\rRows: 5,000, 100 % of the file\rRows: 5,001, 100 % of the file\r\033[K"
-    )
+    shown = [f"Rows: {rows}, 100 % of the file" for rows in ("5,000", "5,001")]
+    assert terminal.getvalue().split("\r\033[K") == ["", *shown, ""]
     assert log.getvalue() == ""  # only long imports write to a log
 
 
