@@ -69,8 +69,7 @@ def register_hooks() -> None:
     for separate in (import_task.IMPORTS, moves.PAST_ISSUES):
         register_separate_task(separate)
     sent_before_restore.register(start_sent_before_restore)
-    change_fields_and_tags.register_drafts(save_draft.title_with_tag)
-    change_fields_and_tags.register_field_in_drafts(save_draft.may_name_field)
+    change_fields_and_tags.register_drafts(save_draft.title_with_tag, save_draft.may_name_field)
     bearer.register_token_lookup(find_caller)
     form_posted.connect(site_metrics.count_form, dispatch_uid="posted forms are counted")
 

@@ -59,6 +59,21 @@ def spellings(address: str) -> list[str]:
     return list(dict.fromkeys((address, f"{local_part}@{found.domain}")))
 
 
+def in_ascii(text: str) -> str:
+    """Write a searched domain, or all of a text without `@`, as addresses are stored.
+
+    A part of a domain between two dots is found by its complete Unicode spelling.
+    """
+    local_part, at_sign, domain = text.rpartition("@")
+    labels = [label if label.isascii() else _label_in_ascii(label) for label in domain.split(".")]
+    return f"{local_part}{at_sign}{'.'.join(labels)}".lower()
+
+
+def _label_in_ascii(label: str) -> str:
+    address = read_address(f"x@{label}.org")
+    return address[len("x@") : -len(".org")] if isinstance(address, str) else label
+
+
 def _plain(typed: str) -> str | None:
     if len(typed) > LONGEST_ADDRESS or not (found := _PLAIN.fullmatch(typed)):
         return None

@@ -37,7 +37,11 @@ def _value_of(key: str) -> Coalesce:
 
 
 def confirmed(
-    fields: Sequence[str] = (), *, with_tags: Sequence[int] = (), without_tags: Sequence[int] = ()
+    fields: Sequence[str] = (),
+    /,
+    *,
+    with_tags: Sequence[int] = (),
+    without_tags: Sequence[int] = (),
 ) -> QuerySet[Subscriber, tuple[Any, ...]]:
     """Select confirmed, unsuppressed readers as unordered (id, email, *reader fields).
 
@@ -55,23 +59,17 @@ def confirmed(
     return rows.values_list(*columns, values_of(fields)) if fields else rows.values_list(*columns)
 
 
-def count_without_value(
-    fields: Sequence[str], *, with_tags: Sequence[int] = (), without_tags: Sequence[int] = ()
-) -> dict[str, int]:
-    """Count the mailable confirmed readers without a value, by field, in one query."""
+def count_without_value(fields: Sequence[str], **tags: Sequence[int]) -> dict[str, int]:
+    """Count the readers that `confirmed` selects without a value, by field, in one query."""
     if not fields:
         return {}
-    without = {f"without_{name}": Count("id", filter=_is_without(name)) for name in fields}
-    readers = confirmed(with_tags=with_tags, without_tags=without_tags)
-    found = readers.aggregate(**without)
+    without = {name: Count("id", filter=_is_without(name)) for name in fields}
+    found = confirmed(**tags).aggregate(**{f"without_{name}": one for name, one in without.items()})
     return {name: found[f"without_{name}"] for name in fields}
 
 
 def count_unfit_values(
-    patterns: Iterable[tuple[str, str]],
-    *,
-    with_tags: Sequence[int] = (),
-    without_tags: Sequence[int] = (),
+    patterns: Iterable[tuple[str, str]], **tags: Sequence[int]
 ) -> dict[tuple[str, str], tuple[int, int]]:
     """Count the readers whose value does not match, and those without one.
 
@@ -80,14 +78,13 @@ def count_unfit_values(
     wanted = [*patterns]
     if not wanted:
         return {}
-    readers = confirmed(with_tags=with_tags, without_tags=without_tags)
+    readers = confirmed(**tags)
     counts = {}
     for number, (name, pattern) in enumerate(wanted):
+        value = f"value_{number}"
         is_column = name in (*FIELD_NAMES, "email")
-        value = F(name) if is_column else _value_of(name)
-        readers = readers.alias(**{f"value_{number}": value})
-        is_empty = Q(**{f"value_{number}": ""})
-        fits = Q(**{f"value_{number}__regex": pattern})
+        readers = readers.alias(**{value: F(name) if is_column else _value_of(name)})
+        is_empty, fits = Q(**{value: ""}), Q(**{f"{value}__regex": pattern})
         counts[f"unfit_{number}"] = Count("id", filter=~is_empty & ~fits)
         counts[f"empty_{number}"] = Count("id", filter=is_empty)
     found = readers.aggregate(**counts)

@@ -3,35 +3,20 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from django.conf import settings
-from django.db import connection
 from django.db.models import Q
 
 from delivery.interface import request_lifting
 from delivery.models import Edition
 from subscribers.consent.consent_details import REFUSED_ON_SENDING
+from subscribers.consent.consent_log import record_consent
 from subscribers.data_requests.erase import erased_among
 from subscribers.links import request_token
 from subscribers.links.request_token import Request
 from subscribers.links.unsubscribe_token import PREFERENCES, tokens_for
 from subscribers.models import ConsentRecord, Subscriber, Suppression
-from subscribers.models.consent_record import OF_FORMS, Act
+from subscribers.models.consent_record import OF_FORMS, Act, How
 from subscribers.reserve_ids import reserve_ids
 from subscribers.suppression.apply_events_to_readers import apply_events
-
-# Rows are locked in id order to prevent deadlocks between two batches.
-MARK_REFUSED = """
-    WITH refused AS (
-        SELECT id FROM subscriber
-         WHERE id = ANY(%(recipients)s) AND state = ANY(%(mailable)s)
-         ORDER BY id FOR UPDATE
-    ), marked AS (
-        UPDATE subscriber SET state = 'bounced'
-          FROM refused WHERE subscriber.id = refused.id
-        RETURNING subscriber.id
-    )
-    INSERT INTO consent_record (subscriber_id, act, how, detail)
-    SELECT id, 'bounced', 'provider', %(why)s FROM marked
-"""
 
 # The records of readers' own requests, by the kind of mail.
 REQUESTED_BY: Mapping[str, Q] = {
@@ -62,11 +47,12 @@ class RegisteredReaders:
         mailable = [Subscriber.State.PENDING]
         if kind == Edition.Kind.NEWSLETTER:
             mailable.append(Subscriber.State.CONFIRMED)
-        with connection.cursor() as cursor:
-            cursor.execute(
-                MARK_REFUSED,
-                {"recipients": list(recipients), "mailable": mailable, "why": REFUSED_ON_SENDING},
-            )
+        readers = Subscriber.objects.filter(id__in=recipients, state__in=mailable)
+        # Rows are locked in id order to prevent deadlocks between two batches.
+        refused = list(readers.select_for_update().order_by("id").values_list("id", flat=True))
+        Subscriber.objects.filter(id__in=refused).update(state=Subscriber.State.BOUNCED)
+        for reader in refused:
+            record_consent(reader, Act.BOUNCED, How.PROVIDER, detail=REFUSED_ON_SENDING)
 
     def mark_inactive(self, recipients: Sequence[int], kind: str, version: int) -> None:
         """Have suppressions lifted for readers who requested this mail themselves.

@@ -96,11 +96,6 @@ def seconds_to_wait(asked: Sequence[PastRequest], suspicious: bool, per_hour: in
     return wait
 
 
-def is_suspicious(seconds_filling_in: float | None, least_s: float) -> bool:
-    """Whether the form returned too fast for typing; False if the time is unknown."""
-    return seconds_filling_in is not None and seconds_filling_in < least_s
-
-
 def _until_fewer_than(limit: int, seconds_ago: Sequence[float]) -> int:
     if len(seconds_ago) < limit:
         return 0

@@ -8,7 +8,7 @@ from django.urls import URLPattern, path, re_path
 from subscribers.data_requests import data_request_view
 from subscribers.leaving.preferences_view import preferences
 from subscribers.leaving.unsubscribe_view import unsubscribe
-from subscribers.signup import confirm_subscription_view, signup_view
+from subscribers.signup import signup_view
 
 app_name = "subscribers"
 
@@ -22,7 +22,7 @@ def _damaged(page: str, view: Callable[..., HttpResponse]) -> URLPattern:
 urlpatterns = [
     path("subscriptions/", signup_view.subscriptions, name="sign_up"),
     path("subscriptions/embedded/", signup_view.embedded, name="embedded"),
-    path("subscriptions/confirm/", confirm_subscription_view.confirm, name="confirm"),
+    path("subscriptions/confirm/", signup_view.confirm, name="confirm"),
     path("record/", data_request_view.request_data, name="request_data"),
     path("unsubscribe/", data_request_view.request_data, {"leaves": True}, name="ask_to_leave"),
     path("record/<str:token>/", data_request_view.show_data, name="data"),
@@ -36,5 +36,5 @@ urlpatterns = [
     _damaged("unsubscribe", unsubscribe),
     _damaged("preferences", preferences),
     _damaged("record", data_request_view.show_data),
-    re_path(r"^[/]*(?=(?i:subscriptions/+confirm)/)[\s\S]+$", confirm_subscription_view.confirm),
+    re_path(r"^[/]*(?=(?i:subscriptions/+confirm)/)[\s\S]+$", signup_view.confirm),
 ]

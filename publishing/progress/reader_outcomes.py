@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet, prefetch_related_objects
 from delivery.models import Batch, Delivery, Edition
 from publishing.editions.edition_status import dropped_sentence
 from publishing.progress_bar import ORDER
-from subscribers.desk.address_search import starting_with
+from subscribers.address import in_ascii
 from subscribers.models import Subscriber
 
 PAGE = 50
@@ -96,8 +96,8 @@ def found_readers(
 
     Each comes with the copy, or None outside the audience. Raises `DeliveriesDroppedError`.
     """
-    found = starting_with(Subscriber.objects.all(), text).order_by("email_key")
-    readers = list(found[: PAGE + 1])
+    found = Subscriber.objects.filter(email_key__startswith=in_ascii(text))
+    readers = list(found.order_by("email_key")[: PAGE + 1])
     shown = readers[:PAGE]
     of_readers = list(Delivery.objects.by_key(issue, version, [reader.pk for reader in shown]))
     prefetch_related_objects(of_readers, "batch")

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from publishing.composer import composer_view
 from publishing.desk_permissions import MAY_WRITE
 from publishing.test_letters import send_test_letter_view
-from subscribers.signup import confirm_subscription_view, signup_view
+from subscribers.signup import signup_view
 from subscribers.signup.signup_form import SignUpForm
 
 COMPOSER = {"desk:publish", "desk:drafts", "desk:draft"}
@@ -39,7 +39,7 @@ def csrf_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
         form = SignUpForm(request.POST.dict())
         return signup_view.form_page(request, form, notice="csrf", status=403)
     if name == "subscribers:confirm":
-        return confirm_subscription_view.link_page(request, must_press_again=True)
+        return signup_view.link_page(request, must_press_again=True)
     sentence = _(
         "This form is older than your current session. Nothing was changed. Go back, reload the "
         "page and press the button again."

@@ -10,8 +10,9 @@ from ninja import Field
 from api.problem import FieldError, ProblemError, ProblemType
 from api.schema import RequestBody, ResponseBody
 from subscribers.field_and_tag_settings import change_fields_and_tags
-from subscribers.field_and_tag_settings.field_and_tag_forms import FieldForm, TagForm
-from subscribers.field_and_tag_settings.field_and_tag_sentences import (
+from subscribers.field_and_tag_settings.field_and_tag_forms import (
+    FieldForm,
+    TagForm,
     in_use_sentence,
     limit_sentence,
 )

@@ -18,7 +18,7 @@ from subscribers.api.reader_shapes import NewReader, Reader, ReaderAdded, Reader
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.desk import add_reader as adding
 from subscribers.desk import edit_reader as editing
-from subscribers.desk.many_readers.change_tags import change_tags
+from subscribers.desk.many_readers.change_readers import change_tags
 from subscribers.desk.reader_actions import ACTIONS, OLD_NAMES, perform_action
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.desk.reader_list import SearchTookTooLongError, load_page

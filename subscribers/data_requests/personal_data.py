@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from django.db.models import Q
+from django.db.models import F, Q
 from django.http import HttpResponse
 
 from delivery.interface import reason_sentence, test_letters_to
@@ -124,16 +124,11 @@ def load_personal_data(subscriber_id: int) -> PersonalData | None:
             .order_by("stream")
             .values("stream", "refuses", "reason", "origin", "at")
         ),
-        provider_requests=[
-            {
-                "at": one.requested_at,
-                "stream": one.stream,
-                "change": one.change,
-                "state": one.state,
-                "said": one.refusal_reason,
-            }
-            for one in SuppressionChange.objects.filter(address_key=key).order_by("id")
-        ],
+        provider_requests=list(
+            SuppressionChange.objects.filter(address_key=key)
+            .order_by("id")
+            .values("stream", "change", "state", at=F("requested_at"), said=F("refusal_reason"))
+        ),
         provider_events=[
             {"at": event["received_at"], "kind": event["kind"], "body": event["body"]}
             for event in load_events_about(reader.email)
@@ -224,8 +219,7 @@ def _load_mails(reader: Subscriber) -> list[Entry]:
         at = edition.published_at
         if edition.kind in _REQUESTS:
             # Readers share this edition, so its time is that of the first request of any reader.
-            own = (edition.kind, edition.version)
-            at = requested_at.get(own) or delivery.sent_at or reader.created_at
+            at = requested_at.get((edition.kind, edition.version), reader.created_at)
         is_test = edition.kind == Edition.Kind.TEST
         title = mark_subject(edition.title) if is_test else edition.title
         # The values at publication. A field of the author's own never replaces a built-in one.

@@ -105,10 +105,7 @@ def correct_address(subscriber_id: int, address: str) -> Subscriber | InputRefus
             return reason
         values, groups = old.values_of_fields, {"tags": old.tags, "left_topics": old.left_topics}
         state, source = Subscriber.State.PENDING, Source.DESK
-        if known is not None:
-            return refuse("address_known")
-        new = _insert(address, values, state=state, source=source, **groups)
-        if new is None:
+        if (new := _insert(address, values, state=state, source=source, **groups)) is None:
             return refuse("address_known")
         detail = f"{ADDRESS_CORRECTED}{old.pk}"
         _ask_for_consent(new, How.OPERATOR, values, detail)
@@ -142,7 +139,7 @@ def _insert(
     tags: Sequence[int],
     left_topics: Sequence[int] = (),
 ) -> Subscriber | None:
-    """Insert the row; None if another transaction added the reader meanwhile."""
+    """Insert the row; None if a reader has the address."""
     columns = columns_of({**dict.fromkeys(FIELD_NAMES, ""), **values})
     columns |= {"fields": Jsonb(columns["fields"]), "tags": [*tags], "left_topics": [*left_topics]}
     with connection.cursor() as cursor:

@@ -59,10 +59,9 @@ class EditForm(forms.Form):
                 **{field.control: values.get(field.name, "") for field in self.reader_fields},
             }
         super().__init__(data, auto_id="%s", **options)
-        ours = {*self.fields, "tags", "csrfmiddlewaretoken"}
         for field in self.reader_fields:
-            self.fields[field.control] = ReaderValueField(field, ours)
-            self.fields[field.control].widget.attrs["autocomplete"] = "off"
+            # An author types the values of someone else.
+            self.fields[field.control] = ReaderValueField(field, autocomplete="off")
         tags = list(Tag.objects.order_by(Lower("name")))
         left = set(reader.left_topics if reader else ())
         self.left_topics = [tag for tag in tags if tag.pk in left]

@@ -7,7 +7,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from delivery.interface import Reason, ReasonCode, reason_sentence
+from delivery.interface import ReasonCode
 from delivery.mail.transactional_mail import KIND_BY_ISSUE
 from subscribers.data_requests.personal_data import PersonalData
 from subscribers.data_requests.personal_data_sentences import STATES, StateLabel
@@ -77,10 +77,9 @@ def _why_request_was_refused(data: PersonalData) -> str:
 
 def _is_latest_letter_refused(data: PersonalData) -> bool:
     # Postmark can refuse an address (406) before it reports the suppression.
-    inactive = reason_sentence(Reason.of(ReasonCode.INACTIVE_RECIPIENT))
     for mail in reversed(data.mails):
         if mail["kind"] == "newsletter" and mail["outcome"] in {"sent", "suppressed"}:
-            return bool(mail["reason"] == inactive)
+            return bool(mail["reason_code"] == ReasonCode.INACTIVE_RECIPIENT)
     return False
 
 

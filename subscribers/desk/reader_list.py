@@ -31,8 +31,7 @@ from psycopg.errors import QueryCanceled
 
 from delivery.models import Newsletter, ProviderSuppression
 from delivery.reader_fields import FIELD_NAMES
-from subscribers.address import read_address
-from subscribers.desk.address_search import in_ascii, starting_with
+from subscribers.address import in_ascii, read_address
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.models import Subscriber, Suppression
 from subscribers.reader_totals import counts_by_state
@@ -201,7 +200,7 @@ def matching_readers(chosen: ReaderFilter) -> QuerySet[Subscriber]:
     if chosen.until is not None and chosen.until < date.max:
         found = found.filter(created_at__lt=_start_of(chosen.until + timedelta(days=1)))
     if chosen.text:
-        at_start = starting_with(found, chosen.text)
+        at_start = found.filter(email_key__startswith=in_ascii(chosen.text))
         if chosen.is_prefix or ("@" in chosen.text[1:] and at_start.exists()):
             return at_start
         found = found.alias(searched=_SEARCHED)

@@ -1,41 +1,45 @@
-"""A reader's page on the desk: personal data and actions."""
+"""The desk's pages about one reader: data, actions, adding and editing."""
 
-from typing import NoReturn
+from typing import Any, TypeVar
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from subscribers.data_requests.personal_data import PersonalData, load_personal_data
+from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.data_requests.personal_data_sentences import describe
+from subscribers.desk.add_reader import Source, add_reader, correct_address
+from subscribers.desk.edit_reader import edit_reader
 from subscribers.desk.reader_actions import ACTIONS, OLD_NAMES, applicable_actions, perform_action
-from subscribers.desk.reader_form import ReasonForm
+from subscribers.desk.reader_form import AddForm, AddressForm, EditForm, ReasonForm
 from subscribers.desk.reader_headline import reader_headline
 from subscribers.desk_frame import desk_page, may_manage_readers, user_id_of
 from subscribers.links.see_other import see_other
 from subscribers.models import Subscriber
-from subscribers.record_activity import record_reader_activity
+from subscribers.record_activity import record_corrected_address, record_reader_activity
+from subscribers.refusal_sentences import InputRefusal, sentence_of
+
+Row = TypeVar("Row")
 
 
-def _no_reader() -> NoReturn:
-    raise Http404(_("There is no reader with this number."))
+def _found(reader: Row | None) -> Row:
+    if reader is None:
+        raise Http404(_("There is no reader with this number."))
+    return reader
 
 
 def _reader_or_404(reader: int) -> Subscriber:
-    return Subscriber.objects.filter(pk=reader).first() or _no_reader()
-
-
-def _data_or_404(reader: int) -> PersonalData:
-    return load_personal_data(reader) or _no_reader()
+    return _found(Subscriber.objects.filter(pk=reader).first())
 
 
 @may_manage_readers
 @require_safe
 def show_reader(request: HttpRequest, reader: int) -> HttpResponse:
     """Show the data of one reader, with a link for each action."""
-    data = _data_or_404(reader)
+    data = _found(load_personal_data(reader))
     context = {
         "data": data,
         "words": describe(data),
@@ -49,7 +53,7 @@ def show_reader(request: HttpRequest, reader: int) -> HttpResponse:
 @require_safe
 def reader_file(request: HttpRequest, reader: int) -> HttpResponse:
     """Send the data of a reader as a file, for readers who asked by post or phone."""
-    data = _data_or_404(reader)
+    data = _found(load_personal_data(reader))
     record_reader_activity("download_data", user_id_of(request), reader)
     return data.as_file()
 
@@ -78,3 +82,93 @@ def act_on_reader(request: HttpRequest, reader: int, name: str) -> HttpResponse:
         messages.warning(request, _("There was nothing to do. Someone did this already."))
     gone = not Subscriber.objects.filter(pk=reader).exists()
     return see_other(reverse("readers:list") if gone else back)
+
+
+def name_of_user(user: Any) -> str:
+    """Return the name of a user as consent records have it."""
+    return str(user.get_full_name() or user.get_username())
+
+
+def _url(reader: int) -> str:
+    return reverse("readers:reader", args=[reader])
+
+
+@may_manage_readers
+@require_http_methods(["GET", "HEAD", "POST"])
+def add(request: HttpRequest) -> HttpResponse:
+    """Show the form for a new reader; add the reader for POST."""
+    form = AddForm(request.POST if request.method == "POST" else None)
+    known = None
+    if form.is_bound and form.is_valid():
+        with transaction.atomic():
+            added = add_reader(
+                form.cleaned_data["email"],
+                form.values,
+                stated_by=name_of_user(request.user),
+                consent=form.cleaned_data["where"],
+                tags=form.tags,
+                source=Source.DESK,
+            )
+            known = added.reader
+            if added.result == "added" and known is not None:
+                record_reader_activity("add", user_id_of(request), known.pk)
+        if added.result == "added" and known is not None:
+            messages.success(request, _added_sentence(known))
+            return see_other(_url(known.pk))
+        is_known = _("This reader is already on the list. Nothing changed.")
+        form.add_error("email", sentence_of(added.reason) if added.reason else is_known)
+    context = {"form": form, "known": known}
+    return desk_page(request, "subscribers/desk/add_reader.html", context)
+
+
+@may_manage_readers
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: HttpRequest, reader: int) -> HttpResponse:
+    """Show the fields and tags of a reader as a form; save them for POST."""
+    found = _reader_or_404(reader)
+    form = EditForm(request.POST if request.method == "POST" else None, found)
+    changed = False
+    if form.is_bound and form.is_valid():
+        with transaction.atomic():
+            result = edit_reader(reader, form.values, form.tags, seen=form.cleaned_data["seen"])
+            if result == "saved":
+                record_reader_activity("edit", user_id_of(request), reader)
+        if result in ("saved", "unchanged"):
+            is_saved = result == "saved"
+            messages.success(request, _("Saved.") if is_saved else _("Nothing changed."))
+            return see_other(_url(reader))
+        found, changed = _reader_or_404(reader), True
+        form = EditForm(reader=found)
+    context = {"form": form, "reader": found, "changed": changed}
+    return desk_page(request, "subscribers/desk/edit_reader.html", context)
+
+
+@may_manage_readers
+@require_http_methods(["GET", "HEAD", "POST"])
+def correct(request: HttpRequest, reader: int) -> HttpResponse:
+    """Ask for the correct address; move the reader to it for POST."""
+    found = _reader_or_404(reader)
+    form = AddressForm(request.POST if request.method == "POST" else None)
+    if form.is_bound and form.is_valid():
+        with transaction.atomic():
+            moved = correct_address(reader, form.cleaned_data["email"])
+            if not isinstance(moved, InputRefusal):
+                record_corrected_address(user_id_of(request), reader, moved.pk)
+        if not isinstance(moved, InputRefusal):
+            messages.success(
+                request,
+                _(
+                    "The address was corrected. Homing sends a confirmation email to it. The old "
+                    "address gets nothing more."
+                ),
+            )
+            return see_other(_url(moved.pk))
+        form.add_error("email", sentence_of(moved))
+    context = {"form": form, "reader": found}
+    return desk_page(request, "subscribers/desk/correct_address.html", context)
+
+
+def _added_sentence(reader: Subscriber) -> str:
+    if reader.state == Subscriber.State.CONFIRMED:
+        return _("Added. The reader gets letters from now on.")
+    return _("Added. Homing sends a confirmation email. Letters follow once the reader confirms.")

@@ -27,8 +27,7 @@ from subscribers.models import Subscriber, SubscriberImport, Tag
 from subscribers.models.consent_record import How
 from subscribers.reader_totals import counts_by_state
 from subscribers.record_activity import record_export
-from subscribers.signup import form_tags
-from subscribers.signup.signup_form import embed_form_html, form_fields
+from subscribers.signup.signup_form import TAGS, embed_form_html, form_fields, sign_tags
 from subscribers.suppression_sentences import why_suppressed, words_of_code
 
 IMPORTS_SHOWN = 50  # the latest
@@ -139,7 +138,7 @@ def embed_form(request: HttpRequest) -> HttpResponse:
     newsletter = Newsletter.objects.get_current()
     with in_language_of(newsletter):
         html = embed_form_html(settings.SITE_URL, newsletter.name, form_fields(), ids)
-    query = {form_tags.NAME: form_tags.sign_tags(ids)} if ids else {}
+    query = {TAGS: sign_tags(ids)} if ids else {}
     context = {
         "tags": tags,
         "link": settings.SITE_URL + reverse("subscribers:sign_up", query=query or None),

@@ -2,9 +2,8 @@
 
 from django.urls import path
 
-from subscribers.desk import edit_view
+from subscribers.desk import reader_view
 from subscribers.desk.many_readers import change_view
-from subscribers.desk.reader_view import act_on_reader, reader_file, show_reader
 from subscribers.desk.readers_view import embed_form, readers, readers_file, suppressed_file
 from subscribers.field_and_tag_settings import field_and_tag_view
 from subscribers.importing import import_view
@@ -17,15 +16,15 @@ urlpatterns = [
     path("readers/readers.csv", readers_file, name="file"),
     path("readers/suppressed.csv", suppressed_file, name="suppressed_file"),
     path("readers/form/", embed_form, name="embed_form"),
-    path("readers/add/", edit_view.add, name="add"),
+    path("readers/add/", reader_view.add, name="add"),
     path("readers/change/", change_view.change, name="change"),
     path("readers/changes/<int:change_id>/", change_view.changing, name="changing"),
     path("readers/changes/<int:change_id>/stop/", change_view.stop, name="stop_change"),
-    path("readers/<int:reader>/", show_reader, name="reader"),
-    path("readers/<int:reader>/record.json", reader_file, name="reader_file"),
-    path("readers/<int:reader>/edit/", edit_view.edit, name="edit"),
-    path("readers/<int:reader>/address/", edit_view.correct, name="correct"),
-    path("readers/<int:reader>/<slug:name>/", act_on_reader, name="act"),
+    path("readers/<int:reader>/", reader_view.show_reader, name="reader"),
+    path("readers/<int:reader>/record.json", reader_view.reader_file, name="reader_file"),
+    path("readers/<int:reader>/edit/", reader_view.edit, name="edit"),
+    path("readers/<int:reader>/address/", reader_view.correct, name="correct"),
+    path("readers/<int:reader>/<slug:name>/", reader_view.act_on_reader, name="act"),
     path("settings/", field_and_tag_view.settings_page, name="settings"),
     path("settings/fields/add/", field_and_tag_view.add_field, name="add_field"),
     path("settings/fields/<slug:key>/", field_and_tag_view.edit_field, name="edit_field"),

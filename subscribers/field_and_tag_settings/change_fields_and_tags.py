@@ -10,7 +10,7 @@ from django.db.models import Max
 from delivery.interface import short_transaction
 from delivery.models import Edition
 from delivery.tasks.register_background_task import BackgroundTask
-from subscribers.models import DeletedFieldOrTag, ReaderFieldDefinition, Subscriber, Tag
+from subscribers.models import DeletedFieldOrTag, ReaderFieldDefinition, Tag
 from subscribers.models.fields_and_tags import MOST_FIELDS
 from subscribers.record_activity import record_activity
 
@@ -43,8 +43,7 @@ _COUNT_READERS = """
     SELECT 'field', key, count(*) FROM subscriber, jsonb_object_keys(fields) AS key GROUP BY key
 """
 
-_find_draft: list[Callable[[int], str]] = []
-_field_in_draft: list[Callable[[str], bool]] = []
+_find_draft: list[tuple[Callable[[int], str], Callable[[str], bool]]] = []
 
 
 class TagInUseError(Exception):
@@ -55,19 +54,15 @@ class TagInUseError(Exception):
         self.is_draft = is_draft
 
 
-def register_drafts(find: Callable[[int], str]) -> None:
-    """Register the function that returns the title of an open draft that uses a tag."""
-    _find_draft[:] = [find]
-
-
-def register_field_in_drafts(find: Callable[[str], bool]) -> None:
-    """Register the function that says whether an open draft may name a field."""
-    _field_in_draft[:] = [find]
+def register_drafts(with_tag: Callable[[int], str], with_field: Callable[[str], bool]) -> None:
+    """Register how to find the title of an open draft with a tag, and a draft with a field."""
+    _find_draft[:] = [(with_tag, with_field)]
 
 
 def draft_uses(*, tag: int | None = None, field: str = "") -> bool:
     """Whether an open draft uses a tag, or may use a field."""
-    return bool(_find_draft[0](tag) if tag is not None else _field_in_draft[0](field))
+    ((with_tag, with_field),) = _find_draft
+    return bool(with_tag(tag) if tag is not None else with_field(field))
 
 
 def can_add_field() -> bool:
@@ -118,16 +113,6 @@ def count_readers() -> dict[tuple[str, str], int]:
         return {(kind, key): readers for kind, key, readers in cursor}
 
 
-def count_readers_with_field(key: str) -> int:
-    """Count the readers who have a value of this field."""
-    return Subscriber.objects.filter(fields__has_key=key).count()
-
-
-def count_readers_with_tag(tag: int) -> int:
-    """Count the readers who have this tag."""
-    return Subscriber.objects.filter(tags__contains=[tag]).count()
-
-
 @transaction.atomic
 def delete_field(key: str, by: uuid.UUID | None) -> bool:
     """Delete a field. Workers remove the values from the readers.
@@ -159,7 +144,7 @@ def delete_tag(tag: int, by: uuid.UUID | None) -> bool:
     for edition in Edition.objects.filter(control=Edition.Control.SCHEDULED):
         if tag in [each for each, _ in (*edition.with_tags, *edition.without_tags)]:
             raise TagInUseError(edition.title, is_draft=False)
-    if title := _find_draft[0](tag):
+    if title := _find_draft[0][0](tag):
         raise TagInUseError(title, is_draft=True)
     found.delete()
     DeletedFieldOrTag.objects.create(kind=DeletedFieldOrTag.Kind.TAG, key=str(tag))

@@ -1,4 +1,4 @@
-"""The forms of a field and of a tag."""
+"""The forms of a field and of a tag, and why one is not added or deleted."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery.control_characters import CONTROL_CHARACTERS, clean_name
+from delivery.humanise import digits
+from subscribers.field_and_tag_settings.change_fields_and_tags import TagInUseError
 from subscribers.fields.own_fields import RESERVED_KEYS
 from subscribers.models import DeletedFieldOrTag, ReaderFieldDefinition, Tag
-from subscribers.models.fields_and_tags import LONGEST_KEY
+from subscribers.models.fields_and_tags import LONGEST_KEY, MOST_FIELDS
 
 if TYPE_CHECKING:
     _ModelForm = forms.ModelForm[Any]
@@ -136,3 +138,24 @@ class TagForm(_OneLineForm):
         if Tag.objects.filter(name__iexact=name).exclude(pk=self.instance.pk).exists():
             raise forms.ValidationError(_("There is a tag “{name}” already.").format(name=name))
         return name
+
+
+def limit_sentence() -> str:
+    """Say that there are as many fields as allowed."""
+    limit = _("There are {n} fields, which is the limit. Delete one first.")
+    return limit.format(n=digits(MOST_FIELDS))
+
+
+def in_use_sentence(used: TagInUseError) -> str:
+    """Say which draft or issue uses the tag."""
+    if used.is_draft:
+        sentence = _(
+            "The tag was not deleted, because the draft “{title}” uses it. Choose other readers "
+            "for the draft first."
+        )
+    else:
+        sentence = _(
+            "The tag was not deleted, because the scheduled issue “{title}” uses it. Call that "
+            "issue back first."
+        )
+    return sentence.format(title=used.args[0])

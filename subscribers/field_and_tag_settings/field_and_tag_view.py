@@ -16,13 +16,14 @@ from delivery.humanise import digits
 from delivery.models import Newsletter
 from subscribers.desk_frame import desk_page, may_manage_readers, may_see_settings, user_id_of
 from subscribers.field_and_tag_settings import change_fields_and_tags
-from subscribers.field_and_tag_settings.field_and_tag_forms import FieldForm, TagForm
-from subscribers.field_and_tag_settings.field_and_tag_sentences import (
+from subscribers.field_and_tag_settings.field_and_tag_forms import (
+    FieldForm,
+    TagForm,
     in_use_sentence,
     limit_sentence,
 )
 from subscribers.links.see_other import see_other
-from subscribers.models import ReaderFieldDefinition, Tag
+from subscribers.models import ReaderFieldDefinition, Subscriber, Tag
 from subscribers.models.fields_and_tags import MOST_FIELDS
 from subscribers.reader_permissions import MANAGE
 
@@ -100,7 +101,7 @@ def delete_field(request: HttpRequest, key: str) -> HttpResponse:
         if change_fields_and_tags.delete_field(key, user_id_of(request)):
             messages.success(request, _("The field is deleted. Workers remove its values."))
         return see_other(reverse(SETTINGS))
-    field, readers = _field_or_404(key), change_fields_and_tags.count_readers_with_field(key)
+    field, readers = _field_or_404(key), Subscriber.objects.filter(fields__has_key=key).count()
     question = ngettext(
         "{n} reader has a value. It is removed. Letters that were sent keep it. Letters that still "
         "use the field show their fallback, and cannot be published until you take it out.",
@@ -130,7 +131,7 @@ def edit_tag(request: HttpRequest, tag: int) -> HttpResponse:
     form = TagForm(request.POST if request.method == "POST" else None, instance=found)
     if _is_saved(request, form):
         return see_other(reverse(SETTINGS))
-    readers = change_fields_and_tags.count_readers_with_tag(tag)
+    readers = Subscriber.objects.filter(tags__contains=[tag]).count()
     note = ngettext("{n} reader has this tag.", "{n} readers have this tag.", readers)
     delete = reverse("readers:delete_tag", args=[tag])
     return _form_page(request, form, found.name, delete, note.format(n=digits(readers)))
@@ -147,7 +148,7 @@ def delete_tag(request: HttpRequest, tag: int) -> HttpResponse:
         except change_fields_and_tags.TagInUseError as used:
             messages.warning(request, in_use_sentence(used))
         return see_other(reverse(SETTINGS))
-    found, readers = _tag_or_404(tag), change_fields_and_tags.count_readers_with_tag(tag)
+    found, readers = _tag_or_404(tag), Subscriber.objects.filter(tags__contains=[tag]).count()
     question = ngettext(
         "It is taken off {n} reader. Issues that were published keep its name.",
         "It is taken off {n} readers. Issues that were published keep its name.",

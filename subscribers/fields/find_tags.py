@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from django.db import connection
 
 from delivery.control_characters import clean_name
+from subscribers.fields.topics import lock_tags
 from subscribers.models import Tag
 
 _ADD = """
@@ -64,8 +65,4 @@ def find_or_add_tags(names: Iterable[str], made: set[int] | None = None) -> dict
 
 def hold_tags(ids: Sequence[int]) -> bool:
     """Keep these tags until the transaction ends; False if one is gone already."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT id FROM tag WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE", [list(ids)]
-        )
-        return len(cursor.fetchall()) == len(set(ids))
+    return len(lock_tags(ids)) == len(set(ids))

@@ -25,5 +25,5 @@ def read_tag_ids(values: Iterable[str]) -> set[int]:
 def lock_tags(tags: Iterable[int]) -> list[int]:
     """Lock tags against their deletion; return those that exist, sorted."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT id FROM tag WHERE id = ANY(%s) FOR KEY SHARE", [[*tags]])
-        return sorted(tag for (tag,) in cursor)
+        cursor.execute("SELECT id FROM tag WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE", [[*tags]])
+        return [tag for (tag,) in cursor]

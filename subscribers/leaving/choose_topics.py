@@ -46,11 +46,6 @@ def choose_topics(
     Topics in neither stay as they are, and so does the name if the new one is empty. An
     unsubscribed reader stays unchanged.
     """
-    choice: dict[str, Any] = {
-        "chosen": [*chosen],
-        "others": [*others],
-        "name": name,
-        "network": network,
-    }
+    choice: dict[str, Any] = {"chosen": [*chosen], "others": [*others], "name": name}
     with connection.cursor() as cursor:
-        cursor.execute(CHOOSE, {"reader": reader, **choice})
+        cursor.execute(CHOOSE, {"reader": reader, "network": network, **choice})

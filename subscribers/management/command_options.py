@@ -6,8 +6,28 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.core.management.base import CommandError
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 from django.utils.translation import gettext as _
+
+from api.problem import ProblemError
+from api.schema import ResponseBody
+
+
+class AnswerCommand(BaseCommand):
+    """A command whose answer is one line of JSON, as that of the same API call."""
+
+    def answer(self, options: dict[str, Any]) -> ResponseBody:
+        """Do the work; raise `ProblemError` or `CommandError` to refuse."""
+        raise NotImplementedError
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        require_utf8(options)
+        try:
+            with transaction.atomic():
+                self.stdout.write(self.answer(options).model_dump_json())
+        except ProblemError as error:
+            raise CommandError(str(error)) from None
 
 
 def add_author_option(parser: ArgumentParser) -> None:

@@ -68,8 +68,5 @@ class ReaderChange(LeasedTask):
             ),
         ]
 
-    def __str__(self) -> str:
-        return f"change {self.pk}"
-
     def clear(self, end: str) -> None:
         ReaderChange.objects.filter(pk=self.pk).update(readers=[])

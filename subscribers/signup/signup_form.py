@@ -3,10 +3,11 @@
 Two traps catch programs: a hidden field, and the signed time at which the form was shown.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.core import signing
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -19,15 +20,11 @@ from subscribers.fields.own_fields import load_own_fields
 from subscribers.fields.reader_values import read_value, shown_again
 from subscribers.models.consent_record import OF_FORMS, How
 from subscribers.refusal_sentences import InputRefusal, sentence_of
-from subscribers.signup import form_tags
 
+TAGS = "tags"  # the hidden control of tags, and the parameter of a link
 TRAP = "reply"  # only programs fill it in
-# Every control of the form besides the author's own fields.
-CONTROLS = frozenset(
-    ["csrfmiddlewaretoken", "email", "how", "shown", TRAP, form_tags.NAME, consent_wording.SIGNED]
-    + [field.control for field in READER_FIELDS]
-)
 EXAMPLE = gettext_lazy("Enter an address such as ada@example.org.")
+_TAGS_SIGNER = signing.Signer(salt="the tags of a sign-up form")
 _SIGNER = signing.Signer(salt="the moment at which a sign-up form was shown")
 
 
@@ -56,26 +53,15 @@ class AddressField(_TextField):
         return address
 
 
-class _ReaderInput(forms.TextInput):
-    def __init__(self, attrs: Mapping[str, str], earlier: str) -> None:
-        super().__init__({**attrs})
-        self._earlier = earlier
-
-    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
-        return data.get(name if name in data else self._earlier)
-
-
 class ReaderValueField(_TextField):
-    """The value of one of the reader's fields.
+    """The value of one of the reader's fields."""
 
-    Forms of earlier releases, also on other sites, post an own field under its bare key. It is read
-    unless it is one of `ours`, the names of the form's other controls.
-    """
-
-    def __init__(self, field: ReaderField, ours: Collection[str]) -> None:
-        attrs = {"autocomplete": field.autocomplete, "maxlength": str(field.longest)}
-        widget = _ReaderInput(attrs, earlier="" if field.name in ours else field.name)
-        super().__init__(required=False, label=field.label, widget=widget)
+    def __init__(self, field: ReaderField, autocomplete: str = "") -> None:
+        attrs = {
+            "autocomplete": autocomplete or field.autocomplete,
+            "maxlength": str(field.longest),
+        }
+        super().__init__(required=False, label=field.label, widget=forms.TextInput(attrs))
         self.reader_field = field
 
     def clean(self, value: Any) -> str:
@@ -94,7 +80,7 @@ class SignUpForm(forms.Form):
         super().__init__(data, auto_id="%s", **options)
         self._reader_fields = form_fields()
         for field in self._reader_fields:
-            self.fields[field.control] = ReaderValueField(field, CONTROLS)
+            self.fields[field.control] = ReaderValueField(field)
 
     @property
     def how(self) -> How:
@@ -103,11 +89,11 @@ class SignUpForm(forms.Form):
 
     @property
     def tags(self) -> list[int]:
-        return form_tags.read_tags((self.data or self.initial).get(form_tags.NAME, ""))
+        return read_tags((self.data or self.initial).get(TAGS, ""))
 
     @property
     def signed_tags(self) -> str:
-        return form_tags.sign_tags(self.tags)
+        return sign_tags(self.tags)
 
     @property
     def is_trapped(self) -> bool:
@@ -117,14 +103,14 @@ class SignUpForm(forms.Form):
     def values(self) -> dict[str, str]:
         return {field.name: self.cleaned_data[field.control] for field in self._reader_fields}
 
-    def seconds_filling_in(self, now: float) -> float | None:
-        """Return the seconds since the form was shown; None if unknown, 0 if forged."""
+    def is_too_fast(self, now: float) -> bool:
+        """Whether it returned too fast for typing, or its time is forged; False without one."""
         if "shown" not in self.data:
-            return None
+            return False
         try:
-            return now - float(_SIGNER.unsign(self.data["shown"]))
+            return now - float(_SIGNER.unsign(self.data["shown"])) < settings.SIGN_UP_LEAST_S
         except signing.BadSignature:
-            return 0.0
+            return True
 
 
 def form_fields() -> tuple[ReaderField, ...]:
@@ -135,8 +121,6 @@ def form_fields() -> tuple[ReaderField, ...]:
 def prefilled_form(data: Any) -> SignUpForm:
     """Make our form with the unvalidated values of a form on another site."""
     typed = {name: shown_again(text) for name, text in data.items()}
-    for name, field in SignUpForm().fields.items():
-        typed[name] = field.widget.value_from_datadict(typed, {}, name) or ""
     return SignUpForm(initial={**typed, "how": How.EMBEDDED_FORM})
 
 
@@ -153,7 +137,7 @@ def embed_form_html(
         "url": site_url.rstrip("/") + reverse("subscribers:embedded"),
         "fields": fields,
         "hidden": {
-            form_tags.NAME: form_tags.sign_tags(tags),
+            TAGS: sign_tags(tags),
             consent_wording.SIGNED: consent_wording.sign_wording(wording),
         },
         "trap": TRAP,
@@ -167,3 +151,20 @@ def embed_form_html(
 def sign_time(now: float) -> str:
     """Sign the time at which a form is shown, so that nobody can forge it."""
     return _SIGNER.sign(f"{now:.3f}")
+
+
+def sign_tags(tags: Iterable[int]) -> str:
+    """Sign the ids of tags, so that visitors cannot invent any; empty without tags.
+
+    A form keeps its value for years.
+    """
+    ids = "-".join(map(str, sorted(set(tags))))
+    return _TAGS_SIGNER.sign(ids) if ids else ""
+
+
+def read_tags(signed: str) -> list[int]:
+    """Return the ids; none if the value is not ours, as if the form had none."""
+    try:
+        return [int(tag) for tag in _TAGS_SIGNER.unsign(signed).split("-")]
+    except signing.BadSignature:
+        return []

@@ -1,16 +1,18 @@
-"""The sign-up page. Its response does not show whether an address is on the list."""
+"""The pages to sign up and to confirm. None shows whether an address is on the list."""
 
 import time
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
+from subscribers.address import mask_address
 from subscribers.client_network import network_of
 from subscribers.consent.consent_wording import (
+    CONFIRM,
+    CONFIRM_BUTTON,
     SIGN_UP,
     SIGN_UP_BUTTON,
     SIGNED,
@@ -18,20 +20,18 @@ from subscribers.consent.consent_wording import (
     read_wording,
 )
 from subscribers.links.page_newsletter import newsletter_of
+from subscribers.links.token_page import token_page
 from subscribers.models.consent_record import How
-from subscribers.request_limits import is_suspicious
-from subscribers.signup import form_tags
+from subscribers.signup.confirm import open_link
 from subscribers.signup.sign_up import sign_up
-from subscribers.signup.signup_form import TRAP, SignUpForm, prefilled_form, sign_time
+from subscribers.signup.signup_form import TAGS, TRAP, SignUpForm, prefilled_form, sign_time
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def subscriptions(request: HttpRequest) -> HttpResponse:
     """Show the form for GET; sign up for POST."""
     if request.method != "POST":
-        return form_page(
-            request, SignUpForm(initial={form_tags.NAME: request.GET.get(form_tags.NAME, "")})
-        )
+        return form_page(request, SignUpForm(initial={TAGS: request.GET.get(TAGS, "")}))
     return _sign_up(request, SignUpForm(request.POST.dict()))
 
 
@@ -42,7 +42,6 @@ def _sign_up(request: HttpRequest, form: SignUpForm, wording: str = "") -> HttpR
         return _asked(request)
     if not form.is_valid():
         return form_page(request, form, status=422)
-    seconds = form.seconds_filling_in(time.time())
     wait = sign_up(
         form.cleaned_data["email"],
         form.values,
@@ -50,7 +49,7 @@ def _sign_up(request: HttpRequest, form: SignUpForm, wording: str = "") -> HttpR
         network_of(request),
         wording or full_wording(newsletter_of(request).name, SIGN_UP, SIGN_UP_BUTTON),
         tags=form.tags,
-        is_suspicious=is_suspicious(seconds, settings.SIGN_UP_LEAST_S),
+        is_suspicious=form.is_too_fast(time.time()),
     )
     if wait:
         response = form_page(request, form, notice="too_many", status=429)
@@ -97,7 +96,7 @@ def form_context(form: SignUpForm) -> dict[str, Any]:
         "button": SIGN_UP_BUTTON,
         "shown": sign_time(time.time()),
         "trap": TRAP,
-        "tags_name": form_tags.NAME,
+        "tags_name": TAGS,
     }
 
 
@@ -115,3 +114,38 @@ def for_one_visitor(response: HttpResponse) -> HttpResponse:
 def _asked(request: HttpRequest) -> HttpResponse:
     context = {"newsletter": newsletter_of(request)}
     return for_one_visitor(render(request, "subscribers/sign_up_received.html", context))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def confirm(request: HttpRequest) -> HttpResponse:
+    """Show the button for GET and confirm for POST; both are repeatable.
+
+    GET changes nothing, because link scanners fetch it. POST needs the CSRF token too.
+    """
+    if request.method != "POST":
+        return link_page(request)
+    wording = full_wording(newsletter_of(request).name, CONFIRM, CONFIRM_BUTTON)
+    return link_page(request, {"network": network_of(request), "wording": wording})
+
+
+def link_page(
+    request: HttpRequest, consent: dict[str, str] | None = None, *, must_press_again: bool = False
+) -> HttpResponse:
+    """Render the page of a link, after confirming with `consent` if it is given.
+
+    Instead of a damaged link the form is shown, to sign up again; a POST is answered 404.
+    `must_press_again` shows the button once more after a CSRF failure.
+    """
+    link = open_link(request.GET.get("subscription_token", ""), **(consent or {}))
+    if link is None:
+        status = 404 if request.method == "POST" else 200
+        form = form_context(SignUpForm())
+        return token_page(request, "damaged_confirmation", form, status)
+    page, reader = link
+    context = {
+        "address": mask_address(reader.email) if reader else "",
+        "words": CONFIRM,
+        "button": CONFIRM_BUTTON,
+        "must_press_again": must_press_again,
+    }
+    return token_page(request, page, context, 403 if must_press_again else 200)

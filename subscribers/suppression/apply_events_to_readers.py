@@ -90,7 +90,8 @@ def reported_reasons(reader: Subscriber) -> list[Reason]:
 def _apply(cursor: CursorWrapper, event: Bounced | AddressSuppressed) -> None:
     at = event.at
     assert at is not None  # noqa: S101 -- delivery sets the time of every event
-    reader = _lock_reader(event)
+    readers = Subscriber.objects.select_for_update(no_key=True)
+    reader = readers.filter(email_key=event.address_key).first()
     if reader is None and erased_among([event.address_key]):
         # A late event would store the address of an erased reader again.
         delete_provider_data(event.address_key)
@@ -126,11 +127,6 @@ def _concerns_newsletter(event: Bounced | AddressSuppressed, effect: _Effect) ->
     letters. A complaint is about the sender of both.
     """
     return not event.is_on_request or effect.act is Act.COMPLAINED
-
-
-def _lock_reader(event: Bounced | AddressSuppressed) -> Subscriber | None:
-    readers = Subscriber.objects.select_for_update(no_key=True)
-    return readers.filter(email_key=event.address_key).first()
 
 
 def _change_state(reader: Subscriber, effect: _Effect, at: datetime) -> None:
@@ -218,13 +214,12 @@ def _keep_bounce(cursor: CursorWrapper, reader: Subscriber, event: Bounced) -> N
     )
 
 
-def _starts_anew(reader: Subscriber) -> list[datetime]:
-    """Return the times of the last opt-in and the last lifting, if any."""
-    return [one.at for one in (reader.opt_in, last_lifting(reader)) if one is not None]
-
-
 def _soft_bounces_are_enough_at(cursor: CursorWrapper, reader: Subscriber) -> datetime | None:
-    """Return when enough copies had bounced in `WITHIN_DAYS`; None if fewer did."""
+    """Return when enough copies had bounced in `WITHIN_DAYS`; None if fewer did.
+
+    The count starts anew with an opt-in, and with the lifting of a bounce.
+    """
+    starts = [one.at for one in (reader.opt_in, last_lifting(reader)) if one is not None]
     cursor.execute(
         """
         WITH soft AS (
@@ -240,7 +235,7 @@ def _soft_bounces_are_enough_at(cursor: CursorWrapper, reader: Subscriber) -> da
         {
             "reader": reader.pk,
             "types": bounce_types(BounceMeaning.COUNTED),
-            "since": max(_starts_anew(reader), default=None),
+            "since": max(starts, default=None),
             "days": WITHIN_DAYS,
             "enough": SOFT_BOUNCES,
         },

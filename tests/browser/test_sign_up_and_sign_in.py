@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from delivery.models import Newsletter
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import ConsentRecord, ReaderFieldDefinition, Subscriber, Tag
-from subscribers.signup.form_tags import sign_tags
+from subscribers.signup.signup_form import sign_tags
 from tests.browser.author_session import WRITE, accepted_by, come_to, sign_in
 from tests.browser.pages.accessibility import faults_of
 from tests.browser.web_site import WebSite

@@ -11,9 +11,8 @@ import psycopg
 import pytest
 from django.contrib.admin.models import LogEntry
 
-from delivery.models import Delivery, Edition
+from delivery.models import Edition
 from delivery.reports.audit import find_violations
-from delivery.reports.load_edition_counts import load_counts
 from newsletter_site.data_retention import prune
 from publishing.receipts.make_receipt import receipt_of
 from tests.delivery.edition_factory import Newsroom
@@ -67,22 +66,6 @@ def test_killed_run_deletes_whole_pieces_and_the_next_continues(
 
     left = gone()
     assert (left["events"], left["pictures"], left["looks"]) == (0, 1, 1)
-
-
-def test_run_killed_after_marking_copies_is_completed_by_another(
-    newsroom: Newsroom, old: Edition, onlooker: psycopg.Connection[Any], start: Start
-) -> None:
-    with onlooker.transaction():
-        onlooker.execute("LOCK TABLE delivery IN SHARE MODE")
-        process = start("--copies-of", str(old.issue_id))
-        newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="DELETE FROM delivery")
-        kill(process)
-
-    assert load_counts(old.pk).deliveries_dropped_at is not None
-    assert Delivery.objects.filter(issue=old.issue_id).count() == 5
-    assert find_violations([old.pk]) == []
-    assert gone()["copies"] == 5
-    assert find_violations([old.pk]) == []
 
 
 def test_two_runs_both_continue_and_one_is_logged(

@@ -22,18 +22,13 @@ from subscribers.refusal_sentences import InputRefusal, refuse, sentence_of
         ("o'neill_{x}|~`!#$%&*/=^@example.org", "o'neill_{x}|~`!#$%&*/=^@example.org"),
         ("a@exämple.com", "a@xn--exmple-cua.com"),
         ("a@XN--Exmple-cua.com", "a@xn--exmple-cua.com"),
+        ("a@EXA\u0308MPLE.com", "a@xn--exmple-cua.com"),
+        (" \u00a0\t a@example.com\n", "a@example.com"),
         ("a@a--b.example.org", "a@a--b.example.org"),
     ],
 )
 def test_the_domain_alone_becomes_lower_case_ascii(typed: str, mailed: str) -> None:
     assert read_address(typed) == mailed
-
-
-@pytest.mark.parametrize(
-    "around", [" {} ", "\t{}\n", "\u00a0{}", "\u200b{}", "{}\ufeff", " \u200e{}\u2060 "]
-)
-def test_spaces_and_invisible_characters_around_an_address_are_removed(around: str) -> None:
-    assert read_address(around.format("ada@example.org")) == "ada@example.org"
 
 
 @pytest.mark.parametrize(
@@ -56,13 +51,6 @@ def test_invisible_characters_are_removed_around_and_refused_inside(code: int) -
 
 
 @pytest.mark.parametrize(
-    "domain", ["müller.example.org", "MU\u0308LLER.example.org", "XN--MLLER-KVA.Example.org"]
-)
-def test_both_spellings_of_a_domain_are_one_address(domain: str) -> None:
-    assert read_address(f"ada@{domain}") == "ada@xn--mller-kva.example.org"
-
-
-@pytest.mark.parametrize(
     ("typed", "code"),
     [
         ("", "missing"),
@@ -82,6 +70,7 @@ def test_both_spellings_of_a_domain_are_one_address(domain: str) -> None:
         ('"a da"@example.org', "space"),
         ("Ada <ada@example.org>", "space"),
         ("ädä@example.org", "characters"),
+        ("who?@example.org", "question_mark"),
         ("ada@xn--a.com", "after_at_sign"),
         (f"{'a' * 65}@example.org", "before_at_sign"),
         (f"ada@{'b' * 64}.org", "after_at_sign"),
@@ -95,16 +84,8 @@ def test_an_invalid_address_is_refused_with_its_fault(typed: str, code: str) -> 
     assert isinstance(refusal, InputRefusal)
     assert refusal.code == f"address_{code}"
     assert sentence_of(refusal).endswith(".")
-
-
-def test_control_characters_of_an_address_are_shown() -> None:
-    assert read_address("ü\x07da@example.org") == refuse(
-        "address_characters", characters="ü U+0007"
-    )
-
-
-def test_an_address_that_postmark_refuses_is_refused() -> None:
-    assert read_address("who?@example.org") == refuse("address_question_mark")
+    control = read_address("ü\x07da@example.org")
+    assert control == refuse("address_characters", characters="ü U+0007")
 
 
 # Hypothesis draws edge cases, where fast and full validation could differ.

@@ -11,7 +11,6 @@ from subscribers.request_limits import (
     HOUR_S,
     SUSPICIOUS_PER_HOUR,
     PastRequest,
-    is_suspicious,
     seconds_to_wait,
 )
 
@@ -50,14 +49,6 @@ def test_a_wait_is_at_most_an_hour(
     seconds_ago: list[float], suspicious: bool, per_hour: int
 ) -> None:
     assert 0 <= seconds_to_wait(asked(*seconds_ago), suspicious, per_hour) <= HOUR_S
-
-
-@pytest.mark.parametrize(
-    ("seconds", "suspicious"),
-    [(None, False), (0.0, True), (0.99, True), (1.0, False), (90_000.0, False), (-5.0, True)],
-)
-def test_a_fast_form_is_suspicious(seconds: float | None, suspicious: bool) -> None:
-    assert is_suspicious(seconds, least_s=1) is suspicious
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from django.db.models import Count, Max, QuerySet
 from delivery.tasks.leased_task_columns import TaskState
 from delivery.tasks.run_leased_task import ClaimedTask, cancel, run_next
 from subscribers.data_requests.erase import erase
-from subscribers.desk.many_readers.change_tags import change_tags
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.desk.reader_list import PAGE, matching_readers, time_limit
+from subscribers.fields.topics import lock_tags
 from subscribers.leaving.leave import leave
 from subscribers.models import ReaderChange, Subscriber, Tag
 from subscribers.models.consent_record import How
@@ -44,6 +44,14 @@ _INSERT = """
     HAVING count(*) = %s
     ON CONFLICT (key) DO NOTHING
     RETURNING id
+"""
+
+# A separate statement in the order of ids, so that two changes never wait for each other.
+_LOCK = "SELECT FROM subscriber WHERE id = ANY(%(readers)s) ORDER BY id FOR NO KEY UPDATE"
+_NEW_TAGS = "tags_without_1(tags_with_1(tags, left_topics, %(added)s), %(removed)s)"
+_CHANGE = """
+    UPDATE subscriber SET tags = {new_tags}
+     WHERE id = ANY(%(readers)s) AND tags <> {new_tags}
 """
 
 
@@ -136,6 +144,20 @@ def stop_change(change: ReaderChange, by: UUID) -> bool:
     numbers = {"changed": change.changed, "total": change.total}
     record_activity("stop_change", by, Subscriber, name="readers", **numbers)
     return True
+
+
+def change_tags(
+    readers: Sequence[int], *, added: Sequence[int] = (), removed: Sequence[int] = ()
+) -> int:
+    """Change the tags of these readers; return how many readers changed.
+
+    A topic that a reader left stays off.
+    """
+    values = {"readers": [*readers], "added": lock_tags(added), "removed": [*removed]}
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK, values)
+        cursor.execute(_CHANGE.format(new_tags=_NEW_TAGS), values)
+        return int(cursor.rowcount)
 
 
 def _apply(change: ReaderChange, readers: Sequence[int]) -> int:

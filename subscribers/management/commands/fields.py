@@ -3,20 +3,18 @@
 from argparse import ArgumentParser, BooleanOptionalAction
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from api.problem import ProblemError
 from subscribers.api import field_and_tag_bodies as bodies
 from subscribers.management.command_options import (
+    AnswerCommand,
     active_author,
     add_author_option,
     require_any,
-    require_utf8,
 )
 
 
-class Command(BaseCommand):
+class Command(AnswerCommand):
     """List the fields, or change one. The last line is JSON."""
 
     help = _("List the fields of readers, or add, edit or delete one.")
@@ -36,27 +34,20 @@ class Command(BaseCommand):
         parser.add_argument("--on-form", action=BooleanOptionalAction, help=form_help)
         add_author_option(parser)
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        require_utf8(options)
+    def answer(
+        self, options: dict[str, Any]
+    ) -> bodies.OwnField | bodies.OwnFields | bodies.Deleted:
         require_any(options, ["add"], "key")
         require_any(options, ["edit"], "label")
         require_any(options, ["add", "edit"], "fallback", "on_form")
         given = {"fallback": options["fallback"], "on_form": options["on_form"]}
         given = {name: value for name, value in given.items() if value is not None}
-        answer: bodies.OwnField | bodies.OwnFields | bodies.Deleted
-        try:
-            if options["add"] is not None:
-                field = bodies.NewField(label=options["add"], key=options["key"] or "", **given)
-                answer = bodies.add_field(field, active_author(options["author"]))
-            elif options["edit"] is not None:
-                changes = bodies.FieldEdit(label=options["label"], **given)
-                answer = bodies.edit_field(
-                    options["edit"], changes, active_author(options["author"])
-                )
-            elif options["delete"] is not None:
-                answer = bodies.delete_field(options["delete"], active_author(options["author"]))
-            else:
-                answer = bodies.all_fields()
-        except ProblemError as error:
-            raise CommandError(str(error)) from None
-        self.stdout.write(answer.model_dump_json())
+        if options["add"] is not None:
+            field = bodies.NewField(label=options["add"], key=options["key"] or "", **given)
+            return bodies.add_field(field, active_author(options["author"]))
+        if options["edit"] is not None:
+            changes = bodies.FieldEdit(label=options["label"], **given)
+            return bodies.edit_field(options["edit"], changes, active_author(options["author"]))
+        if options["delete"] is not None:
+            return bodies.delete_field(options["delete"], active_author(options["author"]))
+        return bodies.all_fields()

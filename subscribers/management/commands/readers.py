@@ -6,22 +6,21 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth import get_user_model
-from django.core.management.base import BaseCommand, CommandError
-from django.db import transaction
+from django.core.management.base import CommandError
 from django.utils.translation import gettext as _
 
-from api.problem import ProblemError
+from api.schema import ResponseBody
 from delivery.reader_fields import FIELD_NAMES
 from subscribers.api.reader_bodies import address_of, reader_responses, tag_ids_of, values_of
 from subscribers.desk.add_reader import add_reader, correct_address
 from subscribers.desk.edit_reader import edit_reader
-from subscribers.desk.edit_view import name_of_user
 from subscribers.desk.reader_actions import ACTIONS, perform_action
+from subscribers.desk.reader_view import name_of_user
 from subscribers.management.command_options import (
+    AnswerCommand,
     active_author,
     add_author_option,
     require_any,
-    require_utf8,
 )
 from subscribers.models import Subscriber, Suppression
 from subscribers.models.reader_change import LONGEST_REASON
@@ -30,7 +29,7 @@ from subscribers.refusal_sentences import InputRefusal, sentence_of
 from subscribers.suppression_sentences import why_suppressed
 
 
-class Command(BaseCommand):
+class Command(AnswerCommand):
     """Print a reader after the change. The last line is JSON."""
 
     help = _(
@@ -61,8 +60,7 @@ class Command(BaseCommand):
             parser.add_argument(option, metavar="TAG", action="append", default=[], help=words)
         add_author_option(parser)
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        require_utf8(options)
+    def answer(self, options: dict[str, Any]) -> ResponseBody:
         require_any(options, ["add"], "consent")
         if options["add"] and options["untag"]:
             raise CommandError(_("--add takes no --untag."))
@@ -71,12 +69,7 @@ class Command(BaseCommand):
             if options[option] is not None and changes:
                 sentence = _("{option} takes no --field, --tag or --untag.")
                 raise CommandError(sentence.format(option=f"--{option.replace('_', '-')}"))
-        try:
-            with transaction.atomic():
-                reader = self._change(options)
-        except ProblemError as error:
-            raise CommandError(str(error)) from None
-        self.stdout.write(reader_responses([reader])[0].model_dump_json())
+        return reader_responses([self._change(options)])[0]
 
     def _change(self, options: dict[str, Any]) -> Subscriber:
         address, values = address_of(options["address"]), _values(options["field"])

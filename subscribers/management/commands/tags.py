@@ -3,21 +3,19 @@
 from argparse import ArgumentParser, BooleanOptionalAction
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from api.problem import ProblemError
 from subscribers.api import field_and_tag_bodies as bodies
 from subscribers.api.reader_bodies import tag_ids_of
 from subscribers.management.command_options import (
+    AnswerCommand,
     active_author,
     add_author_option,
     require_any,
-    require_utf8,
 )
 
 
-class Command(BaseCommand):
+class Command(AnswerCommand):
     """List the tags, or change one. The last line is JSON."""
 
     help = _("List the tags of readers, or add, edit or delete one.")
@@ -35,26 +33,19 @@ class Command(BaseCommand):
         parser.add_argument("--description", help=_("the text that readers see beside a topic"))
         add_author_option(parser)
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        require_utf8(options)
+    def answer(self, options: dict[str, Any]) -> bodies.OneTag | bodies.AllTags | bodies.Deleted:
         require_any(options, ["edit"], "name")
         require_any(options, ["add", "edit"], "topic", "description")
         given = {"is_topic": options["topic"], "description": options["description"]}
         given = {name: value for name, value in given.items() if value is not None}
-        answer: bodies.OneTag | bodies.AllTags | bodies.Deleted
-        try:
-            if options["add"] is not None:
-                tag = bodies.NewTag(name=options["add"], **given)
-                answer = bodies.add_tag(tag, active_author(options["author"]))
-            elif options["edit"] is not None:
-                [number] = tag_ids_of([options["edit"]])
-                changes = bodies.TagEdit(name=options["name"], **given)
-                answer = bodies.edit_tag(number, changes, active_author(options["author"]))
-            elif options["delete"] is not None:
-                [number] = tag_ids_of([options["delete"]])
-                answer = bodies.delete_tag(number, active_author(options["author"]))
-            else:
-                answer = bodies.all_tags()
-        except ProblemError as error:
-            raise CommandError(str(error)) from None
-        self.stdout.write(answer.model_dump_json())
+        if options["add"] is not None:
+            tag = bodies.NewTag(name=options["add"], **given)
+            return bodies.add_tag(tag, active_author(options["author"]))
+        if options["edit"] is not None:
+            [number] = tag_ids_of([options["edit"]])
+            changes = bodies.TagEdit(name=options["name"], **given)
+            return bodies.edit_tag(number, changes, active_author(options["author"]))
+        if options["delete"] is not None:
+            [number] = tag_ids_of([options["delete"]])
+            return bodies.delete_tag(number, active_author(options["author"]))
+        return bodies.all_tags()

@@ -382,19 +382,6 @@ def test_mails_on_request_show_the_time_of_the_readers_request() -> None:
     assert page.partition('id="mails"')[2].count(date_format(localtime(signed_up), "j M Y")) == 2
 
 
-def test_a_mail_without_recorded_request_shows_when_sent() -> None:
-    reader = SubscriberFactory()
-    request_mail("confirmation", 1, [(reader.pk, reader.email)], ahead=True)
-    a_day_before_all_sign_ups()
-
-    def shown() -> list[datetime]:
-        return [mail["published_at"] for mail in load_personal_data(reader.pk).mails]
-
-    assert shown() == [reader.created_at]
-    Delivery.objects.update(sent_at=SOME_DAY)
-    assert shown() == [SOME_DAY]
-
-
 def press(link: str, what: str) -> object:
     """Post a form as a browser does, with the CSRF token of its page."""
     browser = Client(enforce_csrf_checks=True)
@@ -409,11 +396,6 @@ def test_erasing_an_unconfirmed_sign_up_removes_a_suppression() -> None:
     sign_up(ADA)
     press(asked(get_current()), "erase/")
     assert tables_that_hold(ADA) == []
-
-
-def test_the_record_offers_to_unsubscribe_before_all_data() -> None:
-    page = Client().get(asked(SubscriberFactory(email=ADA))).content.decode()
-    assert page.index(">Unsubscribe<") < page.index('id="person"')
 
 
 def test_the_record_says_why_a_copy_was_not_sent(
@@ -437,14 +419,6 @@ def test_readers_do_not_see_technical_reasons() -> None:
         for yes in (False, True)
     ]
     assert details == [["Not sent: it failed. Parked."], ["Not sent: it failed."]]
-
-
-def test_unsubscribing_from_the_data_page_shows_the_new_state() -> None:
-    reader = SubscriberFactory(email=ADA)
-    page = press(asked(reader), "leave/")
-    assert "Unsubscribed" in page.content.decode()
-    assert ">Unsubscribe<" not in page.content.decode()
-    assert state_of(reader) == "unsubscribed"
 
 
 def test_erasing_needs_a_post_with_the_csrf_token() -> None:

@@ -81,6 +81,6 @@ def test_the_headline_reports_a_refusal_of_the_latest_letter(newsroom: Newsroom)
     assert reader_headline(data).words == sentence
     assert reader_headline(others_data).words == "Confirmed. The reader gets letters."
 
-    later = data.mails[-1] | {"outcome": "sent", "reason": ""}
+    later = data.mails[-1] | {"outcome": "sent", "reason_code": ""}
     delivered = reader_headline(replace(data, mails=[*data.mails, later]))
     assert delivered.words == "Confirmed. The reader gets letters."

@@ -8,7 +8,6 @@ from django.conf import LazySettings
 from django.test import Client
 
 from delivery.models import SuppressionChange
-from delivery.models.newsletter import Newsletter
 from subscribers.consent.consent_log import record_consent
 from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import ConsentRecord, DataRequest, Subscriber
@@ -223,13 +222,6 @@ def test_a_damaged_link_offers_a_new_one(visitor: Client) -> None:
     assert state_of(reader) == "confirmed"
 
 
-def test_other_methods_are_refused(visitor: Client) -> None:
-    reader = SubscriberFactory()
-    for method in ("put", "patch", "delete", "options", "trace"):
-        assert getattr(visitor, method)(link_of(reader)).status_code == 405
-    assert state_of(reader) == "confirmed"
-
-
 @pytest.mark.parametrize(
     ("email", "shown"),
     [
@@ -243,12 +235,3 @@ def test_the_unsubscribe_page_masks_the_address(visitor: Client, email: str, sho
     page = page.replace("<wbr>", "")
     assert shown in page
     assert email not in page
-
-
-def test_the_page_escapes_the_newsletters_name(visitor: Client) -> None:
-    Newsletter.objects.update(name="Hedge <b>& Gate</b>")
-    page = visitor.get(link_of(SubscriberFactory()))
-    assert "Hedge &lt;b&gt;&amp; Gate&lt;/b&gt;" in page.content.decode()
-    assert page.headers["Cache-Control"] == "no-store"
-    assert page.headers["Referrer-Policy"] == "no-referrer"
-    assert page.headers["X-Robots-Tag"] == "noindex"

@@ -178,6 +178,8 @@ def test_signing_up_again_confirms_the_new_name(ada: Subscriber) -> None:
     first_opt_in = ada.opt_in_id
     sign_up(ADA, "Ada Marlow")
     assert "<button" in visitor().get(link(ada, 2)).text
+    ada.refresh_from_db()
+    assert ada.name == "Ada Whitlock"
     press(ada)
     ada.refresh_from_db()
     assert ada.name == "Ada Marlow"
@@ -293,12 +295,6 @@ def test_confirming_needs_the_csrf_token(ada: Subscriber) -> None:
     assert state_of(ada) == "pending"
     browser.post(link(ada, 1), {"csrfmiddlewaretoken": answer.context["csrf_token"]})
     assert state_of(ada) == "confirmed"
-
-
-def test_other_methods_are_not_allowed(ada: Subscriber) -> None:
-    for method in ("put", "patch", "delete", "options", "trace"):
-        assert getattr(visitor(), method)(link(ada, 1)).status_code == 405
-    assert state_of(ada) == "pending"
 
 
 BEFORE = datetime(2026, 3, 1, tzinfo=UTC)

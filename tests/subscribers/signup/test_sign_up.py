@@ -16,12 +16,10 @@ from subscribers.signup.signup_form import SignUpForm, sign_time
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory
 from tests.subscribers.signup_browser import (
     ADA,
-    OverTls,
     days_pass,
     get_current,
     ledger_of,
     mails_to,
-    press,
     sign_up,
     visitor,
 )
@@ -71,23 +69,6 @@ def test_signing_up_again_mails_the_address_as_first_typed() -> None:
     assert mails_to("Ada.W@posthouse.example.org") == [1, 2]
     reader = get_current("ada.w@posthouse.example.org")
     assert ledger_of(reader) == [("asked", "form", 1), ("asked", "form", 2)]
-
-
-def test_both_spellings_of_a_domain_are_one_reader() -> None:
-    for typed in ("ada@müller.example", "\u202aADA@xn--mller-kva.example\u202c"):
-        assert sign_up(typed).status_code == 200
-    reader = Subscriber.objects.get()
-    assert (reader.email, reader.requests) == ("ada@xn--mller-kva.example", 2)
-
-
-def test_a_new_name_applies_only_after_confirming() -> None:
-    reader = SubscriberFactory(email=ADA, name="Ada Whitlock")
-    sign_up(ADA, "Somebody Else")
-    reader.refresh_from_db()
-    assert reader.name == "Ada Whitlock"
-    press(reader)
-    reader.refresh_from_db()
-    assert reader.name == "Somebody Else"
 
 
 def addresses_of_every_kind() -> dict[str, str]:
@@ -187,28 +168,6 @@ class TestTheNetwork:
         assert sign_up(ADA, ip="203.0.113.200").status_code == 429
         assert sign_up(ADA, ip="198.51.100.7").status_code == 200
 
-    def test_a_forged_client_address_is_ignored(self) -> None:
-        for number in range(4):
-            sign_up(
-                f"reader{number}@posthouse.example.org",
-                by=OverTls(HTTP_X_FORWARDED_FOR=f"198.51.{number}.7"),
-            )
-        assert sign_up(ADA, by=OverTls(HTTP_X_FORWARDED_FOR="192.0.2.7")).status_code == 429
-
-    def test_behind_a_proxy_its_own_entry_counts(self, settings: LazySettings) -> None:
-        settings.TRUST_PROXY = True
-        for number in range(4):
-            forwarded = f"198.51.{number}.7, 203.0.113.{number}"
-            sign_up(
-                f"reader{number}@posthouse.example.org", by=OverTls(HTTP_X_FORWARDED_FOR=forwarded)
-            )
-
-        forwarded = "192.0.2.7, 203.0.113.77"
-        assert sign_up(ADA, by=OverTls(HTTP_X_FORWARDED_FOR=forwarded)).status_code == 429
-        assert sign_up(ADA, by=OverTls(HTTP_X_FORWARDED_FOR="192.0.2.7")).status_code == 200
-        networks = ConsentRecord.objects.values_list("network", flat=True)
-        assert set(networks) == {"203.0.113.0/24", "192.0.2.0/24"}
-
     def test_unanswered_requests_count_too(self) -> None:
         # Otherwise the answers would show how often an address was signed up.
         for _ in range(4):
@@ -227,10 +186,8 @@ class TestTheNetwork:
 
 
 @pytest.mark.parametrize("shown", ["", "x", "0.0", "0:forged", sign_time(9e9)])
-def test_a_forged_time_counts_as_zero_seconds(shown: str) -> None:
-    seconds = SignUpForm({"email": ADA, "shown": shown}).seconds_filling_in(time.time())
-    assert seconds is not None
-    assert seconds < 1
+def test_a_forged_time_counts_as_too_fast(shown: str) -> None:
+    assert SignUpForm({"email": ADA, "shown": shown}).is_too_fast(time.time())
 
 
 def test_a_program_in_the_honeypot_gets_the_usual_answer() -> None:
@@ -275,7 +232,15 @@ def test_a_huge_name_is_refused_and_not_returned() -> None:
     answer = sign_up(ADA, "x" * 10_000_000)
     assert answer.status_code == 422
     assert "At most 256 are allowed" in answer.text
-    assert len(answer.content) < 20_000
+    # A form on another site is shown again unchecked.
+    typed = {"email": ADA, "name": "x" * 9_000_000}
+    elsewhere = visitor().post("/subscriptions/embedded/", typed)
+    assert max(len(page.content) for page in (answer, elsewhere)) < 20_000
+
+
+def test_an_unknown_way_counts_as_our_form() -> None:
+    sign_up(how="operator")
+    assert ledger_of(get_current()) == [("asked", "form", 1)]
 
 
 def test_sign_up_record_and_mail_share_one_transaction() -> None:
@@ -305,35 +270,6 @@ def test_a_form_without_csrf_token_is_shown_again() -> None:
     token = strict.get("/").context["csrf_token"]
     assert sign_up(by=strict, csrfmiddlewaretoken=token).status_code == 200
     assert mails_to(ADA) == [1, 2]
-
-
-class TestAFormOnAnotherSite:
-    """The form has our two fields, but only the button on our own page signs up."""
-
-    def test_an_embedded_form_shows_our_page_filled_in(self) -> None:
-        stranger = visitor(strict=True)
-
-        answer = stranger.post("/subscriptions/embedded/", {"email": ADA, "name": "Ada"})
-
-        assert answer.status_code == 200
-        assert f'value="{ADA}"' in answer.text
-        assert 'value="Ada"' in answer.text
-        assert 'name="how" value="embedded form"' in answer.text
-        assert answer.text.count("<button") == 1
-        assert not Subscriber.objects.exists()
-        token = answer.context["csrf_token"]
-        sign_up(by=stranger, how="embedded form", csrfmiddlewaretoken=token)
-        assert ledger_of(get_current()) == [("asked", "embedded form", 1)]
-
-    def test_an_unknown_way_counts_as_our_form(self) -> None:
-        sign_up(how="operator")
-        assert ledger_of(get_current()) == [("asked", "form", 1)]
-
-    def test_markup_in_embedded_fields_is_escaped(self) -> None:
-        typed = {"email": '"><script>', "name": "x" * 9_000_000}
-        answer = visitor().post("/subscriptions/embedded/", typed)
-        assert "<script" not in answer.text
-        assert len(answer.content) < 20_000
 
 
 @pytest.mark.parametrize("address", ["/subscriptions/", "/subscriptions/embedded/"])

@@ -217,12 +217,6 @@ def test_only_a_complaint_about_mail_on_request_concerns_the_newsletter(
     assert Bounce.objects.count() == (2 if isinstance(event, Bounced) else 0)
 
 
-def test_bounced_mail_on_request_is_no_bounced_letter(ann: Subscriber) -> None:
-    facts = [soft(number, days=number) for number in range(SOFT_BOUNCES)]
-    apply(*[replace(fact, is_on_request=True) for fact in facts[:-1]], facts[-1])
-    assert state_of(ann) == "confirmed"
-
-
 def soft(number: int, *, days: float, issue: int | None = None) -> Bounced:
     key = DeliveryKey(UUID(int=number if issue is None else issue), 1, 10**12)
     return bounced("SoftBounce", bounce=str(number + 1), at=AT + days * DAY, delivery=key)
@@ -230,22 +224,27 @@ def soft(number: int, *, days: float, issue: int | None = None) -> Bounced:
 
 @pytest.mark.parametrize("turn", [1, -1])
 def test_enough_soft_bounces_count_as_a_bounce(ann: Subscriber, turn: int) -> None:
-    facts = [soft(number, days=number) for number in range(SOFT_BOUNCES)]
-    apply(*facts[::turn][:-1])
+    apply(*SOFT[::turn][:-1])
     assert state_of(ann) == "confirmed"
-    apply(facts[::turn][-1], soft(SOFT_BOUNCES, days=SOFT_BOUNCES))
+    apply(SOFT[::turn][-1], soft(SOFT_BOUNCES, days=SOFT_BOUNCES))
     assert state_of(ann) == "bounced"
-    assert Suppression.objects.get().at == facts[-1].at
+    assert Suppression.objects.get().at == SOFT[-1].at
 
 
-def test_several_bounces_of_one_copy_count_as_one(ann: Subscriber) -> None:
-    apply(*[soft(number, days=number, issue=1) for number in range(2 * SOFT_BOUNCES)])
-    assert state_of(ann) == "confirmed"
+SOFT = [soft(number, days=number) for number in range(SOFT_BOUNCES)]
+APART = (WITHIN_DAYS + 1) / (SOFT_BOUNCES - 1)
+NOT_ENOUGH = {
+    "of one copy": [soft(number, days=number, issue=1) for number in range(2 * SOFT_BOUNCES)],
+    "of no copy of ours": [*SOFT[1:], bounced("SoftBounce", bounce="99", at=AT + DAY)],
+    "of mail on request": [*[replace(fact, is_on_request=True) for fact in SOFT[:-1]], SOFT[-1]],
+    "of another kind": [replace(SOFT[0], kind="AutoResponder"), *SOFT[1:]],
+    "far apart": [soft(number, days=number * APART) for number in range(SOFT_BOUNCES)],
+}
 
 
-def test_a_bounce_of_no_copy_of_ours_does_not_count(ann: Subscriber) -> None:
-    apply(*[soft(number, days=number) for number in range(SOFT_BOUNCES - 1)])
-    apply(bounced("SoftBounce", bounce="99", at=AT + DAY))
+@pytest.mark.parametrize("facts", NOT_ENOUGH.values(), ids=NOT_ENOUGH)
+def test_other_soft_bounces_do_not_add_up(ann: Subscriber, facts: list[Bounced]) -> None:
+    apply(*facts)
     assert state_of(ann) == "confirmed"
 
 
@@ -254,18 +253,6 @@ def test_bounces_before_the_last_opt_in_do_not_count(ann: Subscriber) -> None:
     days = (at - AT) / DAY
     apply(*[soft(number, days=days - 1) for number in range(SOFT_BOUNCES - 1)])
     apply(soft(SOFT_BOUNCES, days=days + 1))
-    assert state_of(ann) == "confirmed"
-
-
-def test_a_bounce_of_another_kind_does_not_count(ann: Subscriber) -> None:
-    facts = [soft(number, days=number) for number in range(SOFT_BOUNCES)]
-    apply(replace(facts[0], kind="AutoResponder"), *facts[1:])
-    assert state_of(ann) == "confirmed"
-
-
-def test_bounces_far_apart_do_not_add_up(ann: Subscriber) -> None:
-    apart = (WITHIN_DAYS + 1) / (SOFT_BOUNCES - 1)
-    apply(*[soft(number, days=number * apart) for number in range(SOFT_BOUNCES)])
     assert state_of(ann) == "confirmed"
 
 

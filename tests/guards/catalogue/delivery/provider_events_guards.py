@@ -49,16 +49,16 @@ a complaint about mail on request stops the newsletter
     test_only_a_complaint_about_mail_on_request_concerns_the_newsletter
 bounced mail on request is no bounced letter
     _keep_bounce: delivery = «None if event.is_on_request else» event.delivery
-    test_bounced_mail_on_request_is_no_bounced_letter
+    test_other_soft_bounces_do_not_add_up
 events older than an opt-in change nothing
     _apply: if «reader is not None and reader.opt_in is not None and at <= reader.opt_in.at →
         False»: return
     test_events_older_than_the_opt_in_have_no_effect
 several bounces of one copy count as one
     _soft_bounces_are_enough_at: count(«DISTINCT (issue_id, version) → *»)
-    test_several_bounces_of_one_copy_count_as_one
+    test_other_soft_bounces_do_not_add_up
 a concurrent opt-in is waited for
-    _lock_reader: Subscriber.objects«.select_for_update(no_key=True)»
+    _apply: readers = Subscriber.objects«.select_for_update(no_key=True)»
     test_events_older_than_an_uncommitted_opt_in_have_no_effect
 an old event does not undo an operator's unblock
     _suppress: WHEN '' THEN «'{manual}' → '{}'» ELSE

@@ -38,10 +38,10 @@ simultaneous sign-ups of one network are counted in order
     test_concurrent_sign_ups_of_a_network_are_limited
 a visitor's own header about their network is ignored
     network_of: if «settings.TRUST_PROXY → True» else
-    test_a_forged_client_address_is_ignored
+    test_without_a_proxy_the_network_comes_from_the_connection
 behind a proxy only the proxy's header counts
     network_of: .«rpartition(",")[2] → partition(",")[0]»
-    test_behind_a_proxy_its_own_entry_counts
+    test_behind_a_proxy_the_network_is_the_proxys_entry
 
 data requests count for their network before a worker has answered
     seconds_until_turn: FROM data_request «→ WHERE false») AS asked
@@ -71,13 +71,13 @@ the immediate return of a form is recorded
     sign_up: detail=«TOO_FAST if is_suspicious else»
     test_fast_forms_are_accepted_three_times
 no visitor can invent the time at which a form was shown
-    SignUpForm.seconds_filling_in: float(«_SIGNER.unsign(self.data["shown"]) →
+    SignUpForm.is_too_fast: float(«_SIGNER.unsign(self.data["shown"]) →
         self.data["shown"].partition(":")[0] or "nan"»)
-    test_a_forged_time_counts_as_zero_seconds
+    test_a_forged_time_counts_as_too_fast
 a form on another site signs nobody up without a click
     embedded: «return form_page(request, prefilled_form(request.POST), notice="embedded") → return
         subscriptions(request)»
-    test_an_embedded_form_shows_our_page_filled_in
+    test_a_form_on_another_site_has_fields_and_tags
 a site that the author has not listed signs nobody up
     embedded: if wording «and origin in newsletter_of(request).own_sites.splitlines()»:
     test_other_sites_need_the_second_press
@@ -98,7 +98,7 @@ the confirmation mail is queued in the sign-up's transaction
     test_sign_up_record_and_mail_share_one_transaction
 a typed name is in no mail before the reader confirms
     sign_up: «→ Subscriber.objects.filter(pk=reader.pk).update(**values)¶» detail = TOO_FAST
-    test_a_new_name_applies_only_after_confirming
+    test_signing_up_again_confirms_the_new_name
 visitors cannot invent the tags of a form
     read_tags: for tag in «_SIGNER.unsign(signed) → signed.partition(":")[0]».split("-")
     test_visitors_cannot_invent_tags
