@@ -13,19 +13,11 @@ from django.db.backends.utils import CursorWrapper
 from django.utils.translation import gettext as _
 
 from delivery.postmark.client import Postmark
-from delivery.reports.server_settings import Problem, ProblemCode, load_problems
+from delivery.reports.server_settings import Problem, load_problems
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.worker.call_slots import connections_needed
 
 logger = logging.getLogger(__name__)
-
-_SERVER_CHECKS = {
-    ProblemCode.JIT: "delivery.W004",
-    ProblemCode.LOSES_COMMITS: "delivery.W005",
-    ProblemCode.REMOTE_APPLY: "delivery.W006",
-    ProblemCode.CONNECTIONS: "delivery.W007",
-    ProblemCode.ENCODING: "delivery.E002",
-}
 
 
 @register("homing")
@@ -123,7 +115,7 @@ def check_server_settings(
             continue
         for problem in problems:
             kind = Error if problem.is_error else Advice
-            yield kind(problem.sentence, hint=problem.hint, id=_SERVER_CHECKS[problem.code])
+            yield kind(problem.sentence, hint=problem.hint, id=problem.id)
 
 
 def check_unsubscribe_handling(postmark: Postmark) -> Reason | None:

@@ -8,6 +8,7 @@ from django.db import connection
 
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.tasks import periodic_task_lease
+from delivery.tasks.periodic_task_lease import TaskInterruptedError, TaskPostponedError
 from delivery.tasks.register_background_task import BackgroundTask
 from newsletter_site.data_retention import prune
 
@@ -27,26 +28,21 @@ def prune_if_due(is_stopping: Callable[[], bool]) -> bool:
     lease = periodic_task_lease.acquire(NAME, uuid.uuid4(), lease_s=LEASE_S)
     if lease is None:
         return False
-    try:
+    with periodic_task_lease.running(
+        lease, again_in_s=EVERY_S, retry_base_s=RETRY_AFTER_S, retry_cap_s=RETRY_AFTER_S
+    ):
         done = prune(
             may_continue=lambda: (
                 not is_stopping() and periodic_task_lease.extend_lease(lease, lease_s=LEASE_S)
             )
         )
-    except BaseException:
-        reason = Reason.of(ReasonCode.BROKE_OFF)
-        periodic_task_lease.fail(lease, reason.dumps(), again_in_s=RETRY_AFTER_S)
-        raise
-    deleted = {pruned.rule.name: pruned.number for pruned in done if pruned.number}
-    if deleted:
-        logger.info("old rows were deleted: %s", deleted)
-    if failed := [pruned.rule.name for pruned in done if pruned.error]:
-        reason = Reason.of(ReasonCode.OLD_DATA_KEPT, rules=failed)
-        periodic_task_lease.fail(lease, reason.dumps(), again_in_s=RETRY_AFTER_S)
-    elif all(pruned.is_complete for pruned in done):
-        periodic_task_lease.finish(lease, again_in_s=EVERY_S)
-    else:
-        periodic_task_lease.release(lease)
+        deleted = {pruned.rule.name: pruned.number for pruned in done if pruned.number}
+        if deleted:
+            logger.info("old rows were deleted: %s", deleted)
+        if failed := [pruned.rule.name for pruned in done if pruned.error]:
+            raise TaskPostponedError(Reason.of(ReasonCode.OLD_DATA_KEPT, rules=failed))
+        if not all(pruned.is_complete for pruned in done):
+            raise TaskInterruptedError
     return True
 
 

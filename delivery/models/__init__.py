@@ -3,13 +3,14 @@
 from delivery.models.alarm import Alarm
 from delivery.models.attempt import Attempt
 from delivery.models.batch import Batch, BatchTotal
-from delivery.models.delivery import Delivery
-from delivery.models.edition import Edition
-from delivery.models.edition_result import EditionResult
-from delivery.models.evidence import Evidence
+from delivery.models.delivery import Delivery, Evidence
+from delivery.models.edition import Edition, EditionResult
 from delivery.models.newsletter import Newsletter
-from delivery.models.provider_event import ProviderEvent
-from delivery.models.provider_suppression import ProviderSuppression, SuppressionChange
+from delivery.models.provider_event import (
+    ProviderEvent,
+    ProviderSuppression,
+    SuppressionChange,
+)
 from delivery.models.worker import (
     DatabaseIdentity,
     MetricValue,

@@ -1,12 +1,14 @@
-"""A provider's event: a webhook's body, stored before it is applied."""
+"""The provider's events, its suppression list, and our requests to change that list."""
 
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Now
 
 
 class ProviderEvent(models.Model):
-    """One event. The same body, or another body with the same trace, is a retry of it.
+    """A webhook's body, stored before it is applied.
 
+    The same body, or another body with the same trace, is a retry of it.
     `applied_at` stays null until its effects are committed. Setting `failures` to 0 queues it
     again.
     """
@@ -30,17 +32,104 @@ class ProviderEvent(models.Model):
             models.UniqueConstraint(
                 name="an_event_has_one_trace",
                 fields=["trace"],
-                condition=models.Q(trace__isnull=False),
+                condition=Q(trace__isnull=False),
             ),
         ]
         indexes = [
             models.Index(
-                name="event_to_apply", fields=["id"], condition=models.Q(applied_at__isnull=True)
+                name="event_to_apply", fields=["id"], condition=Q(applied_at__isnull=True)
             ),
-            models.Index(
-                name="event_about", fields=["address_key"], condition=~models.Q(address_key="")
-            ),
+            models.Index(name="event_about", fields=["address_key"], condition=~Q(address_key="")),
         ]
 
     def __str__(self) -> str:
         return f"{self.kind or 'event'} {self.pk}"
+
+
+class ProviderSuppression(models.Model):
+    """The provider's latest statement about one address and stream, by its clock.
+
+    It decides nothing. It shows operators why the provider refuses an address.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    address_key = models.CharField(max_length=254, db_collation="C")
+    stream = models.CharField(max_length=100)
+    refuses = models.BooleanField()  # False if it was lifted.
+    reason = models.CharField(max_length=40, blank=True)
+    origin = models.CharField(max_length=40, blank=True)
+    at = models.DateTimeField()
+
+    class Meta:
+        db_table = "provider_suppression"
+        constraints = [
+            models.UniqueConstraint(
+                name="one_word_of_the_provider_per_address", fields=["address_key", "stream"]
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{'refused' if self.refuses else 'taken again'} on {self.stream}"
+
+
+class SuppressionChange(models.Model):
+    """A change that we request from the provider.
+
+    It is written in the transaction that caused it and sent afterwards. It is kept forever, because
+    the provider later reports it like any other change. Only an address's latest one is sent.
+    """
+
+    class Change(models.TextChoices):
+        SUPPRESS = "suppress", "mail this address no more"
+        REACTIVATE = "reactivate", "mail this address again"
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        DONE = "done"
+        REFUSED = "refused", "the provider will not do it"
+        SUPERSEDED = "superseded", "a later change of the same address took its place"
+
+    id = models.BigAutoField(primary_key=True)
+    address = models.CharField(max_length=254)
+    address_key = models.CharField(max_length=254, db_collation="C")
+    stream = models.CharField(max_length=100)
+    change = models.CharField(max_length=10, choices=Change)
+    state = models.CharField(
+        max_length=10, choices=State, default=State.WAITING, db_default=State.WAITING
+    )
+    refusal_reason = models.TextField(blank=True, default="", db_default="")
+    requested_at = models.DateTimeField(db_default=Now())
+    done_at = models.DateTimeField(null=True)
+    # The mail on request that the provider refused, by its key; empty for other causes.
+    delivery = models.CharField(max_length=64, blank=True, default="", db_default="")
+    # Whether that mail is sent again once the provider has lifted the suppression.
+    delivery_waits = models.BooleanField(default=False, db_default=False)
+
+    class Meta:
+        db_table = "suppression_change"
+        constraints = [
+            models.CheckConstraint(
+                name="suppression_change_is_known",
+                condition=Q(change__in=["suppress", "reactivate"]),
+            ),
+            models.CheckConstraint(
+                name="suppression_change_state_is_known",
+                condition=Q(state__in=["waiting", "done", "refused", "superseded"]),
+            ),
+            models.CheckConstraint(
+                name="a_refused_change_says_why",
+                condition=~Q(state="refused") | ~Q(refusal_reason=""),
+            ),
+        ]
+        indexes = [
+            models.Index(name="suppression_change_of", fields=["address_key", "id"]),
+            models.Index(
+                name="suppression_change_to_send", fields=["id"], condition=Q(state="waiting")
+            ),
+            models.Index(
+                name="suppression_change_of_mail", fields=["id"], condition=Q(delivery_waits=True)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.change} {self.pk}"

@@ -1,10 +1,12 @@
 """The results of an edition and of earlier issues, from sums only."""
 
+from dataclasses import dataclass
+from datetime import datetime
+
 from django.db import connection
 
 from delivery.queue.batches.roll_up import COUNTED_BATCHES
 from delivery.reports.load_edition_counts import rows_by_name
-from delivery.rules.edition_results import EditionResults
 
 EARLIER = 5
 _FROM_BATCHES = ("sent", "bounced", "complained")
@@ -39,6 +41,19 @@ _READ = f"""
         FROM edition_result WHERE edition_result.edition_id = chosen.id) AS result
     ORDER BY chosen.id = %(edition)s DESC, published_at DESC
 """  # noqa: S608 -- constants
+
+
+@dataclass(frozen=True, slots=True)
+class EditionResults:
+    """Copies by what was reported about them, out of the `sent` ones."""
+
+    edition: int
+    published_at: datetime
+    sent: int
+    delivered: int
+    bounced: int
+    complained: int
+    unsubscribed: int
 
 
 def load_results(edition: int) -> list[EditionResults]:

@@ -1,8 +1,7 @@
 """Settings of the PostgreSQL server and its database that cost speed or safety."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
+from typing import NamedTuple
 
 from django.db.backends.utils import CursorWrapper
 from django.utils.translation import gettext as _
@@ -25,67 +24,53 @@ ENCODING = "UTF8"
 CREATE_DATABASE = "createdb --encoding=UTF8 --template=template0 --locale=C.UTF-8"
 
 
-class ProblemCode(StrEnum):
-    JIT = "jit"
-    LOSES_COMMITS = "loses_commits"
-    REMOTE_APPLY = "remote_apply"
-    CONNECTIONS = "connections"
-    ENCODING = "encoding"
+class Problem(NamedTuple):
+    """A problem by the id of its system check, in a sentence, and what to do."""
 
-
-@dataclass(frozen=True, slots=True)
-class ServerSettings:
-    """The settings that apply to this program's connections.
-
-    `compiles` is true if statements are compiled to machine code (`jit`). `connections` is how many
-    this role may open.
-    """
-
-    compiles: bool
-    fsync: bool
-    synchronous_commit: str
-    connections: int
-    encoding: str = ENCODING
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A problem in a sentence that names the setting, and what to do."""
-
-    code: ProblemCode
+    id: str
     sentence: str
     hint: str
 
     @property
     def is_error(self) -> bool:
         """Whether Homing does not work with it."""
-        return self.code == ProblemCode.ENCODING
+        return self.id.startswith("delivery.E")
 
 
 def load_problems(cursor: CursorWrapper, needed: int) -> list[Problem]:
     """Load the server's problems in words; `needed` is a number of connections."""
     cursor.execute(_READ)
-    found = ServerSettings(*cursor.fetchone())
-    return [_in_words(code, found, needed) for code in problems(found, needed)]
+    return [*find_problems(*cursor.fetchone(), needed=needed)]
 
 
-def problems(found: ServerSettings, needed: int) -> Iterator[ProblemCode]:
-    """Yield the problems of these settings, if Homing needs `needed` connections."""
-    if found.encoding != ENCODING:
-        yield ProblemCode.ENCODING
-    if found.compiles:
-        yield ProblemCode.JIT
-    if not found.fsync or found.synchronous_commit == "off":
-        yield ProblemCode.LOSES_COMMITS
-    if found.synchronous_commit == "remote_apply":
-        yield ProblemCode.REMOTE_APPLY
-    if found.connections < needed:
-        yield ProblemCode.CONNECTIONS
+def find_problems(
+    compiles: bool,
+    fsync: bool,
+    synchronous_commit: str,
+    connections: int,
+    encoding: str = ENCODING,
+    *,
+    needed: int,
+) -> Iterator[Problem]:
+    """Yield the problems of the settings that apply to this program's connections.
 
-
-def _in_words(code: ProblemCode, found: ServerSettings, needed: int) -> Problem:
-    sentence, hint = {
-        ProblemCode.JIT: (
+    `compiles`: statements are compiled to machine code (`jit`). `connections` is how many this role
+    may open.
+    """
+    if encoding != ENCODING:
+        yield Problem(
+            "delivery.E002",
+            _("The encoding of the database is {found}. Homing needs {expected}.").format(
+                found=encoding, expected=ENCODING
+            ),
+            _(
+                "Create a new database with “{command} --owner=ROLE NAME”, name it in "
+                "DATABASE_URL, and restore a backup into it or import the readers again."
+            ).format(command=CREATE_DATABASE),
+        )
+    if compiles:
+        yield Problem(
+            "delivery.W004",
             _("PostgreSQL's setting jit is on, which slows pages and sending."),
             _(
                 "Run ./homing migrate, which turns it off for this database, but keeps a value "
@@ -93,39 +78,34 @@ def _in_words(code: ProblemCode, found: ServerSettings, needed: int) -> Problem:
                 "DATABASE … SET jit = off for the role and the database of DATABASE_URL. New "
                 "connections use the value."
             ),
-        ),
-        ProblemCode.LOSES_COMMITS: (
+        )
+    if not fsync or synchronous_commit == "off":
+        yield Problem(
+            "delivery.W005",
             _(
                 "PostgreSQL's settings fsync ({fsync}) and synchronous_commit ({commit}) let it "
                 "forget records of calls in a crash. Readers could then get a second copy."
-            ).format(fsync="on" if found.fsync else "off", commit=found.synchronous_commit),
+            ).format(fsync="on" if fsync else "off", commit=synchronous_commit),
             _("Set both to on."),
-        ),
-        ProblemCode.REMOTE_APPLY: (
+        )
+    if synchronous_commit == "remote_apply":
+        yield Problem(
+            "delivery.W006",
             _(
                 "PostgreSQL's setting synchronous_commit is remote_apply, so each call waits until "
                 "a standby server shows its record."
             ),
             _("Set it to on. Homing reads only from the primary server."),
-        ),
-        ProblemCode.CONNECTIONS: (
+        )
+    if connections < needed:
+        yield Problem(
+            "delivery.W007",
             _(
                 "PostgreSQL lets this role open {n} connections. One worker and one web process "
                 "may need {needed}."
-            ).format(n=found.connections, needed=needed),
+            ).format(n=connections, needed=needed),
             _(
                 "Raise max_connections or the limit of the database or role, lower "
                 "DELIVERY_PROCESSES or DELIVERY_CONCURRENCY, or use PgBouncer."
             ),
-        ),
-        ProblemCode.ENCODING: (
-            _("The encoding of the database is {found}. Homing needs {expected}.").format(
-                found=found.encoding, expected=ENCODING
-            ),
-            _(
-                "Create a new database with “{command} --owner=ROLE NAME”, name it in "
-                "DATABASE_URL, and restore a backup into it or import the readers again."
-            ).format(command=CREATE_DATABASE),
-        ),
-    }[code]
-    return Problem(code, sentence, hint)
+        )

@@ -98,21 +98,6 @@ def extend_lease(lease: Lease, *, lease_s: float) -> bool:
     return bool(_leased(lease).update(lease_until=Now() + timedelta(seconds=lease_s)))
 
 
-def finish(lease: Lease, *, again_in_s: float) -> None:
-    """End a run that succeeded."""
-    _end(lease, again_in_s, last_success_at=F("started_at"), failures=0, last_error="")
-
-
-def fail(lease: Lease, error: str, *, again_in_s: float) -> None:
-    """End a run that failed."""
-    _end(lease, again_in_s, failures=F("failures") + 1, last_error=error)
-
-
-def release(lease: Lease) -> None:
-    """End a run that was interrupted; another worker may start at once."""
-    _end(lease, 0)
-
-
 @contextmanager
 def running(
     lease: Lease, *, again_in_s: float, retry_base_s: float, retry_cap_s: float
@@ -128,20 +113,25 @@ def running(
     try:
         yield
     except TaskInterruptedError:
-        release(lease)
+        # Another worker may start at once.
+        _end(lease, 0)
     except TaskPostponedError as error:
         wait_s = max(error.retry_after_s or 0.0, backoff_s)
         logger.warning("task %s failed: %s; next try in %d s", lease.name, error.reason, wait_s)
-        fail(lease, error.reason.dumps(), again_in_s=wait_s)
+        _fail(lease, error.reason, again_in_s=wait_s)
     except BaseException:
-        fail(lease, Reason.of(ReasonCode.BROKE_OFF).dumps(), again_in_s=backoff_s)
+        _fail(lease, Reason.of(ReasonCode.BROKE_OFF), again_in_s=backoff_s)
         raise
     else:
-        finish(lease, again_in_s=again_in_s)
+        _end(lease, again_in_s, last_success_at=F("started_at"), failures=0, last_error="")
 
 
 def _leased(lease: Lease) -> QuerySet[PeriodicTask]:
     return PeriodicTask.objects.filter(name=lease.name, owner=lease.owner)
+
+
+def _fail(lease: Lease, reason: Reason, *, again_in_s: float) -> None:
+    _end(lease, again_in_s, failures=F("failures") + 1, last_error=reason.dumps())
 
 
 def _end(lease: Lease, again_in_s: float, **changes: Any) -> None:

@@ -12,9 +12,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from delivery.models import Edition, Newsletter
-from delivery.reports.load_edition_results import load_results
+from delivery.reports.load_edition_results import EditionResults, load_results
 from delivery.reports.worker_warnings import load_warnings
-from delivery.rules.edition_results import EditionResults
 from publishing.actions.edition_actions import ACTIONS, readers_now
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_look

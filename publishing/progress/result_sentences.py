@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import digits
-from delivery.rules.edition_results import EditionResults
+from delivery.reports.load_edition_results import EditionResults
 
 # By then nearly all reports have arrived, so earlier issues can be compared.
 COMPARED_AFTER = timedelta(days=1)

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from delivery.feedback.pause_on_bounces import Limit, find_exceeded_rate
 from delivery.models import Alarm, Batch, Delivery, Edition, ProviderEvent
 from delivery.queue import edition_control
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.retention import anonymise
-from delivery.rules.bounce_threshold import Limit, find_exceeded_rate
 from delivery.rules.edition_state import EditionState
 from delivery.rules.reason import Reason, ReasonCode
 from tests.delivery.edition_factory import Newsroom, copies_of

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from delivery.rules.edition_results import EditionResults
+from delivery.reports.load_edition_results import EditionResults
 from publishing.progress.result_sentences import COMPARED_AFTER, result_rows
 
 AT = datetime(2026, 5, 4, 14, 0, tzinfo=UTC)
