@@ -13,7 +13,6 @@ import logging
 from django.conf import settings
 from django.db import Error as AnyDatabaseError
 from django.http import HttpRequest, HttpResponse
-from django.http.request import UnreadablePostError
 from django.utils.decorators import method_decorator
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
@@ -56,11 +55,7 @@ class PostmarkWebhook(View):
         if length > MAX_BODY_BYTES:
             logger.error("a webhook of more than %d bytes was refused", MAX_BODY_BYTES)
             return _respond(413, f"An event may have {MAX_BODY_BYTES} bytes.")
-        try:
-            body = request.read(length)
-        except UnreadablePostError:
-            return _respond(408, "The event is incomplete.")
-        return _store_and_apply(body, _trace(request))
+        return _store_and_apply(request.read(length), _trace(request))
 
 
 def _store_and_apply(body: bytes, trace: str | None) -> HttpResponse:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
-from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
@@ -53,10 +53,6 @@ _UNREADABLE = ProblemType.NOT_READABLE, "The body could not be read completely."
 _PROBLEMS: dict[type[Exception], tuple[ProblemType, str]] = {
     Http404: (ProblemType.NOT_FOUND, "Nothing exists at this address."),
     RequestDataTooBig: (ProblemType.TOO_LARGE, "The body is larger than the limit."),
-    UnreadablePostError: (
-        ProblemType.NOT_READABLE,
-        "The body was cut off. Nothing was stored. Send the call again with the same key.",
-    ),
     MultiPartParserError: _UNREADABLE,
     TooManyFieldsSent: _UNREADABLE,
 }
@@ -90,8 +86,6 @@ def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     """Answer calls that ninja refuses. The cause says why a body could not be read."""
     if isinstance(error.__cause__, ProblemError):
         return error.__cause__.response
-    if isinstance(error.__cause__, UnreadablePostError):
-        return problem_response(*_PROBLEMS[UnreadablePostError])
     return problem_response(ProblemType.NOT_READABLE, "The request cannot be read.")
 
 

@@ -10,7 +10,7 @@ import psycopg
 from django.conf import settings
 from django.core.exceptions import DisallowedHost, MiddlewareNotUsed, RequestDataTooBig
 from django.db import Error, InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, UnreadablePostError
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import Resolver404, resolve
@@ -79,7 +79,7 @@ class NotFoundPage(MiddlewareMixin):
 
 
 class FormErrors(MiddlewareMixin):
-    """Answer forms that are too large (413) or cut off (400), before the CSRF check."""
+    """Answer forms that are too large (413), before the CSRF check."""
 
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], *args: Any
@@ -94,13 +94,7 @@ class FormErrors(MiddlewareMixin):
             request.POST  # noqa: B018 -- the access reads the form
         except RequestDataTooBig:
             return _too_large(request)
-        except UnreadablePostError as error:
-            return defaults.bad_request(request, error)
         return None
-
-    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        is_cut = isinstance(error, UnreadablePostError)
-        return defaults.bad_request(request, error) if is_cut else None
 
 
 def _too_large(request: HttpRequest) -> HttpResponse:

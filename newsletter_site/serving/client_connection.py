@@ -71,19 +71,11 @@ class Connection(HTTPChannel):
             self.received(data)
             if self.request is not None and self.request.on_disk and not self.requests:
                 self._admit(self.request)
+        elif not data and self.request is not None:
+            # The site never sees it, so a part of a body is not taken for a shorter one.
+            self._refuse(self.request, ProblemType.NOT_READABLE)
         elif not data:
-            self._end_early(self.request)
-
-    def _end_early(self, request: RequestParser | None) -> None:
-        """Let the site say that the body was cut off, or refuse an incomplete header."""
-        self.request = None
-        if request is None:
             self._close()
-        elif request.headers_finished and not request.chunked:
-            request.completed = True
-            self._serve(request)
-        else:
-            self._refuse(request, ProblemType.NOT_READABLE)
 
     def service(self) -> None:
         """Run the site in a thread, with a complete request or to ask about its header."""

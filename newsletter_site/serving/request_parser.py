@@ -39,7 +39,9 @@ DETAILS = {
         f"have more than {HEADER_BYTES:,}. Nothing was changed. Send fewer headers."
     ),
     ProblemType.TOO_LARGE: "The body is larger than any file may be. Nothing was changed.",
-    ProblemType.NOT_READABLE: "The request is not valid HTTP/1.1. Nothing was changed.",
+    ProblemType.NOT_READABLE: (
+        "The request was cut off, or is not valid HTTP/1.1. Nothing was changed."
+    ),
     ProblemType.TOO_SLOW: (
         "The request took too long to arrive. Nothing was changed. Send it again."
     ),

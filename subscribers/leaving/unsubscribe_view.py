@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.core.exceptions import BadRequest, SuspiciousOperation
-from django.http import HttpRequest, HttpResponse, UnreadablePostError
+from django.http import HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
@@ -28,7 +28,7 @@ def unsubscribe_channel(request: HttpRequest) -> How:
         if int(request.META.get("CONTENT_LENGTH") or 0) > LONGEST_ONE_CLICK:
             return How.LINK
         value = request.POST.get("List-Unsubscribe")
-    except (BadRequest, MultiPartParserError, SuspiciousOperation, UnreadablePostError, ValueError):
+    except (BadRequest, MultiPartParserError, SuspiciousOperation, ValueError):
         return How.LINK
     return How.ONE_CLICK if value == "One-Click" else How.LINK
 

@@ -16,7 +16,6 @@ from delivery.feedback.record_delivery_event import delivery as delivery_of
 from delivery.models import Edition
 from delivery.rules import delivery_key
 from delivery.rules.delivery_key import DeliveryKey
-from newsletter_site.middleware.wsgi_wrappers import refuse_truncated_bodies
 
 USER, PASSWORD = "postmark", "long: and random"
 PATH = "/webhooks/postmark/"
@@ -95,7 +94,7 @@ class WebSite:
     def __init__(self) -> None:
         self._server = ThreadedWSGIServer(("127.0.0.1", 0), _Quiet)
         self._server.daemon_threads = False
-        self._server.set_app(refuse_truncated_bodies(WSGIHandler()))
+        self._server.set_app(WSGIHandler())
         self.port = int(self._server.server_address[1])
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
 

@@ -219,11 +219,6 @@ def test_two_requests_sent_at_once_get_two_answers(connect: Connect) -> None:
         assert everything_from(visitor).count(b"HTTP/1.1 200 OK") == 2
 
 
-def test_client_that_ends_early_gets_an_error(site: ServedSite) -> None:
-    form = {"Content-Type": "application/x-www-form-urlencoded", "Content-Length": "30"}
-    assert site.post_and_hang_up("/subscriptions/", b"a=b", **form).split(" ")[1] == "400"
-
-
 def test_page_for_a_form_too_large_is_shown(site: ServedSite) -> None:
     # A browser sends the whole form before it reads the answer.
     answer = requests.post(

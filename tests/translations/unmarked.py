@@ -42,7 +42,7 @@ _NOT_SHOWN = frozenset(
             "assert_never",
         ),
         *("BrokenClaimError", "CannotBeReplayedError", "ImproperlyConfigured"),
-        *("TransactionManagementError", "TruncatedBodyError", "WrongIsolationError"),
+        *("TransactionManagementError", "WrongIsolationError"),
     }
 )
 _LOG_CALLS = frozenset({"debug", "info", "warning", "error", "exception", "critical", "log"})

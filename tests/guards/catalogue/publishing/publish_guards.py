@@ -15,13 +15,8 @@ an issue with unconfirmed copies does not become a draft again
     reached_nobody: (counts.sent «or counts.unknown» or counts.waiting)
     test_cancelling_makes_no_draft_if_a_reader_may_have_it[doubt]
 a truncated body is refused, not read as a shorter one
-    CompleteBody._take: if «len(piece) < wanted → False» and
-    test_a_truncated_letter_is_never_published[application/x-www-form-urlencoded]
-    test_truncated_call_is_refused_and_can_be_retried
-    test_a_truncated_upload_can_be_repeated_with_the_same_key
-a truncated form is refused, not read as empty
-    FormErrors.process_view: return «defaults.bad_request(request, error) → None» return
-    test_a_truncated_letter_is_never_published[application/x-www-form-urlencoded]
+    Connection._refuse: «request.refuse(kind) → request.completed = True»
+    test_truncated_bodies_never_reach_the_site
 no draft is saved while it becomes an edition
     publish_draft: Draft.objects.«select_for_update(of=("self",)).»filter(pk=draft)
     test_text_changed_between_check_and_claim_is_not_published
