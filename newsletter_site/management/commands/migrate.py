@@ -1,6 +1,7 @@
 """`manage.py migrate`: Django's command, safe while workers and web processes run."""
 
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
@@ -8,22 +9,26 @@ from django.conf import settings
 from django.contrib.postgres.operations import AddIndexConcurrently
 from django.core.management.base import CommandError, CommandParser
 from django.core.management.commands import migrate
-from django.db import DatabaseError, OperationalError, connections, transaction
+from django.db import OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations import Migration
 from django.utils.translation import gettext as _
 
-from newsletter_site.migration_locks import LockWait, limit_lock_wait, single_run, watch_locks
+from newsletter_site.migration_locks import (
+    describe_oldest_transactions,
+    limit_lock_wait,
+    single_run,
+)
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 10.0
 
-LOCK_TIMEOUT, DEADLOCK, CANCELLED = "55P03", "40P01", "57014"
+LOCK_TIMEOUT, DEADLOCK = "55P03", "40P01"
 # The server stopped, or the connection was lost. A failure to connect has no code.
 CONNECTION_LOST = (None, "57P01", "57P02", "57P03", "08000", "08003", "08006", "08P01")
 # Connection failures that waiting does not fix. They have no code, only these words.
 PERMANENT = (
     *("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied"),
-    *("permission denied", "not permitted to log in", "certificate"),
+    *("permission denied", "not permitted to log in", "certificate", "PostgreSQL did not start"),
 )
 
 _JIT_OF_DATABASE = """
@@ -33,18 +38,6 @@ _JIT_OF_DATABASE = """
           AND setrole IN (0, (SELECT oid FROM pg_roles WHERE rolname = current_user)))
     FROM pg_database WHERE datname = current_database()
 """
-
-
-def _seconds(value: str) -> float:
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = -1.0
-    if not 0.01 <= seconds <= 86_400:
-        raise CommandError(
-            _("“{value}” is not a valid time. Use seconds from 0.01 to 86400.").format(value=value)
-        )
-    return seconds
 
 
 class Command(migrate.Command):
@@ -59,7 +52,8 @@ class Command(migrate.Command):
         )
         parser.add_argument(
             "--lock-timeout",
-            default=str(settings.MIGRATE_LOCK_TIMEOUT_S),
+            type=float,
+            default=settings.MIGRATE_LOCK_TIMEOUT_S,
             help=_(
                 "seconds to wait for one lock, while other sessions queue behind it (default: "
                 "MIGRATE_LOCK_TIMEOUT_S, now %(default)s)"
@@ -67,7 +61,8 @@ class Command(migrate.Command):
         )
         parser.add_argument(
             "--patience",
-            default=str(settings.MIGRATE_PATIENCE_S),
+            type=float,
+            default=settings.MIGRATE_PATIENCE_S,
             help=_(
                 "seconds without progress before the command gives up with exit code 1 (default: "
                 "MIGRATE_PATIENCE_S, now %(default)s)"
@@ -76,72 +71,56 @@ class Command(migrate.Command):
 
     def execute(self, *args: Any, **options: Any) -> Any:
         """Wait for the database first, because Django's checks query it too."""
-        self._lock_s = _seconds(options["lock_timeout"])
-        self._patience_s = _seconds(options["patience"])
+        self._lock_s, self._patience_s = options["lock_timeout"], options["patience"]
         self._connection = connections[options["database"]]
-        self._shown = options["verbosity"]
-        self._line_is_open = False
-        self._note_progress()
+        self._shown = self._shown_first = options["verbosity"]
         self.stderr.style_func = str  # Django shows stderr as errors. This is progress.
-        self._wait_for_database()
+        self._repeat(self._connection.ensure_connection)
         return super().execute(*args, **options)
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["plan"] or options["check_unapplied"] or options["prune"]:
             super().handle(*args, **options)
             return
-        while (reason := self._try(*args, **options)) is not None:
-            self._connection.close()
-            self._pause(reason)
-            self._wait_for_database()
-            options["verbosity"] = self._verbosity_of_retry
+        self._repeat(lambda: self._migrate(*args, **options))
         turn_jit_off(self._connection)
 
-    def _try(self, *args: Any, **options: Any) -> str | None:
-        """Apply the missing migrations. Return what blocks them if the run must try again."""
-        self._wait: LockWait | None = None
-        self._reported: set[int] = set()
-        self._verbosity_of_retry = self._shown
-        waiting_for = _("Waiting for another migrate to finish.")
-        try:
-            with single_run(self._connection, self._lock_s):
-                waiting_for = _("Waiting for a lock.")
-                self._verbosity_of_retry = 0  # Show Django's first lines only once.
-                watch = watch_locks(
-                    self._connection, self._on_wait, self._lock_s / 3, self._patience_s
-                )
-                with watch, ExitStack() as self._transaction:
-                    super().handle(*args, **options)
-        except DatabaseError as error:
-            code = getattr(error.__cause__, "sqlstate", None)
-            if code in (LOCK_TIMEOUT, DEADLOCK) or (code == CANCELLED and self._wait):
-                return self._wait.sentence() if self._wait else waiting_for
-            if isinstance(error, OperationalError) and code in CONNECTION_LOST:
-                return _waiting_for_database(error)
-            raise
-        return None
+    def _migrate(self, *args: Any, **options: Any) -> None:
+        self._is_only_run = False
+        with single_run(self._connection, self._lock_s), ExitStack() as self._transaction:
+            self._is_only_run = True
+            # Show Django's first lines only once.
+            options["verbosity"], self._shown_first = self._shown_first, 0
+            super().handle(*args, **options)
 
-    def _on_wait(self, wait: LockWait) -> None:
-        pids = {pid for pid, *_rest in wait.sessions}
-        # Report the same sessions only once.
-        if not wait.table and pids != self._reported:
-            self._say("{} {}".format(wait.sentence(), _("Other sessions do not wait.")))
-            self._reported = pids
-        self._wait = wait
-
-    def _wait_for_database(self) -> None:
+    def _repeat(self, work: Callable[[], object]) -> None:
+        """Do the work, and again while a lock or the database is not available."""
+        self._note_progress()
         while True:
             try:
-                self._connection.ensure_connection()
+                work()
             except OperationalError as error:
-                words = _in_one_line(error)
-                is_embedded = "EMBEDDED_POSTGRES" in self._connection.settings_dict
-                if is_embedded or any(phrase in words for phrase in PERMANENT):
-                    sentence = _("The database cannot be used: {error}. Check DATABASE_URL.")
-                    raise CommandError(sentence.format(error=words)) from error
-                self._pause(_waiting_for_database(error))
+                reason = self._why_repeat(error)
+                if not reason:
+                    raise
             else:
                 return
+            self._connection.close()
+            self._pause(reason)
+
+    def _why_repeat(self, error: OperationalError) -> str:
+        """Return what the run waits for, or "" if waiting does not help."""
+        code = getattr(error.__cause__, "sqlstate", None)
+        words = " ".join(str(error).split()).rstrip(".")
+        if code in CONNECTION_LOST and not any(phrase in words for phrase in PERMANENT):
+            return _("Waiting for the database: {error}.").format(error=words)
+        if code not in (LOCK_TIMEOUT, DEADLOCK):
+            return ""
+        if not self._is_only_run:
+            return _("Waiting for another migrate to finish.")
+        return _("Waiting for a lock. The oldest transactions: {sessions}.").format(
+            sessions=describe_oldest_transactions(self._connection)
+        )
 
     def _pause(self, reason: str) -> None:
         """Print the reason and wait. Raise CommandError when `--patience` is used up."""
@@ -159,18 +138,12 @@ class Command(migrate.Command):
         retry = _("Next try in {pause} s, the last one within {left} s.").format(
             pause=f"{pause_s:.3g}", left=f"{left_s:.0f}"
         )
-        self._say(f"{reason} {retry}")
+        self.stderr.write(f"{reason} {retry}")
         time.sleep(pause_s)
 
     def _note_progress(self) -> None:
         self._since = time.monotonic()
         self._pauses = 0
-
-    def _say(self, sentence: str) -> None:
-        if self._line_is_open:
-            self.stdout.write("")
-            self._line_is_open = False
-        self.stderr.write(sentence)
 
     def migration_progress_callback(
         self, action: str, migration: Migration | None = None, fake: bool = False
@@ -179,11 +152,9 @@ class Command(migrate.Command):
         if action in ("apply_success", "unapply_success"):
             self._transaction.close()
             self._note_progress()
-            self._line_is_open = False
         self.verbosity = self._shown
         super().migration_progress_callback(action, migration, fake)
         if migration is not None and action in ("apply_start", "unapply_start"):
-            self._line_is_open = self._shown >= 1
             if migration.atomic:
                 self._transaction.enter_context(transaction.atomic(using=self._connection.alias))
                 with self._connection.cursor() as cursor:
@@ -215,11 +186,3 @@ def turn_jit_off(connection: BaseDatabaseWrapper) -> None:
             name = connection.ops.quote_name(database)
             whose = f"DATABASE {name}" if owns_database else f"ROLE CURRENT_USER IN DATABASE {name}"
             cursor.execute(f"ALTER {whose} SET jit = off")
-
-
-def _waiting_for_database(error: Exception) -> str:
-    return _("Waiting for the database: {error}.").format(error=_in_one_line(error))
-
-
-def _in_one_line(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".")
