@@ -1,44 +1,24 @@
-"""Parts of a complete Homing, each a process that can be started and stopped.
-
-These are the parts that docker-compose.yml starts in containers, with a TLS proxy in front. The
-proxy uses deploy/nginx.
-"""
+"""The proxy of deploy/nginx before a site, for tests."""
 
 import os
 import re
 import shutil
-import signal
 import socket
+import ssl
 import subprocess
-import sys
-import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from tests.deployment.served_site import serve
+from tests.deployment.served_site import PATIENCE_S
+from tests.faults.wait_until import eventually
+from tests.installed_programs import program
 from tests.postgres_cluster import ROOT
-
-PATIENCE_S = 180.0
-LOOK_EVERY_S = 0.05
-LAST_WORDS = 40
-# A fault in a log. "The database cannot be reached" is expected while PostgreSQL restarts.
-FAULT = re.compile(r'"status": 500|Traceback|^(?!.*the database cannot be reached).*"error": ')
 
 
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
-
-
-def wait_until(so: Callable[[], bool], what: str) -> None:
-    """Wait until a condition is true, or raise RuntimeError."""
-    nothing = threading.Event()
-    end = time.monotonic() + PATIENCE_S
-    while not so():
-        if time.monotonic() > end:
-            raise RuntimeError(f"not in time: {what}")
-        nothing.wait(LOOK_EVERY_S)
 
 
 def takes_connections(port: int) -> bool:
@@ -49,75 +29,43 @@ def takes_connections(port: int) -> bool:
     return True
 
 
-class Program:
-    """Process with a command and an environment; its output goes to a file."""
-
-    def __init__(self, name: str, command: list[str], folder: Path, **environment: str) -> None:
-        self.name = name
-        self._command = command
-        self._environment = environment
-        self.log = folder / f"{name}.log"
-        self._process: subprocess.Popen[bytes] | None = None
-        self.begun = 0
-
-    def begin(self) -> None:
-        self.begun += 1
-        with self.log.open("ab") as output:
-            self._process = subprocess.Popen(
-                self._command,
-                cwd=ROOT,
-                env=os.environ | self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-            )
-
-    @property
-    def is_running(self) -> bool:
-        """Return whether it was started and has not ended."""
-        return self._process is not None and self._process.poll() is None
-
-    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
-        self.send_signal(number)
-        assert self._process is not None
-        return self._process.wait(PATIENCE_S)
-
-    def send_signal(self, number: signal.Signals) -> None:
-        assert self._process is not None
-        if self._process.poll() is None:
-            self._process.send_signal(number)
-
-    def last_lines(self) -> str:
-        if not self.log.exists():
-            return ""
-        lines = self.log.read_text(errors="replace").splitlines()
-        errors = [line for line in lines if FAULT.search(line)]
-        return "\n".join([*errors[:LAST_WORDS], *lines[-LAST_WORDS:]])
-
-
-def web_server(name: str, port: int, folder: Path, **environment: str) -> Program:
-    """Return one web server with one process."""
-    return Program(name, serve(f"127.0.0.1:{port}"), folder, **environment)
-
-
-def worker(name: str, folder: Path, **environment: str) -> Program:
-    return Program(name, [sys.executable, "manage.py", "deliver"], folder, **environment)
-
-
-def proxy(port: int, ports: list[int], folder: Path, *, plain_port: int | None = None) -> Program:
-    """Return the proxy of deploy/nginx, on loopback, before these web servers.
-
-    `port` speaks TLS, `plain_port` plain HTTP. Without `plain_port` the part for plain HTTP is left
-    out.
-    """
+@contextmanager
+def running_proxy(
+    site_port: int, folder: Path, *, plain_port: int | None = None
+) -> Iterator[Callable[[], socket.socket]]:
+    """Run the proxy before a site; yield a function that connects to it with TLS."""
+    nginx = program("nginx", package="nginx")
+    program("openssl", package="openssl")
     certificate(folder)
+    context = ssl.create_default_context(cafile=folder / "fullchain.pem")
+    port, log = free_port(), folder / "nginx.log"
+    command = [nginx, "-p", str(folder), "-c", _configure(port, site_port, folder, plain_port)]
+
+    def connect() -> socket.socket:
+        plain = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
+        return context.wrap_socket(plain, server_hostname="127.0.0.1")
+
+    with log.open("wb") as output, subprocess.Popen(command, stderr=output) as process:
+        try:
+            eventually(
+                lambda: takes_connections(port) or process.poll() is not None, "nginx listens"
+            )
+            assert process.poll() is None, log.read_text()
+            assert "[warn]" not in log.read_text()
+            yield connect
+        finally:
+            process.terminate()
+
+
+def _configure(port: int, site_port: int, folder: Path, plain_port: int | None) -> Path:
+    """Write the configuration of deploy/nginx for loopback, and return its path.
+
+    Without `plain_port` the part for plain HTTP is left out.
+    """
     site = (ROOT / "deploy" / "nginx" / "homing.conf").read_text()
     site = re.sub(r"/etc/letsencrypt/live/[^/]+/", f"{folder}/", site)
     site = site.replace("/var/log/nginx/", f"{folder}/")
-    servers = "\n".join(
-        f"    server 127.0.0.1:{there} max_fails=1 fail_timeout=2s;" for there in ports
-    )
-    site = re.sub(r"    server 127\.0\.0\.1:8000 .*", servers, site)
+    site = site.replace("server 127.0.0.1:8000 ", f"server 127.0.0.1:{site_port} ")
     if plain_port is None:
         site = re.sub(r"server \{\n    listen 80;.*?\n\}\n", "", site, flags=re.DOTALL)
     site = re.sub(r"    listen \[::\]:.*\n", "", site)
@@ -131,15 +79,13 @@ def proxy(port: int, ports: list[int], folder: Path, *, plain_port: int | None =
     )
     # nginx needs write access to store request bodies in this folder, which only we can enter.
     user = "user root;" if os.geteuid() == 0 else ""
-    (folder / "nginx.conf").write_text(
+    file = folder / "nginx.conf"
+    file.write_text(
         f"{user} daemon off; pid {folder}/nginx.pid; error_log stderr warn;\n"
         f"events {{ worker_connections 1024; }}\n"
         f"http {{ {temporary} include {folder}/site.conf; }}\n"
     )
-    nginx = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-    if nginx is None:
-        raise RuntimeError("no nginx was found on this machine: install the package nginx")
-    return Program("proxy", [nginx, "-p", str(folder), "-c", str(folder / "nginx.conf")], folder)
+    return file
 
 
 def certificate(folder: Path) -> None:

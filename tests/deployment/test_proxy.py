@@ -11,9 +11,8 @@ import requests
 
 from newsletter_site.serving.client_connection import IDLE_S
 from tests.deployment.conftest import Sites
-from tests.deployment.deployed_processes import free_port, proxy, takes_connections, wait_until
+from tests.deployment.deployed_processes import free_port, running_proxy
 from tests.deployment.served_site import PATIENCE_S, ServedSite
-from tests.installed_programs import program
 
 pytestmark = pytest.mark.django_db
 
@@ -24,37 +23,27 @@ Plainly = Callable[..., requests.Response]
 @pytest.fixture(scope="module")
 def plainly(sites: Sites, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plainly]:
     """Send a request to nginx, without TLS by default; do not follow redirects."""
-    program("nginx", package="nginx")
-    program("openssl", package="openssl")
-    port, tls_port, its_port = free_port(), free_port(), int(sites().url.rpartition(":")[2])
+    port, its_port = free_port(), int(sites().url.rpartition(":")[2])
     folder = tmp_path_factory.mktemp("proxy")
-    nginx = proxy(tls_port, [its_port], folder, plain_port=port)
-    nginx.begin()
+    with running_proxy(its_port, folder, plain_port=port) as connect:
+        with connect() as line:
+            tls_port = line.getpeername()[1]
 
-    def ask(
-        method: str, path: str, body: Any = None, *, tls: bool = False, **headers: str
-    ) -> requests.Response:
-        place = f"https://127.0.0.1:{tls_port}" if tls else f"http://127.0.0.1:{port}"
-        return requests.request(
-            method,
-            place + path,
-            data=body,
-            headers={"Host": HOST, **headers},
-            verify=str(folder / "fullchain.pem"),
-            timeout=PATIENCE_S,
-            allow_redirects=False,
-        )
+        def ask(
+            method: str, path: str, body: Any = None, *, tls: bool = False, **headers: str
+        ) -> requests.Response:
+            place = f"https://127.0.0.1:{tls_port}" if tls else f"http://127.0.0.1:{port}"
+            return requests.request(
+                method,
+                place + path,
+                data=body,
+                headers={"Host": HOST, **headers},
+                verify=str(folder / "fullchain.pem"),
+                timeout=PATIENCE_S,
+                allow_redirects=False,
+            )
 
-    try:
-        wait_until(
-            lambda: all(map(takes_connections, (port, tls_port))) or not nginx.is_running,
-            "nginx listens",
-        )
-        assert nginx.is_running, nginx.last_lines()
-        assert "[warn]" not in nginx.last_lines()
         yield ask
-    finally:
-        nginx.end()
 
 
 @pytest.mark.parametrize("size", [2, 30_000_000], ids=["small", "an import"])
@@ -98,25 +87,20 @@ def test_page_and_form_are_served_over_tls(plainly: Plainly) -> None:
 
 
 def test_nginx_closes_an_idle_connection_before_the_site_does(tmp_path: Path) -> None:
-    program("nginx", package="nginx")
-    port, tls_port = free_port(), free_port()
-    with socket.create_server(("127.0.0.1", 0)) as site:
-        nginx = proxy(tls_port, [site.getsockname()[1]], tmp_path, plain_port=port)
-        nginx.begin()
-        try:
-            wait_until(lambda: takes_connections(port), "nginx listens")
-            with socket.create_connection(("127.0.0.1", port), PATIENCE_S) as visitor:
-                visitor.sendall(f"GET /unsubscribe/x/ HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode())
-                connection, _ = site.accept()
-                with connection:
-                    connection.settimeout(IDLE_S)
-                    connection.recv(65536)
-                    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-                    assert b" 200 OK" in visitor.recv(65536)
-                    # This raises TimeoutError if nginx keeps the connection as long as the site.
-                    assert connection.recv(1) == b""
-        finally:
-            nginx.end()
+    with (
+        socket.create_server(("127.0.0.1", 0)) as site,
+        running_proxy(site.getsockname()[1], tmp_path) as connect,
+        connect() as visitor,
+    ):
+        visitor.sendall(f"GET /unsubscribe/x/ HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode())
+        connection, _ = site.accept()
+        with connection:
+            connection.settimeout(IDLE_S)
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            assert b" 200 OK" in visitor.recv(65536)
+            # This raises TimeoutError if nginx keeps the connection as long as the site.
+            assert connection.recv(1) == b""
 
 
 PAGE, CALL = "/archive/", "/api/v1/issues/"

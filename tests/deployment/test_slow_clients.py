@@ -3,7 +3,6 @@
 import re
 import select
 import socket
-import ssl
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,9 +14,8 @@ import requests
 from newsletter_site.operations.concurrency_limit import MAX_CONCURRENT_REQUESTS
 from newsletter_site.serving.request_parser import IN_MEMORY
 from tests.deployment.conftest import Sites
-from tests.deployment.deployed_processes import free_port, proxy, takes_connections, wait_until
+from tests.deployment.deployed_processes import running_proxy
 from tests.deployment.served_site import FROM_THE_PROXY, PATIENCE_S, ServedSite
-from tests.installed_programs import program
 
 pytestmark = pytest.mark.django_db
 
@@ -55,27 +53,6 @@ def site(sites: Sites) -> ServedSite:
 def connect(site: ServedSite) -> Connect:
     parts = urlsplit(site.url)
     return lambda: socket.create_connection((str(parts.hostname), int(parts.port or 0)), PATIENCE_S)
-
-
-@pytest.fixture
-def through_nginx(site: ServedSite, tmp_path: Path) -> Iterator[Connect]:
-    program("nginx", package="nginx")
-    port = free_port()
-    nginx = proxy(port, [int(site.url.rpartition(":")[2])], tmp_path)
-    nginx.begin()
-    any_certificate = ssl.create_default_context()
-    any_certificate.check_hostname, any_certificate.verify_mode = False, ssl.CERT_NONE
-
-    def connect() -> socket.socket:
-        plain = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
-        return any_certificate.wrap_socket(plain, server_hostname=HOST)
-
-    try:
-        wait_until(lambda: takes_connections(port) or not nginx.is_running, "nginx listens")
-        assert nginx.is_running, nginx.last_lines()
-        yield connect
-    finally:
-        nginx.end()
 
 
 def header(path: str, **more: str) -> bytes:
@@ -162,11 +139,15 @@ def test_unfinished_headers_hold_no_thread(site: ServedSite, connect: Connect, s
         assert answered(clients) == 0
 
 
-@pytest.mark.parametrize("path", [*READING, *REFUSING])
+@pytest.mark.parametrize("path", [READING[0], REFUSING[0]])
 def test_slow_clients_of_the_proxy_hold_no_thread(
-    site: ServedSite, through_nginx: Connect, path: str
+    site: ServedSite, tmp_path: Path, path: str
 ) -> None:
-    with slow_clients(through_nginx, header(path) + b"a=b"), through_nginx() as visitor:
+    with (
+        running_proxy(int(site.url.rpartition(":")[2]), tmp_path) as connect,
+        slow_clients(connect, header(path) + b"a=b"),
+        connect() as visitor,
+    ):
         visitor.sendall(f"GET /archive/ HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode())
         assert b" 200 OK" in visitor.recv(65536)
         assert_site_answers(site)

@@ -2,17 +2,16 @@
 
 import json
 import socket
-import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import pytest
 
 from api.problem import MEDIA_TYPE
 from tests.deployment.conftest import Sites
-from tests.deployment.deployed_processes import free_port, proxy, takes_connections, wait_until
+from tests.deployment.deployed_processes import free_port, running_proxy
 from tests.deployment.served_site import FROM_THE_PROXY, PATIENCE_S, ServedSite
-from tests.installed_programs import program
 
 pytestmark = pytest.mark.django_db
 
@@ -82,58 +81,28 @@ def test_longest_allowed_parameters_reach_the_call(site: ServedSite) -> None:
     assert (answer.status_code, answer.headers["Content-Type"]) == (405, MEDIA_TYPE)
 
 
-@pytest.fixture(scope="module")
-def through_nginx(
-    site: ServedSite, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[int], Callable[[], socket.socket]]]:
-    """Return a function that connects to nginx before the site with this port."""
-    program("nginx", package="nginx")
-    program("openssl", package="openssl")
-    running = []
-
-    def start(its_port: int) -> Callable[[], socket.socket]:
-        port = free_port()
-        nginx = proxy(port, [its_port], tmp_path_factory.mktemp("unread"))
-        nginx.begin()
-        running.append(nginx)
-        wait_until(lambda: takes_connections(port) or not nginx.is_running, "nginx listens")
-        assert nginx.is_running, nginx.last_lines()
-        context = ssl.create_default_context()
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        return lambda: context.wrap_socket(
-            socket.create_connection(("127.0.0.1", port), PATIENCE_S)
-        )
-
-    yield start
-    for nginx in running:
-        nginx.end()
+def test_nginx_passes_long_addresses_and_headers_on(site: ServedSite, tmp_path: Path) -> None:
+    with running_proxy(urlsplit(site.url).port or 0, tmp_path) as connect:
+        for name, write, status, kind in UNREAD[:2]:
+            found, media_type, body = reply_to(connect(), write(CALL))
+            assert (found, media_type) == (status, MEDIA_TYPE), name
+            assert json.loads(body)["type"] == f"urn:homing:problem:{kind}"
+        assert reply_to(connect(), request(LONGEST))[0] == 405
 
 
-def test_nginx_passes_long_addresses_and_headers_on(
-    site: ServedSite, through_nginx: Callable[[int], Callable[[], socket.socket]]
-) -> None:
-    connect = through_nginx(urlsplit(site.url).port or 0)
-    for name, write, status, kind in UNREAD[:2]:
-        found, media_type, body = reply_to(connect(), write(CALL))
-        assert (found, media_type) == (status, MEDIA_TYPE), name
-        assert json.loads(body)["type"] == f"urn:homing:problem:{kind}"
-    assert reply_to(connect(), request(LONGEST))[0] == 405
-
-
-@pytest.mark.parametrize("call", ["/api/v1/issues/", CALL])
-def test_nginx_answers_calls_with_problems_of_its_own(
-    through_nginx: Callable[[int], Callable[[], socket.socket]], call: str
-) -> None:
-    connect = through_nginx(free_port())  # no site listens there
-    too_large = request(call, f"Content-Length: {500 * 1024 * 1024}")
-    # Only the file of an import may have 20 MB.
-    file = request(call, f"Content-Length: {20 * 1024 * 1024}")
-    for sent, status, kind in (
-        (file, *((503, "not-available") if call == CALL else (413, "too-large"))),
-        (request(call), 503, "not-available"),
-        (too_large, 413, "too-large"),
-    ):
-        found, media_type, body = reply_to(connect(), sent)
-        assert (found, media_type) == (status, MEDIA_TYPE)
-        problem = json.loads(body)
-        assert (problem["type"], problem["status"]) == (f"urn:homing:problem:{kind}", status)
+def test_nginx_answers_calls_with_problems_of_its_own(tmp_path: Path) -> None:
+    too_large, file = (f"Content-Length: {size * 1024 * 1024}" for size in (500, 20))
+    other = "/api/v1/issues/"
+    with running_proxy(free_port(), tmp_path) as connect:  # no site listens there
+        for sent, status, kind in (
+            # Only the file of an import may have 20 MB.
+            (request(CALL, file), 503, "not-available"),
+            (request(other, file), 413, "too-large"),
+            (request(other), 503, "not-available"),
+            (request(other, too_large), 413, "too-large"),
+            (request(CALL, too_large), 413, "too-large"),
+        ):
+            found, media_type, body = reply_to(connect(), sent)
+            assert (found, media_type) == (status, MEDIA_TYPE)
+            problem = json.loads(body)
+            assert (problem["type"], problem["status"]) == (f"urn:homing:problem:{kind}", status)
