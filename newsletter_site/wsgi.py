@@ -5,13 +5,11 @@ import os
 from django.core.wsgi import get_wsgi_application
 
 from idempotency.isolation import refuse_wrong_isolation
-from newsletter_site.logs.process_name import name_this_process
 from newsletter_site.logs.uncaught_exceptions import install_exception_hooks
 from newsletter_site.middleware.wsgi_wrappers import drop_head_bodies, ignore_charset
 from newsletter_site.operations.metrics.flush_metrics import flusher
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
-name_this_process("web")
 install_exception_hooks()
 application = drop_head_bodies(ignore_charset(get_wsgi_application()))
 flusher.is_enabled = True

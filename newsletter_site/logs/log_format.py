@@ -8,12 +8,12 @@ import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 from delivery import log_context
 from newsletter_site.logs.describe_exception import describe_type, frames_of, summarise
-from newsletter_site.logs.process_name import process_name
 from newsletter_site.logs.redact_log_line import Redactor
 from newsletter_site.logs.routes_in_logs import hide_paths
 
@@ -23,6 +23,7 @@ OF_AN_ERROR = ("error", "frames")
 FIELDS = (*ALWAYS, *log_context.IDS, *OF_A_REQUEST, *OF_AN_ERROR)
 
 HOST = socket.gethostname()
+_ROLE_OF_COMMAND = {"deliver": "worker", "runserver": "web", "serve": "web"}
 
 
 class LineFormatter(logging.Formatter):
@@ -51,7 +52,7 @@ class LineFormatter(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "event": self._redactor.redact(record.getMessage()),
-            "process": process_name(),
+            "process": name_from(tuple(sys.argv)),
             "host": HOST,
             "pid": os.getpid(),
             **log_context.bound(),
@@ -126,3 +127,12 @@ def _without_messages(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _without_messages(each) for name, each in value.items()}
     return value
+
+
+@lru_cache(maxsize=8)
+def name_from(arguments: tuple[str, ...]) -> str:
+    """Return the name of a process: `web`, `worker`, or that of its command."""
+    program, *rest = arguments or [""]
+    if Path(program).name == "manage.py" and rest and not rest[0].startswith("-"):
+        return _ROLE_OF_COMMAND.get(rest[0], rest[0])
+    return Path(program).stem or "python"

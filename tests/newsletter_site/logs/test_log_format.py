@@ -14,8 +14,7 @@ from django.db import Error, connection
 from structlog.contextvars import clear_contextvars
 
 from delivery import log_context
-from newsletter_site.logs.log_format import LineFormatter, StderrHandler
-from newsletter_site.logs.process_name import name_from
+from newsletter_site.logs.log_format import LineFormatter, StderrHandler, name_from
 from newsletter_site.logs.redact_log_line import Redactor
 
 SECRETS = ["s3cret-Key", "hunter2", "p@ss word/%", "a 'quoted' \\ one", "short"]
