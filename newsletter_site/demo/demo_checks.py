@@ -40,9 +40,9 @@ class Observed:
 def broken_promises(observed: Observed) -> Iterator[str]:
     """Yield a sentence for each broken promise."""
     first, second = observed.posts
-    if not first.statuses[-1] == second.statuses[-1] == 303:
-        statuses = f"{first.statuses[-1]} and {second.statuses[-1]}"
-        yield f"The two posts were answered {statuses} instead of 303 and 303."
+    if not first.status == second.status == 303:
+        found = f"{first.status} and {second.status}"
+        yield f"The two posts were answered {found} instead of 303 and 303."
     elif first.location != second.location:
         yield f"The two posts lead to different pages: {first.location} and {second.location}."
     if observed.editions != 1:

@@ -55,8 +55,7 @@ def _about_readers(observed: Observed) -> Iterator[str]:
 def _about_publishing(observed: Observed) -> Iterator[str]:
     yield "\nThe form, posted twice at the same time with one key"
     for label, post in zip(("first", "second"), observed.posts, strict=True):
-        statuses = ", then ".join(map(str, post.statuses))
-        yield f"{INDENT}{label:<10}{statuses}, after {post.seconds:.1f} s"
+        yield f"{INDENT}{label:<10}{post.status}, after {post.seconds:.1f} s"
     yield f"{INDENT}{'result':<10}editions created: {observed.editions}"
     counts = observed.status.counts
     yield f"\nCounts of “{counts.title}”"

@@ -130,8 +130,8 @@ def _publish(terminal: Terminal, services: Services) -> tuple[Edition, tuple[Pos
     edition = edition_by_key(services.author.pk, key)
     if edition is None:
         raise DemoError(
-            f"Nothing was published. The two posts were answered {first.statuses[-1]} and "
-            f"{second.statuses[-1]}. See demo-web-server.log in {settings.HOMING_DATA_DIR}."
+            f"Nothing was published. The two posts were answered {first.status} and "
+            f"{second.status}. See demo-web-server.log in {settings.HOMING_DATA_DIR}."
         )
     terminal.step(f"published “{TITLE}” with the form, posted twice; held for {HOLD_S} s")
     return edition, (first, second)
