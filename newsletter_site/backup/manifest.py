@@ -2,20 +2,24 @@
 
 import json
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Self
+from dataclasses import asdict, dataclass
+from typing import Annotated, Literal, Self
 
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
+from pydantic import AfterValidator, ConfigDict, Field, NonNegativeInt, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass as validated_dataclass
 
 from delivery.reports.server_settings import CREATE_DATABASE, ENCODING
 
-FORMAT = 1
 STOP = "systemctl stop 'homing*'"
 STOP_COMPOSE = "docker compose stop web worker"
+# Safe to print.
+Text = Annotated[str, AfterValidator(lambda text: "".join(filter(str.isprintable, text)))]
+Texts = Annotated[tuple[Text, ...], Field(min_length=1)]
 
 
-@dataclass(frozen=True, slots=True)
+@validated_dataclass(frozen=True, config=ConfigDict(strict=True, extra="forbid"))
 class Manifest:
     """Facts about a backup.
 
@@ -24,18 +28,18 @@ class Manifest:
     read the dump. `system_identifier` and `database` name the database that was backed up.
     """
 
-    made_at: str
-    release: str
-    migrations: tuple[str, ...]
-    server: str
-    least_server: int
-    encoding: str
-    database: str
-    system_identifier: str
-    keys: tuple[str, ...]
-    bytes: int = 0
-    sha256: str = ""
-    format: int = FORMAT
+    made_at: Text
+    release: Text
+    migrations: Texts
+    server: Text
+    least_server: NonNegativeInt
+    encoding: Text
+    database: Text
+    system_identifier: Text
+    keys: Texts
+    bytes: NonNegativeInt = 0
+    sha256: Text = ""
+    format: Literal[1] = 1
 
     def as_json(self) -> str:
         """Write it as JSON."""
@@ -44,23 +48,10 @@ class Manifest:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Read it, or raise ValueError if it is no manifest of this format."""
-        found = json.loads(text)
-        if not isinstance(found, dict) or found.get("format") != FORMAT:
-            raise ValueError("another format")
-        if set(found) != {field.name for field in fields(cls)}:
-            raise ValueError("other fields")
-        return cls(**{field.name: _read(found[field.name], field.type) for field in fields(cls)})
-
-
-def _read(value: object, expected: Any) -> Any:
-    """Return a value for a manifest, or raise ValueError. Texts are safe to print."""
-    if expected is str and isinstance(value, str):
-        return "".join(filter(str.isprintable, value))
-    if expected is int and type(value) is int and value >= 0:
-        return value
-    if expected == tuple[str, ...] and isinstance(value, list) and value:
-        return tuple(_read(each, str) for each in value)
-    raise ValueError("wrong values")
+        try:
+            return TypeAdapter(cls).validate_json(text)
+        except ValidationError as error:
+            raise ValueError("another manifest") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ def test_settings_file_is_written_last(here: str, tmp_path: Path) -> None:
     one, link = tmp_path / "one", tmp_path / "link"
     link.symlink_to(one)
     assert "Name two files" in refusal("backup", "--force", str(one), f"--settings-file={link}")
-    assert "is a folder" in refusal("backup", str(tmp_path), f"--settings-file={one}")
+    assert "is not a regular file" in refusal("backup", str(tmp_path), f"--settings-file={one}")
     assert [each.name for each in tmp_path.iterdir()] == ["link"]
 
 

@@ -68,26 +68,18 @@ def test_full_disk_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("nowhere/one", "nowhere/one cannot be written: No such.* in a folder that exists"),
-        ("file/one", "file/one cannot be written: Not a directory.* in a folder that exists"),
-        ("long" * 99, "cannot be written: File name too long. Name another file"),
+        ("nowhere/one", "nowhere/one cannot be written: No such file or directory. Name another"),
         ("pipe", "pipe is not a regular file"),
         ("/dev/null", "null is not a regular file"),
-        ("/", "is a folder"),
+        ("/", "/ is not a regular file"),
+        ("", "is not a regular file"),
     ],
 )
 def test_place_that_takes_no_file_is_named(tmp_path: Path, name: str, expected: str) -> None:
-    (tmp_path / "file").touch()
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(BackupRefusedError, match=expected):
         write(tmp_path / name, replaces=True)
-    assert {each.name for each in tmp_path.iterdir()} == {"file", "pipe"}
-
-
-def test_empty_name_is_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(BackupRefusedError, match="is a folder"):
-        write(Path())
+    assert {each.name for each in tmp_path.iterdir()} == {"pipe"}
 
 
 def test_link_remains_and_its_target_is_written(tmp_path: Path) -> None:
@@ -131,12 +123,11 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes | str, expected:
         read_backup(path, nothing)
 
 
-def read_tar(folder: Path, *members: tuple[str, bytes] | tuple[str, bytes, bytes]) -> None:
+def read_tar(folder: Path, *members: tuple[str, bytes]) -> None:
     with tarfile.open(folder / "one.backup", "w") as tar:
-        for name, content, *kind in members:
+        for name, content in members:
             info = tarfile.TarInfo(name)
-            info.size, info.linkname = len(content), "database.dump"
-            info.type = kind[0] if kind else tarfile.REGTYPE
+            info.size = len(content)
             tar.addfile(info, io.BytesIO(content))
     read_backup(folder / "one.backup", nothing)
 
@@ -151,21 +142,14 @@ GOOD = {**asdict(BACKUP), "bytes": 5}
         {**GOOD, "keys": []},
         *({**GOOD, "bytes": value} for value in ("x", 1.5, -1, True, 6)),
         {**GOOD, "least_server": "18"},
-        {**GOOD, "release": " " * 1_000_000},
         b"[" * 100_000,
     ],
     ids=lambda manifest: str(manifest)[-60:],
 )
 def test_manifest_with_other_values_is_refused(tmp_path: Path, manifest: object) -> None:
     text = manifest if isinstance(manifest, bytes) else json.dumps(manifest).encode()
-    with pytest.raises(BackupRefusedError, match=r"a complete backup \((wrong|max|another)"):
+    with pytest.raises(BackupRefusedError, match=r"a complete backup \(another"):
         read_tar(tmp_path, ("database.dump", b"PGDMP"), ("manifest.json", text))
-
-
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.FIFOTYPE])
-def test_manifest_is_a_regular_file(tmp_path: Path, kind: bytes) -> None:
-    with pytest.raises(BackupRefusedError, match="another kind"):
-        read_tar(tmp_path, ("database.dump", b"PGDMP"), ("manifest.json", b"", kind))
 
 
 def test_two_manifests_are_refused(tmp_path: Path) -> None:
@@ -190,11 +174,6 @@ def test_file_that_changes_after_the_check_is_noticed(tmp_path: Path) -> None:
         list(found.chunks())
 
 
-def test_missing_file_or_pipe_is_named(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    for name, why in (
-        ("pipe", "is not a regular file"),
-        ("nowhere", "cannot be read: No such"),
-    ):
-        with pytest.raises(BackupRefusedError, match=why):
-            read_backup(tmp_path / name, nothing)
+def test_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BackupRefusedError, match="cannot be read: No such"):
+        read_backup(tmp_path / "nowhere", nothing)
