@@ -25,15 +25,6 @@ LARGEST_BODIES = 2
 GRACEFUL_S = 30.0
 
 
-def allow_open_files() -> None:
-    """Raise the limit of open files: a connection may have three."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 3 * MOST_CONNECTIONS + 200
-    if 0 <= soft < wanted:
-        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-
-
 class Server(TcpWSGIServer):
     """A server on a socket that other processes share."""
 
@@ -45,6 +36,7 @@ class Server(TcpWSGIServer):
             sockets=[listener],
             threads=THREADS,
             backlog=BACKLOG,
+            # A connection may have three open files.
             connection_limit=min(MOST_CONNECTIONS, max(soft - 200, 100) // 3),
             cleanup_interval=1,
             channel_timeout=IDLE_S,

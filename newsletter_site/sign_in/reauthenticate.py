@@ -31,7 +31,7 @@ def identity_error(request: HttpRequest) -> str:
         return ""
     has_codes = two_step_devices.is_on(author)
     error = str(NEITHER if has_codes else NOT_YOUR_PASSWORD)
-    if has_codes and two_step_devices.looks_like_a_code(password_or_code):
+    if has_codes:
         checked = two_step_devices.check(author, password_or_code)
         if checked.is_right:
             return ""

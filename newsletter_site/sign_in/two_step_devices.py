@@ -115,12 +115,6 @@ def check(author: Any, typed: str) -> CheckedCode:
         return replace(_verify(recovery, _hash(code)), is_recovery=True)
 
 
-def looks_like_a_code(typed: str) -> bool:
-    """Return whether the typed text has the form of a code."""
-    code = _normalise(typed)
-    return bool(_APP_CODE.fullmatch(code) or _RECOVERY_CODE.fullmatch(code))
-
-
 def renew_recovery_codes(author: Any) -> list[str]:
     """Replace the recovery codes with ten new ones."""
     with _locked(author):

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from delivery.interface import ProcessGroup
 from newsletter_site.operations.metrics.flush_metrics import flush_at_exit
 from newsletter_site.serving.listen import DEFAULT, describe, is_loopback, listen
-from newsletter_site.serving.site_server import Server, allow_open_files
+from newsletter_site.serving.site_server import Server
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +65,6 @@ class Command(BaseCommand):
 
         log_start()
         logger.info("The site listens on %s.", describe(listener))
-        allow_open_files()
 
         def make(_: int) -> Server:
             return Server(application, listener)

@@ -269,8 +269,3 @@ def test_the_command_waits_until_it_is_healthy() -> None:
                 asked |= {pid for (pid,) in cursor}
         assert answer.result()[1]["status"] == "ok"
     assert command("live", "--wait")[0] == 0
-
-
-def test_a_wrong_time_to_wait_is_refused() -> None:
-    with pytest.raises(CommandError, match=r"--wait is “soon”\. Give whole seconds"):
-        command("workers", "--wait", "soon")
