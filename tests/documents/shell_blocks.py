@@ -97,13 +97,9 @@ def _with_inner(words: list[str]) -> Iterator[list[str]]:
     if not words or words[0] == "$":
         return
     if "--" in words and words[0] == "runuser":
-        yield words[: words.index("--")]
         yield from _with_inner(words[words.index("--") + 1 :])
-        return
-    yield words
-    for hook in ("--pre-hook", "--post-hook"):
-        if hook in words:
-            yield from simple_commands(words[words.index(hook) + 1])
+    else:
+        yield words
 
 
 def repository_path(word: str) -> Path | None:

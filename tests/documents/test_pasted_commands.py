@@ -19,7 +19,7 @@ from tests.documents.shell_blocks import (
     shell_blocks,
     simple_commands,
 )
-from tests.documents.unknown_commands import command, packages_of, problems_of_script
+from tests.documents.unknown_commands import command, problems_of_script
 from tests.postgres_cluster import ROOT
 
 pytestmark = pytest.mark.process
@@ -41,9 +41,7 @@ def where(block: Block) -> str:
 
 @pytest.mark.parametrize("block", shell_blocks(), ids=where)
 def test_every_pasted_block_parses_and_names_what_exists(block: Block) -> None:
-    # API calls continue in later blocks.
-    before = "api() { :; }\n" if block.page == "docs/api.md" and "api() {" not in block.text else ""
-    assert problems_of_script(before + block.text) == []
+    assert problems_of_script(block.text) == []
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -82,19 +80,6 @@ def test_every_command_in_a_sentence_exists(page: str) -> None:
             assert [one for one in found if "arguments are required" not in one] == [], typed
         else:
             assert command(typed.split()[1]) or typed.split()[1] in ("COMMAND", "test"), typed
-
-
-def test_deploy_page_installs_the_packages_of_its_commands() -> None:
-    pages = ("docs/deploy.md", "docs/upgrade.md", "docs/restore.md", "docs/runbook.md")
-    scripts = [block.text for block in shell_blocks() if block.page in pages]
-    installed = {
-        package
-        for script in scripts
-        for words in simple_commands(script)
-        if words[:2] == ["apt-get", "install"]
-        for package in words[2:]
-    }
-    assert set().union(*map(packages_of, scripts)) <= installed
 
 
 def test_no_command_needs_an_address_that_does_not_exist() -> None:
