@@ -1,20 +1,17 @@
-"""The file of a backup: a tar with a dump of pg_dump and a manifest.
+"""The file of a backup: a zip with a dump of pg_dump and a manifest.
 
-Without Homing, `tar --extract --file=FILE database.dump` gives a dump for pg_restore.
+Without Homing, `unzip FILE database.dump` gives a dump for pg_restore.
 """
 
 import fcntl
-import hashlib
-import io
 import os
 import stat
-import tarfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+from zipfile import BadZipFile, ZipFile
 
 from django.utils.translation import gettext as _
 
@@ -22,40 +19,32 @@ from newsletter_site.backup import BackupRefusedError
 from newsletter_site.backup.manifest import Manifest
 
 DUMP, MANIFEST = "database.dump", "manifest.json"
-BLOCK = tarfile.BLOCKSIZE
 CHUNK = 1 << 20
 
 Report = Callable[[int], None]
 
 
-class ChecksumError(Exception):
-    """The bytes of a dump are not those that its manifest describes."""
-
-
 @dataclass(frozen=True, slots=True)
 class BackupFile:
-    """A complete backup. Its dump has `manifest.bytes` bytes from `offset` on."""
+    """A complete backup. `checksum` is that of its dump, a CRC-32."""
 
     path: Path
     manifest: Manifest
-    offset: int
+    checksum: int
 
-    def chunks(self, report: Report | None = None) -> Iterator[bytes]:
-        """Yield the dump, then raise ChecksumError if it is another one.
+    def chunks(self, report: Report = lambda _: None) -> Iterator[bytes]:
+        """Yield the dump. Raise BadZipFile if it is another one, at the latest at its end.
 
-        `report`, if any, gets the number of bytes read so far.
+        `report` gets the number of bytes read so far.
         """
-        left, digest = self.manifest.bytes, hashlib.sha256()
-        with self.path.open("rb") as file:
-            file.seek(self.offset)
-            while left and (chunk := file.read(min(CHUNK, left))):
-                left -= len(chunk)
-                digest.update(chunk)
+        size = 0
+        with ZipFile(self.path) as backup, backup.open(DUMP) as dump:
+            if self.checksum != backup.getinfo(DUMP).CRC:
+                raise BadZipFile("another dump")
+            while chunk := dump.read(CHUNK):
+                size += len(chunk)
                 yield chunk
-                if report is not None:
-                    report(self.manifest.bytes - left)
-        if digest.hexdigest() != self.manifest.sha256:
-            raise ChecksumError
+                report(size)
 
 
 @contextmanager
@@ -131,69 +120,34 @@ def _sync(folder: Path) -> None:
         os.close(descriptor)
 
 
-def write_backup(
-    file: BinaryIO, manifest: Manifest, dump: Iterator[bytes], report: Report
-) -> Manifest:
-    """Write a backup and return the full manifest.
-
-    `report` gets the number of bytes written so far. The size of the dump is known only at its
-    end, so its header is written last.
-    """
-    digest, size = hashlib.sha256(), 0
-    file.seek(BLOCK)
-    for chunk in dump:
-        file.write(chunk)
-        digest.update(chunk)
-        size += len(chunk)
-        report(size)
-    file.write(bytes(-size % BLOCK))
-    manifest = replace(manifest, bytes=size, sha256=digest.hexdigest())
-    text = manifest.as_json().encode()
-    file.write(_header(MANIFEST, len(text)))
-    file.write(text + bytes(-len(text) % BLOCK) + bytes(2 * BLOCK))
-    file.seek(0)
-    file.write(_header(DUMP, size))
-    return manifest
-
-
-def _header(name: str, size: int) -> bytes:
-    info = tarfile.TarInfo(name)
-    info.size, info.mode, info.mtime = size, 0o600, int(time.time())
-    return info.tobuf(tarfile.GNU_FORMAT)
+def write_backup(file: BinaryIO, manifest: Manifest, dump: Iterator[bytes], report: Report) -> None:
+    """Write a backup. `report` gets the number of bytes written so far."""
+    size = 0
+    with ZipFile(file, "w") as backup:
+        with backup.open(DUMP, "w", force_zip64=True) as member:
+            for chunk in dump:
+                size += member.write(chunk)
+                report(size)
+        backup.writestr(MANIFEST, manifest.as_json())
 
 
 def read_backup(path: Path, report: Report) -> BackupFile:
     """Read a backup and compare its checksum, or raise BackupRefusedError."""
-    not_complete = _("{path} is not a complete backup ({why}). Use another one.")
     try:
-        with path.open("rb") as file:
-            if file.read(5) == b"PGDMP":
-                raise BackupRefusedError(
-                    _(
-                        "{path} is a dump of pg_dump, not a file of ./homing backup. Restore it "
-                        "with pg_restore, as docs/restore.md describes for Compose."
-                    ).format(path=path)
-                )
-            file.seek(0)
-            with tarfile.open(fileobj=file, mode="r:") as tar:
-                if sorted(tar.getnames()) != [DUMP, MANIFEST]:
-                    raise ValueError("other files in it")
-                dump, about = tar.getmember(DUMP), tar.getmember(MANIFEST)
-                text = tar.extractfile(about) or io.BytesIO()
-                manifest = Manifest.from_json(text.read().decode())
-                if manifest.bytes != dump.size:
-                    raise ValueError("another size")
-        backup = BackupFile(path, manifest, dump.offset_data)
+        with ZipFile(path) as file:
+            manifest = Manifest.from_json(file.read(MANIFEST).decode())
+            backup = BackupFile(path, manifest, file.getinfo(DUMP).CRC)
         for _chunk in backup.chunks(report):
             pass
-    except ChecksumError:
-        why = _("its checksum differs")
-        raise BackupRefusedError(not_complete.format(path=path, why=why)) from None
     except OSError as error:
         raise BackupRefusedError(
             _("{path} cannot be read: {error}.").format(path=path, error=error.strerror or error)
         ) from error
-    except (tarfile.TarError, ValueError, OverflowError, RecursionError) as error:
+    except (BadZipFile, KeyError, ValueError, RuntimeError) as error:
         found = " ".join(str(error).strip("'\"").split())
-        raise BackupRefusedError(not_complete.format(path=path, why=found)) from error
+        raise BackupRefusedError(
+            _("{path} is not a complete backup ({why}). Use another one.").format(
+                path=path, why=found
+            )
+        ) from error
     return backup

@@ -37,8 +37,6 @@ class Manifest:
     database: Text
     system_identifier: Text
     keys: Texts
-    bytes: NonNegativeInt = 0
-    sha256: Text = ""
     format: Literal[1] = 1
 
     def as_json(self) -> str:

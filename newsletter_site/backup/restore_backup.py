@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
+from zipfile import BadZipFile
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
@@ -15,12 +16,7 @@ from django.utils.translation import gettext as _
 from delivery.interface import database_identity
 from delivery.monitoring.worker_heartbeat import load_activity
 from newsletter_site.backup import BackupRefusedError
-from newsletter_site.backup.backup_file import (
-    BackupFile,
-    ChecksumError,
-    Report,
-    read_backup,
-)
+from newsletter_site.backup.backup_file import BackupFile, Report, read_backup
 from newsletter_site.backup.manifest import (
     Manifest,
     Target,
@@ -79,7 +75,7 @@ def restore_backup(
         try:
             entries = _entries(programs, backup, besides=_extensions(connection))
             _run(programs, backup, entries, report, replaces=not target.is_empty)
-        except ChecksumError:
+        except BadZipFile:
             raise BackupRefusedError(
                 _(
                     "{path} was changed after it was checked, and the database is as before. "

@@ -13,19 +13,10 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils.translation import gettext as _
 
 from newsletter_site.backup import BackupRefusedError
-from newsletter_site.backup.backup_file import (
-    BLOCK,
-    CHUNK,
-    BackupFile,
-    ChecksumError,
-    Report,
-    new_file,
-    write_backup,
-)
+from newsletter_site.backup.backup_file import CHUNK, Report, new_file, write_backup
 from newsletter_site.backup.manifest import Manifest, fingerprint
 from newsletter_site.backup.postgres_programs import (
     Programs,
-    feed,
     find_programs,
     read_failure,
     require_direct_connection,
@@ -67,9 +58,7 @@ def take_backup(
         (snapshot,) = cursor.fetchone()
         manifest = _describe(cursor, keys, programs)
         with closing(_dump(programs, snapshot)) as dump:
-            manifest = write_backup(file, manifest, dump, report)
-        file.flush()
-        _require_list(programs, Path(file.name), manifest)
+            write_backup(file, manifest, dump, report)
         return manifest
 
 
@@ -150,15 +139,3 @@ def _dump(programs: Programs, snapshot: str) -> Generator[bytes]:
         finally:
             pg_dump.kill()
             pg_dump.communicate()
-
-
-def _require_list(programs: Programs, path: Path, manifest: Manifest) -> None:
-    """Let pg_restore read the list of contents of an unfinished backup."""
-    listed = programs.start(*("pg_restore", "--list"), stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL)
-    try:
-        with listed:
-            is_listed = feed(listed, BackupFile(path, manifest, BLOCK).chunks()) == 0
-    except ChecksumError:
-        is_listed = False
-    if not is_listed:
-        raise BackupRefusedError(_("pg_restore cannot read the new dump. Check the disk."))

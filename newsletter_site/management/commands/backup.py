@@ -70,7 +70,7 @@ class Command(BaseCommand):
         finally:
             progress.clear()
         text = _("Backed up database {name} to {file}: {n} MB.")
-        size = digits(-(-manifest.bytes // 1_000_000))
+        size = digits(-(-options["file"].stat().st_size // 1_000_000))
         self.stdout.write(text.format(name=manifest.database, file=options["file"], n=size))
         if not manifest.server.startswith(f"{manifest.least_server}."):
             text = _("Made with a newer pg_dump: restore it only into PostgreSQL {n} or newer.")

@@ -98,9 +98,10 @@ def test_file_that_changes_after_the_check_is_not_restored(backup: Path, server:
 
     def change(size: int) -> None:
         # The end of the dump is data, which pg_restore does not check.
+        last = content.index(b"PGDMP") + size - 1
         with backup.open("r+b") as file:
-            file.seek(512 + size - 1)
-            file.write(bytes([content[512 + size - 1] ^ 1]))
+            file.seek(last)
+            file.write(bytes([content[last] ^ 1]))
 
     with empty_database(server):
         with pytest.raises(BackupRefusedError, match="was changed after it was checked"):
