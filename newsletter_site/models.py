@@ -1,57 +1,23 @@
 """The tables of the site: users and API tokens."""
 
 import uuid
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
-from django import forms
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.fields import ArrayField
-from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
-from delivery.control_characters import strip_invisible
-from subscribers.address import read_address
-from subscribers.refusal_sentences import InputRefusal, sentence_of
-
-if TYPE_CHECKING:
-    _EmailField = models.EmailField[str, str]
-else:
-    _EmailField = models.EmailField  # it is not generic at run time
-
 LONGEST_NAME = 100
-
-
-class AccountAddressField(_EmailField):
-    """An account's address. Invisible characters around it are removed."""
-
-    def clean(self, value: Any, model_instance: models.Model | None) -> Any:
-        address = read_address(value or "")
-        if isinstance(address, InputRefusal) and address.code == "address_invisible":
-            raise ValidationError(sentence_of(address))
-        return super().clean(strip_invisible(value or ""), model_instance)
-
-    def formfield(self, *args: Any, **kwargs: Any) -> Any:
-        # The check of a form field for addresses would come before `clean`.
-        return super().formfield(*args, **{"form_class": forms.CharField, **kwargs})
-
-    def deconstruct(self) -> tuple[str, str, Sequence[Any], dict[str, Any]]:
-        """Write the field in migrations as the same column as Django's."""
-        name, _path, args, kwargs = super().deconstruct()
-        return name, "django.db.models.EmailField", args, kwargs
 
 
 class User(AbstractUser):
     """An author or operator, who signs in with `username`."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    # With the name that Django translates
-    email = AccountAddressField(AbstractUser._meta.get_field("email").verbose_name, blank=True)
     # Set while two-step sign-in is on (sign_in/two_step_devices.py).
     two_step_since = models.DateTimeField(null=True, editable=False)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import requests
 from django.conf import settings
 
-from newsletter_site.demo.single_instance import DemoError, lock_folder
+from newsletter_site.demo.single_instance import DemoError
 from newsletter_site.demo.terminal import Terminal
 
 ENDING_S = 15.0
@@ -23,16 +23,12 @@ LAST_LINES = 8
 
 
 class Children:
-    """The processes of one demo in its locked `folder`. Leaving the block ends them.
-
-    Each process inherits the lock.
-    """
+    """The processes of one demo in its `folder`. Leaving the block ends them."""
 
     def __init__(self, folder: Path, terminal: Terminal) -> None:
         self.folder = folder
         self.terminal = terminal
         self._running: dict[str, subprocess.Popen[bytes]] = {}
-        self._lock = lock_folder(folder, terminal)
 
     def __enter__(self) -> Children:
         return self
@@ -48,7 +44,6 @@ class Children:
                 stderr=subprocess.STDOUT,
                 cwd=settings.BASE_DIR,
                 env=environment,
-                pass_fds=[self._lock],
                 start_new_session=True,  # Ctrl-C in the terminal must reach only the demo.
             )
 
@@ -91,7 +86,6 @@ class Children:
                     for process in running:
                         os.killpg(process.pid, signal.SIGKILL)
                 time.sleep(POLL_S)
-        os.close(self._lock)
 
     def _log(self, name: str) -> Path:
         return self.folder / f"demo-{name.replace(' ', '-')}.log"

@@ -1,4 +1,4 @@
-"""Ensure that no other process uses the demo's folder and database.
+"""Ensure that no other process uses the demo's database.
 
 The counts would be wrong.
 """
@@ -6,7 +6,6 @@ The counts would be wrong.
 import hashlib
 import os
 import socket
-import time
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -17,35 +16,14 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from delivery.models import WorkerHeartbeat
-from newsletter_site.demo.terminal import Terminal
-from newsletter_site.embedded_postgres.private_files import try_lock
 from subscribers.models import Subscriber
 
 READERS: Path = settings.BASE_DIR / "newsletter_site" / "demo" / "material" / "readers.csv"
-# The children of a killed demo end within seconds.
-LOCK_WAIT_S = 6.0
 HEARD_FROM_WITHIN = timedelta(seconds=60)
 
 
 class DemoError(CommandError):
     """The demo cannot continue. The text says why, and what to do."""
-
-
-def lock_folder(folder: Path, terminal: Terminal) -> int:
-    """Lock `folder` and return the open file.
-
-    Raise `DemoError` if another demo has the lock.
-    """
-    # A lock needs only read access, so a file created by root works for other users too.
-    lock = os.open(folder / "demo.lock", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    deadline = time.monotonic() + LOCK_WAIT_S
-    while not try_lock(lock):
-        if time.monotonic() > deadline:
-            raise DemoError(
-                f"A demo is already running in {folder}. Use that one, or end it first."
-            )
-        terminal.pause()
-    return lock
 
 
 def refuse_other_readers() -> None:

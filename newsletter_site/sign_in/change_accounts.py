@@ -1,5 +1,6 @@
 """Add, group, disable and enable accounts, for operators on the command line."""
 
+import logging
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,8 +11,11 @@ from django.core.management.base import CommandError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from delivery import log_context
 from newsletter_site.models import User
-from newsletter_site.sign_in.account_activity import find_author, record_operator
+from subscribers.record_activity import record_activity
+
+logger = logging.getLogger(__name__)
 
 
 def describe(account: User) -> dict[str, Any]:
@@ -96,3 +100,32 @@ def set_active(username: str, is_active: bool) -> User:
 def _locked(username: str) -> User:
     key = find_author(username).pk
     return User.objects.select_for_update(no_key=True).get(pk=key)
+
+
+def find_author(username: str) -> User:
+    """Return the author with this user name. Raises `CommandError`."""
+    # Bytes that are not UTF-8 arrive as unpaired surrogates, which PostgreSQL cannot read.
+    username = username.encode(errors="replace").decode()
+    author = User.objects.filter(username=username).first()
+    if author is None:
+        raise CommandError(
+            _("No author has the user name “{username}”. Check the spelling.").format(
+                username=username
+            )
+        )
+    return author
+
+
+def record_operator(code: str, account: User) -> None:
+    """Record a change by the operator under the account, and log it.
+
+    Nobody is signed in here.
+    """
+    record_activity(code, account.pk, account, from_command_line=True)
+
+    def log() -> None:
+        with log_context.scope():
+            log_context.bind(author=account.pk)
+            logger.info("%s from the command line", code)
+
+    transaction.on_commit(log)

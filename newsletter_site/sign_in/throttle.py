@@ -18,8 +18,8 @@ from django.utils.crypto import salted_hmac
 
 from delivery import log_context
 from delivery.humanise import duration
-from newsletter_site.operations.metrics import site_metrics
-from newsletter_site.operations.metrics.site_metrics import SignInResult
+from delivery.monitoring.metrics_storage import metrics_buffer
+from newsletter_site.operations.metrics.site_metrics import SIGN_INS, SignInResult
 from newsletter_site.sign_in import known_browser
 from subscribers.client_network import network_of
 
@@ -88,10 +88,10 @@ def _drop_request_data(instance: AccessAttempt, **_: Any) -> None:
 @receiver(user_login_failed)
 def _log_failure(credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
     if getattr(request, "axes_locked_out", False):
-        site_metrics.count_sign_in(SignInResult.THROTTLED)
+        metrics_buffer.add(SIGN_INS, result=SignInResult.THROTTLED)
         logger.info("a sign-in was refused unchecked after too many failures")
         return
-    site_metrics.count_sign_in(SignInResult.FAILED)
+    metrics_buffer.add(SIGN_INS, result=SignInResult.FAILED)
     author = get_user_model().objects.filter(username=credentials.get("username")).first()
     # The typed name is not logged: it may be a password.
     _log(
@@ -103,7 +103,7 @@ def _log_failure(credentials: dict[str, Any], request: HttpRequest | None = None
 
 @receiver(user_logged_in)
 def _log_sign_in(user: Any, **_: Any) -> None:
-    site_metrics.count_sign_in(SignInResult.SUCCEEDED)
+    metrics_buffer.add(SIGN_INS, result=SignInResult.SUCCEEDED)
     _log(user, logging.INFO, "a user signed in")
 
 

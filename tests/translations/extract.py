@@ -75,7 +75,7 @@ FOR_OPERATORS = (
     *("delivery/reports/server_settings.py", "idempotency/isolation.py"),
     *("newsletter_site/backup/", "newsletter_site/migration_locks.py"),
     *("newsletter_site/operations/health/", "newsletter_site/data_retention.py"),
-    *("newsletter_site/sign_in/account_activity.py", "newsletter_site/sign_in/change_accounts.py"),
+    "newsletter_site/sign_in/change_accounts.py",
     "publishing/receipts/drop_old_deliveries.py",
     *("publishing/management/edition_command.py", "subscribers/importing/report_text.py"),
 )

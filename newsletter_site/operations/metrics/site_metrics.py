@@ -36,11 +36,6 @@ def count_form(outcome: PostOutcome, **_: Any) -> None:
     metrics_buffer.add(FORM_POSTS, result=outcome.value)
 
 
-def count_sign_in(result: SignInResult) -> None:
-    """Count an attempt to sign in, or to confirm a password in an open session."""
-    metrics_buffer.add(SIGN_INS, result=result.value)
-
-
 def observe_request(route: str, status: int, seconds: float) -> None:
     """Count an answered request.
 
