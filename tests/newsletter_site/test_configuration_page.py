@@ -36,7 +36,7 @@ def reads_the_environment(path: Path) -> bool:
 def test_nothing_but_settings_reads_the_environment() -> None:
     site = ROOT / "newsletter_site"
     # Two of these files set the name of the settings module; the others pass the environment on.
-    others = {ROOT / "manage.py", site / "wsgi.py", site / "demo" / "services.py"}
+    others = {ROOT / "manage.py", site / "wsgi.py", site / "demo" / "start_services.py"}
     others.add(site / "backup" / "postgres_programs.py")
     # systemd names the process that its socket is for; no operator sets this.
     others.add(site / "serving" / "listen.py")
