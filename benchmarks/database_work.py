@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 
-# Interval of automatic checkpoints.
+# With these settings no automatic checkpoint occurs within a run.
 NO_CHECKPOINTS = {"checkpoint_timeout": "1h", "max_wal_size": "8GB"}
 
 REPORTED_WITHIN_S = 10.0

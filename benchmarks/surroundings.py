@@ -62,7 +62,7 @@ class Surroundings:
 
 def surroundings() -> Surroundings:
     """Describe this process and a database server started as in measurements."""
-    # The load of the minute before: other programs disturb each side differently.
+    # The load of the minute before matters, because other programs disturb the measurement.
     load = os.getloadavg()[0]
     version, settings = _postgresql()
     return Surroundings(

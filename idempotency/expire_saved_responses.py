@@ -41,6 +41,6 @@ def count_expired() -> int:
 
 
 def _expired() -> QuerySet[PostedForm]:
-    # By the database's clock, as the rows are.
+    # The database's clock also wrote the time of the rows.
     days = getattr(settings, "IDEMPOTENCY_TTL_DAYS", DEFAULT_TTL_DAYS)
     return PostedForm.objects.filter(created_at__lt=Now() - timedelta(days=days))

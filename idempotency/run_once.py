@@ -68,7 +68,7 @@ def run_once(
     identifies an earlier post. Raises InProgressError and DifferentContentError; `work` may raise
     the latter too.
     """
-    # Before `check`: a replay must work even if the content is no longer valid (a past date).
+    # Look before `check`: a replay must work even if the content is no longer valid (a past date).
     earlier = find_earlier(user_id, key, fingerprints)
     if not isinstance(earlier, SavedResponse) and (refusal := check()) is not None:
         return refusal
@@ -77,7 +77,7 @@ def run_once(
             raise earlier
         saved = earlier
         if saved is None:
-            # durable: inside another transaction, other posts would wait for the end of that one.
+            # `durable`, because inside another transaction other posts would wait for its end.
             with transaction.atomic(durable=True):
                 saved = claim(user_id, key, fingerprints, wait_s=_wait_s())
                 if saved is None:

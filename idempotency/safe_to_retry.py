@@ -73,7 +73,7 @@ def safe_to_retry(
             key = _choose_key(
                 request.user.pk, [key_of(key, each) for each in fingerprints], fingerprints
             )
-            # Created when it is first used: a replay needs no form.
+            # The form is created when it is first used, because a replay needs none.
             filled = cache(lambda: form(request.POST, request.FILES))
 
             def check() -> HttpResponse | None:

@@ -22,7 +22,6 @@ def add_options(parser: ArgumentParser) -> None:
         metavar="KIND[:NAME=VALUE,…]",
         help=f"a fault from the start, on every call by default: {', '.join(FAULT_KINDS)}",
     )
-    add("--probability", type=float, help="chance, 0 to 1, for every --fault without a probability")
     add("--latency-ms", type=float, default=0.0, help="minimum duration of every API call")
     add("--token", action="append", default=[], help="accept only this server token; repeatable")
     add(
@@ -66,7 +65,7 @@ def run(options: dict[str, Any]) -> int:
             desk_url=options["desk_url"],
         )
         for text in options["fault"]:
-            server.sandbox.faults.set(read_fault(text, options["probability"]))
+            server.sandbox.faults.set(read_fault(text))
     except (ListenError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -81,7 +80,7 @@ def run(options: dict[str, Any]) -> int:
     return 0
 
 
-def read_fault(text: str, probability: float | None) -> dict[str, Any]:
+def read_fault(text: str) -> dict[str, Any]:
     """Read `kind:name=value,…` into a fault's JSON form; default: every call."""
     kind, _, rest = text.partition(":")
     data: dict[str, Any] = {"kind": kind}
@@ -90,8 +89,6 @@ def read_fault(text: str, probability: float | None) -> dict[str, Any]:
         if not equals:
             raise ValueError(f"--fault has '{pair}'; expected NAME=VALUE.")
         data[name.strip()] = value.strip()
-    if probability is not None:
-        data.setdefault("probability", probability)
     data.setdefault("calls", None)
     return data
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 SOURCE = "https://github.com/knadh/listmonk"
 VERSION, COMMIT = "v6.2.0", "ef0a75872463f10a4848af6c547d1c057405453a"
-# Places of Go besides PATH.
+# Folders that may have Go if PATH does not.
 GO_FOLDERS = ("/usr/local/go/bin", "/usr/lib/go/bin", "/opt/homebrew/bin")
 # Files that listmonk reads beside its program.
 FILES = ("schema.sql", "permissions.json", "config.toml.sample", "queries", "static", "i18n")

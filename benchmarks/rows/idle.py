@@ -13,7 +13,7 @@ from benchmarks.site.own_server import server_log
 from benchmarks.site.site import Site, a_site
 
 ROW = "an idle worker"
-# Its start has queries of its own.
+# The start of a worker has more queries, which do not count.
 SETTLED_S = 12.0
 # Lines of the log for a statement, with and without parameters.
 STATEMENTS = ("LOG:  statement: ", "LOG:  execute ")

@@ -20,7 +20,7 @@ from benchmarks.site.site import Site, a_site
 from benchmarks.site.within_site import begin, within
 
 BATCH = 200
-# Copies of the rows that publishing wrote, so that they have all columns.
+# The new rows are copies of those that publishing wrote, so that they have all columns.
 ISSUES = """
     INSERT INTO issue
     SELECT (jsonb_populate_record(issue, jsonb_build_object('id', gen_random_uuid(),

@@ -124,7 +124,7 @@ class Scene:
         """Return the seconds from the kill until every claimed batch is called again."""
         edition = self._publish()
         with psycopg.connect(self._site.database) as other, self._worker() as worker:
-            # It claims, then waits to read the newsletter's settings.
+            # The worker claims batches, then waits to read the newsletter's settings.
             other.execute("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE")
             until("the worker had claimed", lambda: len(self._held(edition, "claimed")) == CALLS)
             killed_at = self._clock()

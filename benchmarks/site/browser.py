@@ -21,7 +21,7 @@ DESK = "/admin/newsletters/"
 # The publishing form, without its key.
 ISSUE = {"title": "Swifts", "preheader": "", "html_content": LETTER, "text_content": ""}
 HOST = "127.0.0.1"
-# As long as Django's own. The posted token must equal the cookie.
+# The token is as long as Django's own. The posted token must equal the cookie.
 TOKEN = "a" * 32
 FORM = "application/x-www-form-urlencoded"
 

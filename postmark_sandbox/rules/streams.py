@@ -9,7 +9,7 @@ from postmark_sandbox.times import eastern_text
 SERVER_ID = 4711
 TYPES = ("Transactional", "Broadcasts", "Inbound")
 UNSUBSCRIBE_HANDLINGS = ("None", "Postmark", "Custom")
-# Id to name and type.
+# The id of each stream, with its name and type.
 DEFAULTS = {
     "outbound": ("Transactional", "Transactional"),
     "broadcast": ("Newsletter", "Broadcasts"),

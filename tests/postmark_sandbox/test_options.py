@@ -34,8 +34,8 @@ def test_wrong_option_is_reported_in_one_sentence(
 
 
 def test_command_line_fault_fires_on_every_call_by_default() -> None:
-    assert read_fault("refuse_429", None) == {"kind": "refuse_429", "calls": None}
-    expected = {"kind": "slow", "seconds": "2", "calls": "3", "probability": 0.5}
-    assert read_fault("slow:seconds=2,calls=3", 0.5) == expected
+    assert read_fault("refuse_429") == {"kind": "refuse_429", "calls": None}
+    expected = {"kind": "slow", "seconds": "2", "calls": "3"}
+    assert read_fault("slow:seconds=2,calls=3") == expected
     with pytest.raises(ValueError, match=r"--fault has '2'; expected NAME=VALUE."):
-        read_fault("slow:2", None)
+        read_fault("slow:2")

@@ -72,7 +72,7 @@ def test_signal_ends_it_while_a_call_is_stalled() -> None:
 def test_options_set_faults_tokens_senders_and_streams() -> None:
     desk = "http://127.0.0.1:8000/admin/newsletters/issues/?a=1&b=2"
     with running(
-        *("--fault", "accept_then_close", "--probability", "0.05", "--seed", "1789"),
+        *("--fault", "accept_then_close:probability=0.05", "--seed", "1789"),
         *("--token", "a token", "--verified", "example.org", "--stream", "letters=Broadcasts"),
         *("--unsubscribe-handling", "Postmark", "--latency-ms", "1", "--desk-url", desk),
     ) as (_, caller):

@@ -11,7 +11,7 @@ class Order(models.Model):
     quantity = models.PositiveIntegerField(default=1)
 
     class Meta:
-        # Permanent. A saved response expires, and then the order itself refuses a second one.
+        # This is permanent. After a saved response has expired, the order itself refuses a second.
         constraints = [models.UniqueConstraint("user", "key", name="one_order_for_each_key")]
 
 
