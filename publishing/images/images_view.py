@@ -11,8 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from publishing.activity.activity_log import parse_id
 from publishing.desk_access import desk_page, may_write, user_id_of, wants_json
-from publishing.images.image_limits import MOST_BYTES, TOO_LARGE
-from publishing.images.resize_image import UnusableImageError
+from publishing.images.resize_image import MOST_BYTES, TOO_LARGE, UnusableImageError
 from publishing.images.store_image import (
     EXTENSIONS,
     address_of,

@@ -11,24 +11,32 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from django.utils.formats import number_format
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from PIL import Image, ImageCms, UnidentifiedImageError
 from PIL.JpegImagePlugin import JpegImageFile
 
 from delivery.humanise import digits
-from publishing.images.image_limits import (
-    MOST_BYTES,
-    MOST_DECODED_PIXELS,
-    MOST_FRAMES,
-    MOST_PIXELS,
-    MOST_WEBP_PIXELS,
-    TALLEST,
-    TOO_LARGE,
-    WIDEST,
-)
 from publishing.images.strip_gif_metadata import strip_gif_metadata
 from publishing.models import LARGEST_IMAGE
+
+WIDEST = 1200
+MOST_BYTES = 10 * 1024 * 1024
+# Pixels of a JPEG that can be decoded line by line at 1/2, 1/4 or 1/8 of its size.
+MOST_PIXELS = 50_000_000
+# Pixels of images that are decoded completely: 4 bytes a pixel, twice.
+MOST_DECODED_PIXELS = 15_000_000
+# The WebP decoder keeps two canvases.
+MOST_WEBP_PIXELS = 8_000_000
+# Height in pixels after resizing: four screens of a phone.
+TALLEST = 8_000
+# Frames of an animation: half a minute at the usual pace. Mail programs decode every frame.
+MOST_FRAMES = 500
+TOO_LARGE = format_lazy(
+    gettext_lazy("This file is larger than {most} MB. Save the image smaller and choose it again."),
+    most=MOST_BYTES // 1024 // 1024,
+)
 
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 # Phones append smaller or brighter JPEGs of the same moment; the first is the photo.

@@ -5,11 +5,12 @@ import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from html import escape
 
 from django.conf import settings
-from django.db import connection
-from django.db.models import Q
+from django.db.models import F, Q
+from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -18,23 +19,12 @@ from delivery.control_characters import clean_name
 from delivery.humanise import digits
 from publishing.content.edition_content import only_xml_characters
 from publishing.images.resize_image import ResizedImage, UnusableImageError, resize_image
-from publishing.models import UploadedImage
+from publishing.models import UploadAttempts, UploadedImage
 
 LONGEST_NAME = 200
 LONGEST_WAIT_S = 10.0
 MEMORY = threading.Lock()
 EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
-
-# Changes no row if the limit of the hour is reached.
-_COUNT_ATTEMPT = """
-    INSERT INTO upload_attempts AS counted (author_id, since, tries)
-    VALUES (%s, clock_timestamp(), 1)
-    ON CONFLICT (author_id) DO UPDATE SET (since, tries) = (
-        SELECT CASE WHEN is_over THEN EXCLUDED.since ELSE counted.since END,
-               CASE WHEN is_over THEN 1 ELSE counted.tries + 1 END
-          FROM (SELECT counted.since <= EXCLUDED.since - interval '1 hour') AS the_hour (is_over))
-    WHERE counted.since <= EXCLUDED.since - interval '1 hour' OR counted.tries < %s
-"""
 
 
 def store_image(
@@ -82,18 +72,19 @@ def count_attempt(author: uuid.UUID) -> None:
 
     Raises `UnusableImageError`.
     """
-    most = settings.PICTURES_PER_HOUR
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNT_ATTEMPT, [author, most])
-        if not cursor.rowcount:
-            sentence = ngettext(
-                "You have reached the limit of {n} upload an hour, including failed uploads "
-                "(PICTURES_PER_HOUR). Wait an hour and choose this image again.",
-                "You have reached the limit of {n} uploads an hour, including failed uploads "
-                "(PICTURES_PER_HOUR). Wait an hour and choose this image again.",
-                most,
-            )
-            raise UnusableImageError(sentence.format(n=digits(most)), status=429)
+    most, tries = settings.PICTURES_PER_HOUR, UploadAttempts.objects.filter(author_id=author)
+    first = UploadAttempts(author_id=author, since=Now(), tries=0)
+    UploadAttempts.objects.bulk_create([first], ignore_conflicts=True)
+    tries.filter(since__lte=Now() - timedelta(hours=1)).update(since=Now(), tries=0)
+    if not tries.filter(tries__lt=most).update(tries=F("tries") + 1):
+        sentence = ngettext(
+            "You have reached the limit of {n} upload an hour, including failed uploads "
+            "(PICTURES_PER_HOUR). Wait an hour and choose this image again.",
+            "You have reached the limit of {n} uploads an hour, including failed uploads "
+            "(PICTURES_PER_HOUR). Wait an hour and choose this image again.",
+            most,
+        )
+        raise UnusableImageError(sentence.format(n=digits(most)), status=429)
 
 
 def resize_alone(file: bytes) -> ResizedImage:

@@ -1,11 +1,15 @@
 """Delete images that no letter has used for a number of days."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import QuerySet
+from django.db.models.functions import Now
 
 from delivery.retention.batched_delete import short_delete
+from publishing.models import UploadedImage
 
 # Each image can be up to 2 MB.
 AT_ONCE = 20
@@ -22,37 +26,26 @@ _IN_USE = """
     ) AS found
 """
 
-_IS_OLD = "unused_since < clock_timestamp() - make_interval(secs => %s)"
-
 
 def count_unused(days: float) -> int:
     """Count the images that were unused for that many days. Reads every letter."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT count(*) FROM uploaded_image WHERE {_IS_OLD} AND id <> ALL(%s)",  # noqa: S608
-            [days * 86400, _load_ids_in_use()],
-        )
-        return int(cursor.fetchone()[0])
+    return _unused_for(days).exclude(pk__in=_load_ids_in_use()).count()
 
 
 def delete_unused(days: float) -> Iterator[int]:
     """Mark unused images, and delete those that were unused for that many days."""
     mark_unused()
     yield 0
-    while True:
-        with short_delete() as cursor:
-            cursor.execute(
-                f"""
-                DELETE FROM uploaded_image WHERE ctid = ANY (ARRAY(
-                    SELECT ctid FROM uploaded_image WHERE {_IS_OLD}
-                    LIMIT %s FOR UPDATE SKIP LOCKED))
-                """,  # noqa: S608 -- a constant
-                [days * 86400, AT_ONCE],
-            )
-            deleted = int(cursor.rowcount)
+    deleted = AT_ONCE
+    while deleted == AT_ONCE:
+        with short_delete():
+            old = _unused_for(days).select_for_update(skip_locked=True).values_list("pk", flat=True)
+            deleted, _by_model = UploadedImage.objects.filter(pk__in=list(old[:AT_ONCE])).delete()
         yield deleted
-        if deleted < AT_ONCE:
-            return
+
+
+def _unused_for(days: float) -> QuerySet[UploadedImage]:
+    return UploadedImage.objects.filter(unused_since__lt=Now() - timedelta(days=days))
 
 
 def mark_unused() -> None:

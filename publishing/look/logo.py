@@ -5,8 +5,7 @@ from collections.abc import Mapping
 
 from django.utils.translation import gettext as _
 
-from publishing.images.image_limits import MOST_BYTES, TOO_LARGE
-from publishing.images.resize_image import UnusableImageError
+from publishing.images.resize_image import MOST_BYTES, TOO_LARGE, UnusableImageError
 from publishing.images.store_image import address_of, count_attempt, one_at_a_time, store_image
 from publishing.look.draw_svg import draw_svg
 

@@ -7,8 +7,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from uuid import UUID
 
 from publishing.external_checks.open_link import FetchError, LinkOpener
-from publishing.images.image_limits import MOST_BYTES
-from publishing.images.resize_image import UnusableImageError
+from publishing.images.resize_image import MOST_BYTES, UnusableImageError
 from publishing.images.store_image import address_of, store_image
 from publishing.past_issues.clean_letter import is_pixel
 from publishing.past_issues.past_issue import Product

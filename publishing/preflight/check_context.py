@@ -43,6 +43,8 @@ class CheckContext:
     unfit_values: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
 
     is_mailed: bool = True
+    # Whether the welcome letter that is on has this title.
+    is_welcome_letter: bool = False
     # Parameters of findings about other issues.
     recent_duplicates: Sequence[Mapping[str, Any]] = ()
     other_issues: Sequence[Mapping[str, Any]] = ()

@@ -8,22 +8,38 @@ from django.db.models import Count
 from django.utils.translation import gettext as _
 
 from delivery.models import Newsletter
+from delivery.reports.sending_health import read_health
+from publishing.content.compose_content import compose_content
 from publishing.content.edition_content import plain_title
-from publishing.editions.archive_visibility import content_of, has_been_public, visibility_of_draft
+from publishing.editions.archive_visibility import (
+    archive_sentence,
+    content_of,
+    has_been_public,
+    visibility_of_draft,
+)
 from publishing.editions.audience import EVERY_READER, EVERYONE, NOBODY, TagChoice, choice_of
 from publishing.editions.sending_time import time_to_send
-from publishing.editions.versions import VersionPlan, plan_version, readers_now
-from publishing.external_checks import cached_results
+from publishing.editions.versions import (
+    VersionPlan,
+    overlap_warnings,
+    plan_version,
+    readers_now,
+)
+from publishing.editions.welcome_letter import has_title_of_welcome_letter
+from publishing.external_checks.cached_results import load_fresh
 from publishing.external_checks.domain_records import domain_of
 from publishing.models import Draft, Visibility
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.checks.letter.dead_links import links_to_open
-from publishing.preflight.draft_to_check import DraftToCheck
-from publishing.preflight.finding import Findings, Severity
-from publishing.preflight.finding_sentences import refuse
+from publishing.preflight.checks.letter.empty_merge_fields import load_readers_without_value
+from publishing.preflight.checks.letter.values_in_links import load_unfit_values
+from publishing.preflight.checks.publication.missing_test_letter import load_sent_test
+from publishing.preflight.checks.publication.other_issue_sending import load_other_issues
+from publishing.preflight.checks.publication.published_before import load_duplicates
+from publishing.preflight.checks.publication.refused_version import find_refusals
+from publishing.preflight.finding import Findings, refuse
 from publishing.preflight.link_address import is_placeholder
 from publishing.preflight.list_of_checks import run_checks
-from publishing.preflight.load_context import load_context
 from publishing.preflight.parse_letter import ParsedLetter
 from publishing.preflight.readers_change import describe_change_to
 from subscribers.confirmed_readers import confirmed
@@ -85,14 +101,9 @@ class PreflightResult:
         return _("It is unlisted because tags limit its readers.")
 
     @property
-    def is_welcome_letter(self) -> bool:
-        """Whether the welcome letter that is on has this title."""
-        return any(one.code == "is_welcome_letter" for one in self.findings[Severity.ADVICE])
-
-    @property
     def refusal(self) -> str:
         """The reason why it may not be published; empty if it may."""
-        return refuse(self.findings, self.context.clock)
+        return refuse(self.findings)
 
 
 def external_targets(letter: ParsedLetter) -> tuple[str, list[str]]:
@@ -105,31 +116,51 @@ def external_targets(letter: ParsedLetter) -> tuple[str, list[str]]:
 def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
     """Check a draft for this publisher. Reads only."""
     visibility = visibility_of_draft(draft)
-    content = content_of(draft)
+    content, own = content_of(draft), load_own_fields()
     tags = choice_of(draft.with_tags, draft.without_tags)
     plan = plan_version(draft.issue_id, tags=tags) if draft.issue_id else None
     everyone = confirmed().count()
     readers = readers_now(draft.goes_to, tags, plan)
     letter = ParsedLetter(content.html)
     domain, links = external_targets(letter)
-    external = cached_results.load_fresh(domain, links)
-    checked = DraftToCheck(
-        draft=draft,
-        publisher=publisher,
+    external = load_fresh(domain, links)
+    sending = read_health()
+    newsletter = Newsletter.objects.get_current()
+    context = CheckContext(
         content=content,
         letter=letter,
-        own_fields=load_own_fields(),
-        plan=plan,
-        tags=tags,
-        visibility=visibility,
+        is_markdown=draft.format == Draft.Format.MARKDOWN,
+        has_own_text=bool(draft.text.strip()),
+        mail=compose_content(content),
+        newsletter=newsletter,
+        now=sending.now,
+        site_url=settings.SITE_URL,
+        sender=newsletter.sender,
+        adds_unsubscribe_link=settings.UNSUBSCRIBE_HANDLING == "own",
+        readers=readers,
+        is_mailed=draft.goes_to != NOBODY,
+        archive_note=archive_sentence(visibility),
+        without_value=load_readers_without_value(content, own, tags),
+        own_fields=own,
+        unfit_values=load_unfit_values(content, letter, own, tags),
+        recent_duplicates=load_duplicates(draft.issue_id, content, own, sending.now),
+        other_issues=load_other_issues(draft),
+        overlap_warnings=tuple(
+            overlap_warnings(plan.newest.issue_id, plan.version, draft.goes_to) if plan else ()
+        ),
+        is_welcome_letter=has_title_of_welcome_letter(content.title),
+        test=load_sent_test(content),
+        worker_is_running=bool(sending.workers),
+        worker_seen_at=sending.heard_at,
+        external=external,
     )
-    context = load_context(checked, readers, external)
+    refusals = find_refusals(draft, content, plan, tags, visibility=visibility, publisher=publisher)
     states = dict(Subscriber.objects.order_by().values_list("state").annotate(Count("id")))
     pending = states.get(Subscriber.State.PENDING, 0)
     return PreflightResult(
         draft=draft,
         context=context,
-        findings=run_checks(context, checked),
+        findings=run_checks(context, refusals),
         plan=plan,
         version=plan.version if plan else 1,
         visibility=visibility,

@@ -1,18 +1,24 @@
-"""The result of a check: a code with parameters. Each check has its own texts."""
+"""The findings of the checks: what each says, and where it can be fixed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from delivery.humanise import digits
 from delivery.issue_attributes import CONTENT_ATTRIBUTES, LETTER, IssueAttribute
 from publishing.preflight.parse_letter import TextLocation
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
+
+Words: TypeAlias = "str | _StrPromise"
 
 
 class Severity(StrEnum):
@@ -37,28 +43,47 @@ class FixIn(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One result of a check."""
+    """One result of a check: a sentence, and its reason or the next step.
+
+    `issue` is the id of another issue that it is about.
+    """
 
     severity: Severity
-    code: str
+    sentence: str
+    detail: str = ""
     fix_in: FixIn | IssueAttribute = FixIn.NOWHERE
-    params: Mapping[str, object] = field(default_factory=dict)
     examples: tuple[str, ...] = ()
+    issue: str = ""
 
 
 # All findings by severity, each in the order of the checks.
 Findings = Mapping[str, Sequence[Finding]]
 
 
+class _Count(int):
+    """A number that selects a plural form and is written with separators."""
+
+    def __format__(self, spec: str) -> str:
+        return digits(self)
+
+
 def _finding(
     severity: Severity,
-    code: str,
+    sentence: Words,
+    detail: Words = "",
     fix_in: FixIn | IssueAttribute = FixIn.NOWHERE,
+    /,
     *,
     examples: Iterable[str] = (),
+    issue: str = "",
     **params: object,
 ) -> Finding:
-    return Finding(severity, code, fix_in, params, tuple(dict.fromkeys(examples)))
+    """Write the parameters into the sentence and the detail."""
+    written = {
+        name: _Count(value) if type(value) is int else value for name, value in params.items()
+    }
+    texts = (sentence.format(**written), detail.format(**written))
+    return Finding(severity, *texts, fix_in, tuple(dict.fromkeys(examples)), issue)
 
 
 stop = partial(_finding, Severity.STOPS)
@@ -67,20 +92,46 @@ unknown = partial(_finding, Severity.UNKNOWN)
 passed = partial(_finding, Severity.PASSED)
 
 
-class FindingText(NamedTuple):
-    """The finding, and its reason or the next step. Both have named parameters."""
+def summarise(findings: Findings) -> str:
+    """Return the number of findings of each severity, in short sentences."""
+    stops, advised, unknown = (len(findings[one]) for one in ("stops", "advice", "unknown"))
+    sentences = [_("Must fix: {n}.").format(n=stops) if stops else _("Ready to publish.")]
+    if advised:
+        sentences.append(_("Advice: {n}.").format(n=advised))
+    if unknown:
+        sentences.append(_("Not checked: {n}.").format(n=unknown))
+    return " ".join(sentences)
 
-    sentence: str | _StrPromise
-    detail: str | _StrPromise = ""
 
+def refuse(findings: Findings) -> str:
+    """Return the number of problems to fix, and the first; empty if there are none."""
+    stops = findings["stops"]
+    if not stops:
+        return ""
+    return ngettext(
+        "{n} problem to fix: {sentence}", "{n} problems to fix. The first: {sentence}", len(stops)
+    ).format(n=len(stops), sentence=f"{stops[0].sentence.removesuffix('.')}.")
 
-Params: TypeAlias = Mapping[str, object]
-# The texts of a check by code; a function where the parameters choose the sentences.
-Texts: TypeAlias = Mapping[str, FindingText | Callable[[Params], tuple[str, str]]]
 
 _BY_NAME = {one.name: one for one in CONTENT_ATTRIBUTES}
+_LOCATIONS = {
+    "title": gettext_lazy("title"),
+    "preview_text": gettext_lazy("preview text"),
+    "link": gettext_lazy("address of a link"),
+    "paragraph": gettext_lazy("paragraph {number}"),
+    "text": gettext_lazy("plain text, paragraph {number}"),
+    "heading": gettext_lazy("heading"),
+    "table": gettext_lazy("table"),
+    "list": gettext_lazy("list"),
+    "quotation": gettext_lazy("quotation"),
+}
 
 
 def fix_at(location: TextLocation) -> IssueAttribute:
     """Return where to fix a finding at this place of the letter."""
     return _BY_NAME.get(location.kind, LETTER)
+
+
+def name_location(location: TextLocation) -> str:
+    """Name a place of the letter."""
+    return str(_LOCATIONS[location.kind]).format(number=location.number)

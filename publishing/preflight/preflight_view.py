@@ -30,8 +30,7 @@ from publishing.external_checks.check_letter import check_letter
 from publishing.flash_messages import notes_of
 from publishing.models import Draft, Visibility
 from publishing.preflight.check_draft import PreflightResult, check, external_targets
-from publishing.preflight.finding import Finding, FixIn
-from publishing.preflight.finding_sentences import Clock, describe, summarise
+from publishing.preflight.finding import Finding, FixIn, summarise
 from publishing.preflight.parse_letter import ParsedLetter
 from publishing.rehearsal.rehearse import current_rehearsal
 from publishing.scheduling.schedule_form import ScheduleForm
@@ -119,11 +118,16 @@ def check_page(
     `address_error` says why the `typed_address` was refused.
     """
     checked = checked or check(draft, user_id_of(request))
+    rows = {
+        severity: [_finding_row(one, checked.draft, request) for one in found]
+        for severity, found in checked.findings.items()
+    }
     return desk_page(
         request,
         "publishing/preflight/check.html",
         {
-            **findings_context(request, checked),
+            **rows,
+            "summary": summarise(checked.findings),
             **publication_context(checked),
             **approval_context(request, draft, checked.context.content),
             "when": when or ScheduleForm(now=checked.context.now),
@@ -138,17 +142,6 @@ def check_page(
             "archive_url": settings.SITE_URL + reverse("archive:index"),
         },
     )
-
-
-def findings_context(request: HttpRequest, checked: PreflightResult) -> dict[str, Any]:
-    """Return the context of `publishing/preflight/findings.html`."""
-    draft, clock = checked.draft, checked.context.clock
-    rows = {
-        severity: [_finding_row(one, clock, draft, request) for one in found]
-        for severity, found in checked.findings.items()
-    }
-    summary = summarise(checked.findings)
-    return {"draft": draft, "checked": checked, "summary": summary, **rows}
 
 
 def schedule_hint(whom: str, *, is_mailed: bool) -> str:
@@ -201,15 +194,11 @@ def get_draft_or_404(draft: uuid.UUID) -> Draft:
     return found
 
 
-def _finding_row(
-    finding: Finding, clock: Clock, draft: Draft, request: HttpRequest
-) -> dict[str, Any]:
+def _finding_row(finding: Finding, draft: Draft, request: HttpRequest) -> dict[str, Any]:
     """Return a finding with a link to where this user can fix it."""
-    sentence, detail = describe(finding, clock)
     url, label = _fix_link(finding, draft, request)
     return {
-        "sentence": sentence,
-        "detail": detail,
+        "finding": finding,
         "examples": finding.examples[:MAX_EXAMPLES],
         "more": max(0, len(finding.examples) - MAX_EXAMPLES),
         "url": url,
@@ -230,7 +219,7 @@ def _fix_link(finding: Finding, draft: Draft, request: HttpRequest) -> tuple[str
         return reverse("desk:sender"), _("Choose the sender")
     if finding.fix_in is FixIn.READERS and user.has_perm(MANAGE):
         return reverse("readers:list"), _("View readers")
-    issue = finding.params.get("issue") or draft.issue_id
+    issue = finding.issue or draft.issue_id
     if finding.fix_in is FixIn.PROGRESS and issue:
         return reverse("desk:progress", args=[issue]), _("View status")
     return "", ""

@@ -1,5 +1,8 @@
 """Publish at once by `POST /admin/newsletters/` (docs/decisions/0059)."""
 
+from typing import Any
+
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -11,23 +14,77 @@ from delivery.models import Edition
 from idempotency.safe_to_retry import DifferentContentError, safe_to_retry
 from publishing.approval.record_approval import NeedsApprovalError
 from publishing.composer.composer_view import composer_page, fresh_page, shown_again
-from publishing.content.draft_content import HTML
-from publishing.content.edition_content import Content, texts_of
+from publishing.content.draft_content import HTML, MARKDOWN, build_content, content_as_written
+from publishing.content.edition_content import Content, find_problems, texts_of
 from publishing.content.text_diff import LinePair, diff_fields
 from publishing.desk_access import may_publish, user_id_of
+from publishing.drafts.draft_form import DraftForm
 from publishing.drafts.keep_signed_out import keep_when_signed_out, sign_writer
+from publishing.editions.audience import EVERYONE, TAG_FIELDS, choice_of
 from publishing.editions.edition_status import EditionStatus, load_status
-from publishing.editions.versions import VersionRefusedError, versions_of
+from publishing.editions.find_edition import HIGHEST_VERSION
+from publishing.editions.versions import VersionRefusedError, version_refusal, versions_of
 from publishing.flash_messages import tag_of, there_already
 from publishing.publish.confirm_view import add_accepted_messages, still_working_page
 from publishing.publish.publish_edition import (
     KeyUsedForOtherContentError,
+    PublishRequest,
     edition_by_key,
     has_content,
     publish,
 )
-from publishing.publish.publish_form import FIELDS, PublishForm
+from subscribers.fields.own_fields import load_own_fields
 from subscribers.links.see_other import see_other
+
+
+class PublishForm(DraftForm):
+    """A new issue, or the next version of one.
+
+    A valid form has the `publish_request`.
+    """
+
+    version = forms.IntegerField(
+        required=False, min_value=1, max_value=HIGHEST_VERSION, widget=forms.HiddenInput
+    )
+
+    publish_request: PublishRequest
+
+    def clean(self) -> dict[str, Any]:
+        found = super().clean()
+        content = self._content()
+        problems = [] if self.has_too_long_text else find_problems(content, load_own_fields())
+        for problem in problems:
+            name = self.control_of(problem.attribute)
+            if name not in self.errors:
+                self.add_error(name, problem.sentence)
+        issue, version = found.get("issue"), found.get("version")
+        goes_to = found.get("goes_to") or (None if issue else EVERYONE.value)
+        if not self.errors.keys() & {"issue", "version", "goes_to"}:
+            refusal = version_refusal(issue, version, goes_to)
+            if refusal:
+                self.add_error(None, refusal)
+        tags = None  # those of the issue
+        if any(self[name].data is not None for name in TAG_FIELDS):
+            tags = choice_of(self.written.with_tags, self.written.without_tags)
+        self.publish_request = PublishRequest(
+            content=content,
+            issue=issue,
+            version=version,
+            goes_to=goes_to,
+            archive=self.written.archive,
+            tags=tags,
+            without_note=self.written.without_note,
+        )
+        return found
+
+    def _content(self) -> Content:
+        """Return the content to publish. Finished HTML and its text stay as posted."""
+        is_markdown = self.written.format == MARKDOWN and not self.has_too_long_text
+        return (build_content if is_markdown else content_as_written)(self.written)
+
+
+# Posts with the same values of these fields are repetitions.
+FIELDS = tuple(name for name in PublishForm().fields if name != "revision")
 
 
 @keep_when_signed_out

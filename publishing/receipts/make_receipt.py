@@ -6,7 +6,8 @@ A receipt is a recount of the rows. A database trigger refuses changes of it.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -61,18 +62,14 @@ def receipt_of(edition: Edition) -> Receipt:
 
 def receipt_today(edition: Edition) -> dict[str, Any] | None:
     """Return the fields of a receipt from today's rows; None if the rows were dropped."""
-    with transaction.atomic():
-        _read_one_snapshot()
-        status = load_status(edition.pk)
+    with _snapshot(edition) as status:
         if status.counts.deliveries_dropped_at is not None:
             return None
         return _receipt_fields(edition, status, _recount(edition))
 
 
 def _make_receipt(edition: Edition) -> Receipt:
-    with transaction.atomic():
-        _read_one_snapshot()
-        status = load_status(edition.pk)
+    with _snapshot(edition) as status:
         refusal = receipt_refusal(edition, status)
         if refusal:
             raise NoReceiptError(refusal)
@@ -89,9 +86,7 @@ def recount_before_dropping(edition: Edition) -> None:
 
     Raises `NoReceiptError` if the counts differ.
     """
-    with transaction.atomic():
-        _read_one_snapshot()
-        status = load_status(edition.pk)
+    with _snapshot(edition) as status:
         if status.counts.deliveries_dropped_at is None:
             _recount_and_compare(edition, status)
 
@@ -108,9 +103,13 @@ def _recount_and_compare(edition: Edition, status: EditionStatus) -> dict[str, A
     return recount
 
 
-def _read_one_snapshot() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+@contextmanager
+def _snapshot(edition: Edition) -> Iterator[EditionStatus]:
+    """Read the rows of an edition as they are at one moment, with its status."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield load_status(edition.pk)
 
 
 def _receipt_fields(

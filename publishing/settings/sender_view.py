@@ -23,7 +23,6 @@ from publishing.external_checks.check_letter import check_letter
 from publishing.external_checks.domain_records import domain_of
 from publishing.preflight.checks.mail.spf_dkim_dmarc import check_domain
 from publishing.preflight.finding import Severity
-from publishing.preflight.finding_sentences import describe
 from publishing.preflight.link_address import is_placeholder
 from publishing.settings.sender_candidate import (
     Candidate,
@@ -41,9 +40,8 @@ from publishing.test_letters.send_test_letter import (
     next_poll_s,
 )
 from publishing.test_letters.send_test_letter_view import key_of_test
-from subscribers.address import read_address
 from subscribers.links.see_other import see_other
-from subscribers.refusal_sentences import InputRefusal, sentence_of
+from subscribers.signup.signup_form import AddressField
 
 # Postmark's limit for the name and the address together.
 LONGEST_SENDER = 255
@@ -60,25 +58,17 @@ class SenderForm(forms.Form):
         label=gettext_lazy("Sender’s name"),
         help_text=gettext_lazy("Readers see it in their inbox, such as Ada of the Tide Tables."),
     )
-    sender_address = forms.CharField(
+    sender_address = AddressField(
         label=gettext_lazy("Sender’s address"),
         help_text=gettext_lazy("An address of a domain that is yours."),
     )
-    test_email = forms.CharField(
+    test_email = AddressField(
         label=gettext_lazy("Send the test letter to"),
         help_text=gettext_lazy("An address that you can read."),
     )
 
     def __init__(self, data: Any = None, files: Any = None, initial: Any = None) -> None:
         super().__init__(data, auto_id="%s", initial=initial)
-        for name in ("sender_address", "test_email"):
-            self.fields[name].widget.attrs |= {"inputmode": "email", "autocomplete": "email"}
-
-    def clean_sender_address(self) -> str:
-        return self._address("sender_address")
-
-    def clean_test_email(self) -> str:
-        return self._address("test_email")
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
@@ -93,12 +83,6 @@ class SenderForm(forms.Form):
                     "sender_name", sentence.format(length=len(mailbox), longest=LONGEST_SENDER)
                 )
         return cleaned
-
-    def _address(self, name: str) -> str:
-        address = read_address(self.cleaned_data[name])
-        if isinstance(address, InputRefusal):
-            raise forms.ValidationError(sentence_of(address))
-        return address
 
 
 SENDER = "desk:sender"
@@ -201,17 +185,9 @@ def _page(
 ) -> HttpResponse:
     newsletter, now = Newsletter.objects.get_current(), database_time()
     domain = _domain(candidate, newsletter)
-    findings = [
-        {
-            "sentence": sentence,
-            "detail": detail,
-            "examples": one.examples,
-            "glyph": _LOOKS[one.severity][0],
-            "tone": _LOOKS[one.severity][1],
-        }
-        for one in check_domain(domain, load_fresh(domain, []))
-        for sentence, detail in [describe(one, lambda at: clock_and_day(at, now, newsletter.zone))]
-    ]
+    found = check_domain(
+        domain, load_fresh(domain, []), lambda at: clock_and_day(at, now, newsletter.zone)
+    )
     context: dict[str, Any] = {
         "form": form,
         "key": key or fresh_key(),
@@ -226,7 +202,7 @@ def _page(
             (_("Return path, CNAME"), f"pm-bounces.{domain}", "pm.mtasv.net"),
             (_("DMARC, TXT"), f"_dmarc.{domain}", "v=DMARC1; p=none"),
         ],
-        "findings": findings,
+        "findings": [(one, *_LOOKS[one.severity]) for one in found],
     }
     return desk_page(request, "publishing/settings/sender.html", context, status=status)
 

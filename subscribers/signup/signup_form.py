@@ -47,6 +47,8 @@ class AddressField(_TextField):
     )
 
     def clean(self, value: Any) -> str:
+        if not (value or self.required):
+            return ""
         address = read_address(value or "")
         if isinstance(address, InputRefusal):
             raise forms.ValidationError(f"{sentence_of(address)} {EXAMPLE}")

@@ -117,20 +117,6 @@ def test_a_small_fix_of_the_page_has_no_note(public_window, author, first, corre
         assert found == [one.text for one in before.iterfind(f"{ATOM}entry/{ATOM}{name}")]
     assert "orrected" not in feed.findall(f"{ATOM}entry/{ATOM}content")[1].text
 
-    # The date of an earlier note stays.
-    noted = publish(
-        author.pk, "third", letter("Third"), hold_s=0, issue=first.issue_id, version=3
-    ).edition
-    publish(
-        author.pk, "fourth", letter("Fourth"), hold_s=0, issue=first.issue_id, version=4,
-        goes_to="nobody", without_note=True,
-    )  # fmt: skip
-    day = noted.published_at - timedelta(days=1)
-    Edition.objects.filter(pk=noted.pk).update(published_at=day)
-    page = letter_page(public_window)
-    assert f'datetime="{day:%Y-%m-%d}"' in page.html
-    assert "Fourth" in page.words
-
 
 def test_the_check_sheet_leaves_the_note_out_or_shows_it(window, public_window, author, first):
     sent(first)

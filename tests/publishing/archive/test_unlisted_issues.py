@@ -102,24 +102,6 @@ def test_an_invalid_choice_publishes_nothing_and_becomes_unlisted(window, three_
     assert not Edition.objects.exists()
 
 
-@pytest.mark.parametrize("expired", [False, True])
-@pytest.mark.parametrize("first", [{}, {"unlisted": "on"}])
-def test_a_key_is_bound_to_its_choice(window, three_readers, first, expired):
-    other = {} if first else {"unlisted": "on"}
-    fields = window.open_form()
-    assert window.post(**{**fields, **first}).status == 303
-    if expired:
-        PostedForm.objects.all().delete()
-
-    page = window.post(**{**fields, **other})
-
-    assert page.status == 422
-    assert page.form_with("title").fields["unlisted"] == other.get("unlisted", "")
-    assert window.post(**{**fields, **first}).status == 303
-    assert Edition.objects.count() == 1
-    assert the_issue().unlisted is bool(first)
-
-
 def test_a_replay_does_not_undo_a_later_choice(window, three_readers):
     fields = window.open_form()
     window.post(**{**fields, "unlisted": "on"})
@@ -136,29 +118,6 @@ def corrected(window, unlisted):
     sent(Edition.objects.get(issue=unlisted))
     page = window.get(f"{FORM}?issue={unlisted.pk}")
     return {**page.form_with("title").fields, "text_content": "Fourteen."}
-
-
-def test_a_correction_leaves_it_unlisted(window, public_window, unlisted, corrected):
-    assert corrected["unlisted"] == ""
-    assert window.post(**corrected).status == 303
-
-    assert Issue.objects.get(pk=unlisted.pk).unlisted
-    page = public_window.get(page_of(unlisted))
-    assert "Corrected on" in page.words
-    assert page.answer["X-Robots-Tag"] == "noindex"
-
-
-def test_a_correction_may_take_a_listed_issue_out(window, unlisted, corrected):
-    choose(window, unlisted, "list")
-
-    page = window.post(**{**corrected, "title": "", "unlisted": "on"})
-    fields = {**page.form_with("title").fields, "title": "For members, corrected"}
-    assert window.post(**fields).status == 303
-
-    assert Issue.objects.get(pk=unlisted.pk).unlisted
-    published = "Edith Marlow published version 2 of For members, corrected to 3 readers."
-    expected = f"{published} Audience: all confirmed readers. It is unlisted."
-    assert expected in _trail(unlisted)
 
 
 def test_listing_twice_on_the_progress_page_changes_it_once(window, public_window, unlisted):

@@ -180,16 +180,3 @@ def test_author_without_reader_permission_sees_an_invented_reader(new_author, th
         assert "Dear Ada," not in page.words
     assert "ada.whitlock@posthouse.example" in pages[1].words
     assert "Dear Ada Whitlock" in pages[0].words
-
-
-@pytest.mark.parametrize("text", ["", "Much longer in words of my own. " * 200])
-def test_the_composer_and_the_check_agree_on_the_size(window, author, three_readers, text):
-    written = DraftFields(
-        title="Swifts", format=MARKDOWN, letter="Dear {{ name }}, " + "gone. " * 300, text=text
-    )
-    address = preview(author, written).removesuffix("preview/")
-
-    (composers,) = re.findall(r"([\d,]+) kB as mail", window.get(address).words)
-    (checks,) = re.findall(r"Size ([\d,]+) kB", window.get(f"{address}check/").words)
-
-    assert composers == checks

@@ -7,37 +7,11 @@ from delivery.models import Edition
 from publishing.archive.archived_editions import latest_issues
 from publishing.content.edition_content import Content
 from publishing.publish.publish_edition import publish
-from tests.publishing.author_browser import FORM, LETTER, WindowOf
+from tests.publishing.author_browser import WindowOf
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 WORDS = "A note on absence, and how to keep a record of it."
-
-
-def test_the_form_asks_for_it_and_it_is_published(window, three_readers):
-    assert window.publish(preheader=f" {WORDS} ").status == 303
-
-    edition = Edition.objects.get()
-    assert edition.preview_text == WORDS
-    assert WORDS in edition.html_mail
-    # The form of a correction contains the preview text of the newest version.
-    page = window.get(f"{FORM}?issue={edition.issue_id}")
-    assert page.form_with("title").fields["preheader"] == WORDS
-
-
-def test_a_form_without_the_field_is_still_published(window, three_readers):
-    fields = window.open_form()
-    del fields["preheader"]
-
-    assert window.post(**fields).status == 303
-    assert window.post(**fields).status == 303
-
-    edition = Edition.objects.get()
-    assert edition.preview_text == ""
-    letter = Content(
-        title=LETTER["title"], html=LETTER["html_content"], text=LETTER["text_content"]
-    )
-    assert bytes(edition.content_hash) == letter.sha256
 
 
 def test_preview_text_error_is_shown_at_its_field(window, three_readers):

@@ -36,48 +36,20 @@ def test_words_are_counted_as_readers_see_them() -> None:
     assert {text: count_words(text) for text in TEXTS} == TEXTS
 
 
-def test_counting_takes_linear_time() -> None:
-    for hard in ("a-" * 200_000, "1,1" * 200_000, "{{ " * 200_000, "https://" * 200_000):
-        assert count_words(hard) >= 0
-
-
-LETTERS = {
-    "a list and a table": (
-        MARKDOWN,
-        "- one\n- two\n\n---\n\n| a | b |\n|---|---|\n| 1,000 | 2 |",
-        6,
-    ),
-    "HTML": (HTML, "<h1>Swifts</h1><p>Dear {{ name }}, <i>gone</i>&nbsp;– all.</p>", 5),
-    "nothing": (MARKDOWN, "", 0),
-}
-
-
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("named", LETTERS)
-def test_composer_and_check_sheet_count_the_same_words(window, author, named: str) -> None:
-    written_in, letter, words = LETTERS[named]
-
-    only_text = DraftFields(title="Swifts", format=MARKDOWN, text="Dear {{ name }}, gone.")
-    assert _counted(window, author, only_text) == (3, 3)
-    composer, check = _counted(
-        window, author, DraftFields(title="Swifts", format=written_in, letter=letter)
-    )
-
-    assert composer == words
-    # The check sheet reports an empty text as missing.
-    assert check == (words if words else None)
-
-
-def _draft(author, written: DraftFields):
-    return save_draft.create(author.pk, fresh_key(), written).draft
-
-
-def _counted(window, author, written: DraftFields) -> tuple[int, int | None]:
-    """Return the word counts in the composer and on the check sheet."""
-    draft = _draft(author, written)
-    page = window.get(f"/admin/newsletters/drafts/{draft.pk}/").words
+@pytest.mark.parametrize(
+    ("form", "letter", "words"),
+    [
+        (MARKDOWN, "- one\n- two\n\n---\n\n| a | b |\n|---|---|\n| 1,000 | 2 |", 6),
+        (HTML, "<h1>Swifts</h1><p>Dear {{ name }}, <i>gone</i>&nbsp;– all.</p>", 5),
+    ],
+)
+def test_composer_and_check_sheet_count_the_same_words(
+    window, author, form: str, letter: str, words: int
+) -> None:
+    written = DraftFields(title="Swifts", format=form, letter=letter)
+    draft = save_draft.create(author.pk, fresh_key(), written).draft
+    composer = window.get(f"/admin/newsletters/drafts/{draft.pk}/").words
+    assert re.search(rf"\b{words} words, [\d,]+ kB as mail", composer)
     check = window.get(f"/admin/newsletters/drafts/{draft.pk}/check/").words
-    composers = re.search(r"([\d,]+) words?, [\d,]+ kB as mail", page)
-    checks = re.search(r"The plain text has ([\d,]+) words?\.", check)
-    assert composers
-    return int(composers[1]), int(checks[1]) if checks else None
+    assert f"The plain text has {words} words." in check

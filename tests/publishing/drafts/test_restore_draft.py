@@ -45,23 +45,6 @@ def published_draft(window, author, written=SWIFTS, **otherwise) -> Edition:
     return draft.edition
 
 
-@pytest.mark.usefixtures("held", "three_readers")
-def test_a_renamed_draft_is_read_at_its_new_address(window, author, public_window):
-    edition = published_draft(window, author)
-    take_back(window, edition)
-    renamed = replace(SWIFTS, title="Herons stay")
-    fresh = Draft.objects.get(edition=None)
-    save_draft.save(fresh.pk, fresh.revision, renamed, by=author.pk)
-
-    address = f"/admin/newsletters/drafts/{fresh.pk}/publish/"
-    window.post(address, **window.get(address).form_with("revision").fields)
-    hold_is_over(Edition.objects.get(version=2))
-
-    page = public_window.get("/archive/herons-stay/")
-    assert (page.status, "Herons stay" in page.words) == (200, True)
-    assert public_window.get("/archive/swifts-leave/").status == 404
-
-
 def take_back(window, edition: Edition, name: str = "call-back"):
     address = f"/admin/newsletters/{edition.issue_id}/{name}/?version={edition.version}"
     return window.post(address)

@@ -261,12 +261,6 @@ class TestKeptAndShown:
         assert answer.status_code == 400
         assert not UploadedImage.objects.exists()
 
-    def test_more_than_ten_megabytes_are_not_read(self, window):
-        answer = upload(window, bytes(11 * 1024 * 1024))
-
-        assert answer.status_code == 400
-        assert "larger than 10 MB" in json.loads(answer.content)["sentence"]
-
     def test_uploads_per_hour_are_limited(self, window, new_author, settings):
         settings.PICTURES_PER_HOUR = 2
         for width in (40, 41):

@@ -10,7 +10,6 @@ from publishing.external_checks.cached_results import CachedResults
 from publishing.external_checks.domain_records import DnsStatus, DomainRecords, Records
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Findings
-from publishing.preflight.finding_sentences import describe
 from publishing.preflight.list_of_checks import run_checks
 from publishing.preflight.parse_letter import ParsedLetter
 
@@ -74,5 +73,4 @@ def found(*args: Any, **otherwise: Any) -> Findings:
 
 
 def sentences(findings: Any) -> list[str]:
-    clock = context().clock
-    return [describe(one, clock)[0] for one in findings]
+    return [one.sentence for one in findings]

@@ -13,14 +13,12 @@ from publishing.editions.sending_time import estimate_duration
 from publishing.external_checks.domain_records import DnsStatus, Records
 from publishing.external_checks.open_link import LinkError, LinkResult
 from publishing.preflight.checks.letter.dead_links import links_to_open
-from publishing.preflight.finding_sentences import describe, summarise
+from publishing.preflight.finding import summarise
 from publishing.preflight.link_address import AddressPart
-from publishing.preflight.list_of_checks import CHECKS, CHECKS_OF_DRAFT, TEXTS
 from publishing.preflight.parse_letter import ParsedLetter
 from publishing.preflight.readers_change import readers_change
 from tests.publishing.preflight.context_factory import (
     NOW,
-    context,
     domain,
     found,
     records,
@@ -33,7 +31,7 @@ PICTURE = "<p><img {}></p>"
 
 
 def duplicate(**otherwise):
-    return {"same_words": False, "is_scheduled": False, "at": NOW, **otherwise}
+    return {"issue": "", "same_words": False, "is_scheduled": False, "at": NOW, **otherwise}
 
 
 def advised(*args, **otherwise):
@@ -78,7 +76,7 @@ def test_each_stop_names_its_place(otherwise, named, location, where):
     (stop,) = found(**otherwise)["stops"]
 
     assert named in sentences([stop])[0]
-    assert location in describe(stop, context().clock)[1]
+    assert location in stop.detail
     assert stop.fix_in == where
 
 
@@ -412,11 +410,6 @@ def test_summary_counts_stops_and_advice():
 )
 def test_the_checks_accept_any_letter_without_an_error(words):
     assert found(words, title=words, text=words, has_own_text=True)
-
-
-def test_every_text_of_a_finding_has_one_code() -> None:
-    checks = (*CHECKS, *CHECKS_OF_DRAFT)
-    assert sum(len(one.TEXTS) for one in checks) == len(TEXTS)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from delivery.queue.short_transaction import lock_edition
 from delivery.reconcile import database_identity
 from delivery.rules.call_results import NotSent, Unanswered
 from delivery.rules.outcomes import Sent
-from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.editions.edition_status import load_status
 from publishing.editions.versions import (
     VersionRefusedError,
@@ -170,13 +169,6 @@ def test_a_new_issue_begins_with_version_1_to_everyone(author, three_readers, ve
         publish(author.pk, "k", letter(), hold_s=0, version=version, goes_to=goes_to)
 
     assert not written().exists()
-
-
-def test_correction_for_reached_readers_needs_a_reached_reader(correct, first):
-    cancelled(first)
-
-    with pytest.raises(VersionRefusedError, match="Publish it to everyone"):
-        correct(goes_to="reached")
 
 
 @pytest.mark.parametrize(
@@ -363,14 +355,6 @@ def test_version_for_nobody_appears_only_in_the_archive(author, first, public_wi
     assert "Fourteen" in public_window.get(f"/archive/{edition.issue.slug}/").words
 
 
-def test_the_address_of_a_version_for_nobody_is_fixed(author, three_readers):
-    edition = publish(author.pk, "n", letter(), hold_s=60, goes_to="nobody").edition
-
-    renamed = publish(author.pk, "k", RENAMED, hold_s=0, issue=edition.issue_id, version=2).edition
-
-    assert renamed.archive_url == edition.archive_url
-
-
 # --- The address in the archive ---
 
 
@@ -443,22 +427,6 @@ def test_renaming_a_called_back_issue_twice_publishes_once(author, three_readers
     assert edition.archive_url.endswith(f"/{edition.issue.slug}/")
 
 
-@pytest.mark.parametrize("keys", ["ab", "aa"])
-def test_two_concurrent_publications_of_one_version_create_one_edition(correct, keys):
-    for version in (2, 3):
-        outcomes = at_once(
-            *[
-                lambda version=version, key=key: correct(version, f"{key}{version}", letter(key))
-                for key in keys
-            ]
-        )
-
-        assert sorted(outcome.created for outcome in outcomes) == [False, True]
-        assert len({outcome.edition.pk for outcome in outcomes}) == 1
-    assert Edition.objects.count() == 3
-    assert Delivery.objects.count() == 9
-
-
 def test_concurrent_publication_waits_and_returns_the_first_edition(author, correct, first):
     """The other call has not committed its edition yet, so the constraint waits."""
 
@@ -496,19 +464,3 @@ def test_warning_names_an_earlier_version_still_being_sent(correct, first):
     )
     cancelled(first)
     assert overlap_warnings(first.issue_id, 2, "reached") == []
-
-
-def test_activity_log_names_the_version_and_its_readers(correct, first):
-    sent(first, "Ada")
-    correct()
-    correct(3, "third", goes_to="reached")
-
-    lines = [plain_sentence_of(entry) for entry in LogEntry.objects.order_by("pk")]
-    for line, version, whom in zip(
-        lines,
-        ("", "version 2 of ", "version 3 of "),
-        ("3 readers.", "3 readers. Audience: all confirmed", "1 reader. Audience: readers who"),
-        strict=True,
-    ):
-        assert version in line
-        assert whom in line

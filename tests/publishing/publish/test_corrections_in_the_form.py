@@ -12,7 +12,6 @@ from idempotency.models import PostedForm
 from publishing.content.edition_content import Content
 from publishing.drafts.save_draft import open_for_issue
 from publishing.editions.versions import overlap_warnings
-from publishing.models import Draft
 from publishing.publish.publish_edition import publish
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
@@ -114,14 +113,6 @@ def test_after_restore_correction_for_unreached_readers_is_stopped(window, first
     assert 'aria-disabled="true"' in sheet.html
 
 
-@pytest.mark.parametrize("named", ["00000000-0000-4000-8000-000000000000", "swifts"])
-def test_form_for_an_unknown_issue_is_not_found(window, named):
-    page = window.get(f"{FORM}?issue={named}")
-
-    assert page.status == 404
-    assert named in page.words
-
-
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
@@ -186,17 +177,6 @@ def test_second_author_of_one_version_keeps_their_text(window, new_author, corre
     assert tomas.post(**fresh).status == 303
 
 
-def test_same_version_and_content_from_another_form_sends_nothing(window, corrected):
-    one, two = (open_correction(window, corrected) for _ in range(2))
-    window.post(**one)
-    window.get()
-
-    assert window.post(**two).status == 303
-
-    assert Edition.objects.count() == 2
-    assert ACCEPTED not in window.get().words
-
-
 @pytest.mark.parametrize("was", ["scheduled", "published"])
 def test_page_says_that_the_version_was_called_back(window, corrected, was):
     at = tomorrow() if was == "scheduled" else None
@@ -232,35 +212,6 @@ def test_page_says_that_the_version_was_called_back(window, corrected, was):
     assert Edition.objects.count() == 2
 
 
-def test_new_content_under_a_used_key_can_become_a_correction(window, three_readers):
-    fields = window.open_form()
-    window.post(**fields)
-    sent(Edition.objects.get())
-
-    page = window.post(**{**fields, "text_content": "Fourteen, not forty.\n"})
-
-    assert page.status == 422
-    fresh = page.form_with("title").fields
-    assert fresh["issue"] == ""  # a new issue, unless the author chooses
-    issue = Edition.objects.get().issue_id
-    assert window.post(**{**fresh, "issue": str(issue), "version": "2"}).status == 303
-    assert Edition.objects.get(version=2).issue_id == issue
-
-
-def test_correction_posted_signed_out_is_a_draft_of_its_version(window, corrected):
-    fields = open_correction(window, corrected, goes_to="reached")
-    window.post("/admin/logout/")
-    window.post(**fields)
-    window.client.force_login(window.author)
-
-    draft = Draft.objects.get()
-    assert (draft.issue_id, draft.goes_to) == (corrected.issue_id, "reached")
-    assert (draft.key, draft.text) == (fields["idempotency_key"], fields["text_content"])
-    assert window.post(**fields).status == 303
-
-    assert Edition.objects.get(version=2).goes_to == "reached"
-
-
 def test_issue_page_links_to_correction_once_a_copy_is_sent(window, new_author, first):
     page = f"{FORM}{first.issue_id}/"
     link = f'<a href="{FORM}write/?issue={first.issue_id}" id="write">'
@@ -270,14 +221,3 @@ def test_issue_page_links_to_correction_once_a_copy_is_sent(window, new_author, 
     assert f"{link}Write a correction</a>" in window.get(page).html
     looker = WindowOf(new_author("ines", "view_issue"))
     assert link not in looker.get(page).html
-
-
-def test_issue_page_lists_versions_with_their_readers(window, corrected):
-    address = f"{FORM}{corrected.issue_id}/"
-    window.post(**open_correction(window, corrected, goes_to="reached"))
-
-    for page in (window.get(address), window.get(f"{address}?version=1")):
-        assert "readers who were sent an earlier version" in page.words
-        assert "Audience: all confirmed readers" in page.words
-    assert f'href="{address}?version=1"' in window.get(address).html
-    assert "version 2. Audience: readers who were sent" in window.get(f"{FORM}issues/").words

@@ -12,7 +12,6 @@ from delivery.models import Delivery, Edition
 from publishing.actions.edition_actions import ACTIONS
 from publishing.editions.versions import overlap_warnings
 from publishing.management.commands import edition
-from publishing.management.commands.publish import Command
 from publishing.publish.publish_edition import publish
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import sent
@@ -141,13 +140,3 @@ def test_help_of_edition_explains_each_action_on_its_own_line() -> None:
     listed = edition.Command().create_parser("homing", "edition").format_help().splitlines()
     for action in ACTIONS:
         assert any(f" {action}: " in line for line in listed), action
-
-
-def test_help_lists_options_beside_those_they_need() -> None:
-    parser = Command().create_parser("homing", "publish")
-
-    listed = [line.split()[0] for line in parser.format_help().splitlines() if "  --" in line[:5]]
-
-    assert listed.index("--version") == listed.index("--issue") + 1
-    at = listed.index("--at")
-    assert listed[at : at + 4] == ["--at", "--zone", "--first", "--second"]

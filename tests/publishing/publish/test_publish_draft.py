@@ -1,6 +1,5 @@
 """From a draft to a published edition: checked, confirmed, published once."""
 
-import cProfile
 from dataclasses import replace
 from urllib.parse import urlencode
 
@@ -14,13 +13,10 @@ from idempotency.claim import slot_locks
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
 from publishing.activity.activity_sentences import plain_sentence_of
-from publishing.approval import record_approval
 from publishing.content.draft_content import DraftFields
-from publishing.content.markdown import render_markdown
 from publishing.drafts import save_draft
 from publishing.external_checks import cached_results
 from publishing.external_checks.open_link import LinkResult
-from publishing.flash_messages import to_nobody
 from publishing.models import Draft
 from publishing.publish.publish_edition import publish
 from tests.publishing.author_browser import FORM, WindowOf
@@ -132,40 +128,6 @@ def test_a_typo_is_corrected_in_the_archive_without_mail(
     assert "The page was corrected on" in window.get(f"{FORM}issues/").words
 
 
-def test_with_required_approval_a_request_renders_the_letter_once(
-    window, author, new_author, draft, three_readers
-):
-    set_in_the_admin(second_person=True)
-    other = WindowOf(new_author("basil"))
-    seen = {"seen": record_approval.approval_hash(draft).hex()}
-
-    def once(request, status: int = 200) -> None:
-        assert renderings(request, status=status) == 1
-
-    once(lambda: window.get(at(draft, "check")))
-    once(lambda: other.post(at(draft, "approve"), **seen), status=303)
-    once(lambda: other.get(at(draft, "check")))
-    once(lambda: window.get(at(draft, "check")))
-    once(lambda: window.get(at(draft, "publish")))
-    fields = sheet(window, draft)
-    once(lambda: other.post(at(draft, "publish"), **fields))
-    assert made() == NOTHING
-    once(lambda: press(window, draft, fields), status=303)
-    assert made() == ONCE
-    edition = Edition.objects.get()
-    assert (edition.author, edition.approved_by) == (window.author, other.author)
-
-
-def renderings(request, *, status: int) -> int:
-    """Return how often Markdown is rendered for a request that gets this status."""
-    with cProfile.Profile() as calls:
-        page = request()
-    assert page.status == status
-    return sum(
-        entry.callcount for entry in calls.getstats() if entry.code is render_markdown.__code__
-    )
-
-
 def test_the_sheet_shows_the_letter_and_its_readers(window, new_author, draft, three_readers):
     SubscriberFactory(state="pending")
     SubscriberFactory(state="unsubscribed")
@@ -181,27 +143,6 @@ def test_the_sheet_shows_the_letter_and_its_readers(window, new_author, draft, t
     theirs = WindowOf(new_author("tomas", "write_draft")).get(at(draft, "check"))
     assert theirs.status == 200
     assert at(draft, "publish") not in theirs.html
-
-
-@pytest.mark.parametrize(
-    ("states", "shown"),
-    [
-        ([], None),
-        (["pending"], "1 not confirmed"),
-        (["bounced"], "1 unsubscribed, bounced or marked as spam"),
-        (["pending", "bounced"], "2 not confirmed: 1; unsubscribed, bounced or marked as spam: 1"),
-    ],
-)
-def test_sheet_counts_the_other_readers_if_there_are_any(
-    window, draft, three_readers, states, shown
-):
-    for state in states:
-        SubscriberFactory(state=state)
-
-    page = window.get(at(draft, "check"))
-
-    assert ("Not included" in page.words) == (shown is not None)
-    assert shown is None or f"Not included {shown} Size" in page.words
 
 
 def test_stop_links_to_its_fix_and_explains_the_button(window, author, three_readers):
@@ -261,14 +202,6 @@ def test_publishing_now_is_one_post_from_either_form(window, draft, three_reader
     assert press(window, draft, by_its_address).status == 303
     assert press(window, draft, from_the_sheet).status == 303
     assert Edition.objects.count() == 1
-
-
-def test_page_of_a_missing_draft_explains_it(window):
-    gone = Draft(key="x")
-
-    for page in ("check", "publish"):
-        assert window.get(at(gone, page)).status == 404
-        assert window.post(at(gone, page)).status in {404, 405}
 
 
 def test_draft_is_published_to_every_confirmed_reader_unchanged(
@@ -474,24 +407,6 @@ def went_out(window, draft, three_readers) -> Edition:
     hold_is_over(edition)
     sent(edition, "Ada", "Bram")
     return edition
-
-
-@pytest.mark.parametrize("chosen", ["in the draft", "for the issue", "nowhere"])
-def test_an_unlisted_draft_or_issue_is_unlisted_once_published(window, author, chosen):
-    issue = publish(
-        author.pk,
-        fresh_key(),
-        letter("First"),
-        hold_s=0,
-        archive="unlisted" * (chosen == "for the issue"),
-    ).edition.issue_id
-    nxt = begun(author, issue=issue, archive="unlisted" * (chosen == "in the draft"))
-
-    assert "Anyone with the link" in window.get(at(nxt, "check")).words or chosen == "nowhere"
-    answer = press(window, nxt, sheet(window, nxt))
-    edition = Edition.objects.get(version=2)
-    assert edition.issue.unlisted is (chosen != "nowhere")
-    assert to_nobody(edition) in window.get(answer.answer["Location"]).words
 
 
 def test_version_published_by_another_author_is_not_replayed(window, author, new_author, went_out):

@@ -15,8 +15,6 @@ from publishing.models import Receipt
 from publishing.publish.publish_edition import publish
 from publishing.receipts.make_receipt import (
     NotAReceiptError,
-    diff_receipts,
-    is_genuine,
     parse_receipt,
     receipt_as_json,
     receipt_of,
@@ -292,14 +290,6 @@ def test_a_receipt_with_invalid_fields_is_not_genuine(window):
         assert "Not genuine." in window.post(CHECK, receipt=given).words
 
 
-def test_a_difference_shows_both_values():
-    one = {"title": "A", "counts": {"sent": 2, "unknown": 1}, "message_ids": 2}
-    other = {"title": "A", "counts": {"sent": 3, "unknown": 0}, "message_ids": 3}
-
-    assert diff_receipts(one, one) == []
-    assert diff_receipts(one, other) == [("message_ids", 2, 3), ("sent", 2, 3), ("unknown", 1, 0)]
-
-
 def test_receipt_of_a_newer_version_is_shown(window, done):
     newer = sign_receipt({"format": 2, "state": "archived", "rate": 7, "counts": {"sent": 3}})
     Receipt.objects.create(edition=done, text=newer.text, signature=newer.signature)
@@ -309,16 +299,3 @@ def test_receipt_of_a_newer_version_is_shown(window, done):
     assert page.status == 200
     assert "3 of 3 sent" in page.words
     assert "Archived" in page.words
-
-
-def test_concurrent_requests_get_the_same_receipt(done):
-    first = receipt_of(done)
-    with connection.cursor() as cursor:  # the insert of a concurrent process
-        cursor.execute(
-            "INSERT INTO receipt (edition_id, text, signature) VALUES (%s, 'x', 'x') "
-            "ON CONFLICT DO NOTHING",
-            [done.pk],
-        )
-
-    assert receipt_as_json(receipt_of(done)) == receipt_as_json(first)
-    assert is_genuine(first)

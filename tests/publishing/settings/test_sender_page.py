@@ -99,7 +99,7 @@ def test_the_same_form_sends_one_test_letter(window, settings):
             {"sender_name": "A" * 100, "sender_address": f"{'a' * 64}@{'b' * 60}.{'c' * 60}.org"},
             "Shorten",
         ),
-        ({"test_email": ""}, "required"),
+        ({"test_email": ""}, "such as ada@example.org"),
     ],
 )
 def test_a_bad_sender_is_refused_with_a_reason(window, changes, error):

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from delivery.issue_attributes import LETTER
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.finding import Finding, FindingText, Texts, advice, passed
+from publishing.preflight.finding import Finding, advice, passed
 from publishing.preflight.link_address import (
     absolute_url,
     is_encrypted,
@@ -17,27 +17,21 @@ from publishing.preflight.link_address import (
     looks_public,
     split_url,
 )
+from subscribers.address import read_address
+from subscribers.refusal_sentences import InputRefusal
 
 _IGNORED_SCHEMES = ("tel:", "sms:", "#")
 
-_WRITTEN_WRONG = (
-    "links_empty",
-    "links_relative",
-    "links_unsupported",
-    "links_private",
-    "links_over_http",
-)
-
-TEXTS: Texts = {
-    "links_empty": FindingText(
+_FAULTS = {
+    "empty": (
         ngettext_lazy("{links} link has no address", "{links} links have no address", "links"),
         _("Nothing happens when a reader presses such a link."),
     ),
-    "links_relative": FindingText(
+    "relative": (
         ngettext_lazy("{links} link is relative", "{links} links are relative", "links"),
         _("A link in a mail needs a complete address with https://."),
     ),
-    "links_unsupported": FindingText(
+    "unsupported": (
         ngettext_lazy(
             "{links} link cannot be opened from a mail",
             "{links} links cannot be opened from a mail",
@@ -45,7 +39,7 @@ TEXTS: Texts = {
         ),
         _("Mail programs open https, mailto and tel links."),
     ),
-    "links_private": FindingText(
+    "private": (
         ngettext_lazy(
             "{links} link leads to a private address",
             "{links} links lead to private addresses",
@@ -53,11 +47,10 @@ TEXTS: Texts = {
         ),
         _("Readers cannot reach addresses of this machine or of a private network."),
     ),
-    "links_over_http": FindingText(
+    "over_http": (
         ngettext_lazy("{links} link uses http", "{links} links use http", "links"),
         _("Browsers warn before such pages. Most sites also answer under https."),
     ),
-    "no_relative_links": FindingText(_("No relative links.")),
 }
 
 
@@ -69,42 +62,34 @@ def check(context: CheckContext) -> Iterator[Finding]:
     found: dict[str, list[str]] = defaultdict(list)
     for link in links:
         url = absolute_url(link.address, context.site_url)
-        if code := _written_wrong(url):
-            found[code].append(
-                (link.words or gettext("(no text)")) if code == "links_empty" else url
-            )
-    for code in _WRITTEN_WRONG:
-        if urls := found[code]:
-            yield advice(code, LETTER, examples=urls, links=len(urls))
-    if not found["links_relative"]:
-        yield passed("no_relative_links")
+        if fault := _fault_of(url):
+            found[fault].append((link.words or gettext("(no text)")) if fault == "empty" else url)
+    for fault, texts in _FAULTS.items():
+        if urls := found[fault]:
+            yield advice(*texts, LETTER, examples=urls, links=len(urls))
+    if not found["relative"]:
+        yield passed(_("No relative links."))
 
 
-def _written_wrong(url: str) -> str:
-    """Return the code of a URL's problem; empty if it has none."""
+def _fault_of(url: str) -> str:
+    """Return the key of a URL's fault in `_FAULTS`; empty if it has none."""
     lower = url.lower()
     if url in ("", "#"):
-        return "links_empty"
+        return "empty"
     if lower.startswith("mailto:"):
-        return "" if "{{" in url or _is_mailto(url) else "links_unsupported"
+        return "" if "{{" in url or _is_mailto(url) else "unsupported"
     if lower.startswith(_IGNORED_SCHEMES):
         return ""
     if not is_web_url(url):
         parts = split_url(url)
-        return "links_relative" if parts and not parts.scheme else "links_unsupported"
+        return "relative" if parts and not parts.scheme else "unsupported"
     if not looks_public(url):
-        return "links_private"
-    return "" if is_encrypted(url) else "links_over_http"
+        return "private"
+    return "" if is_encrypted(url) else "over_http"
 
 
 def _is_mailto(url: str) -> bool:
     to = unquote(url[len("mailto:") :].partition("?")[0])
     if not to:
         return True  # the reader chooses the recipient, as in a sharing link
-    return all(
-        part.strip().count("@") == 1
-        and "." in part.rpartition("@")[2]
-        and not part.strip().startswith("@")
-        and " " not in part.strip()
-        for part in to.split(",")
-    )
+    return not any(isinstance(read_address(part), InputRefusal) for part in to.split(","))

@@ -2,71 +2,69 @@
 
 from collections.abc import Iterator
 
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.text import get_text_list
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from delivery.issue_attributes import LETTER, TEXT
 from delivery.mail import merge_fields
+from publishing.content.edition_content import ContentProblem
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.finding import Finding, FindingText, Params, Texts, stop
+from publishing.preflight.finding import Finding, name_location, stop
 from publishing.preflight.parse_letter import Passage, TextLocation, parse_text
 
 # By the name of the attribute.
 _UNKNOWN_FIELD = {
-    "title": _("The title uses an unknown merge field: {field}"),
-    "preview_text": _("The preview text uses an unknown merge field: {field}"),
-    "letter": _("The letter uses an unknown merge field: {field}"),
-    "text": _("The plain text uses an unknown merge field: {field}"),
-}
-
-
-def _describe_unknown_field(params: Params) -> tuple[str, str]:
-    sentences = [gettext("You can use: {known}.").format(**params)]
-    if params["meant"]:
-        sentences.insert(0, gettext("Did you mean “{{{{ {meant} }}}}”?").format(**params))
-    if params["location"]:
-        sentences.insert(0, gettext("Place: {location}.").format(**params))
-    return str(_UNKNOWN_FIELD[str(params["part"])]).format(**params), " ".join(sentences)
-
-
-TEXTS: Texts = {
-    "unknown_field": _describe_unknown_field,
-    "content_problem": FindingText("{sentence}"),
+    "title": gettext_lazy("The title uses an unknown merge field: {field}"),
+    "preview_text": gettext_lazy("The preview text uses an unknown merge field: {field}"),
+    "letter": gettext_lazy("The letter uses an unknown merge field: {field}"),
+    "text": gettext_lazy("The plain text uses an unknown merge field: {field}"),
 }
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Find everything for which the form refuses the content."""
     problems = context.problems
-    unknown = {
-        (one.attribute.name, _folded(one.merge_field.name)) for one in problems if one.merge_field
-    }
-    locations = _locations_of(context, unknown)
+    locations = _locations_of(context)
     in_letter = {one.sentence for one in problems if one.attribute is LETTER}
     for problem in problems:
-        field, part = problem.merge_field, problem.attribute.name
+        field, has_letter = problem.merge_field, bool(context.content.html.strip())
         is_generated = problem.attribute is TEXT and not context.has_own_text
-        has_letter = bool(context.content.html.strip())
         if is_generated and (problem.sentence in in_letter or (field and has_letter)):
             continue  # reported for the letter, from which this text is made
         if field is None:
-            yield stop("content_problem", problem.attribute, sentence=problem.sentence)
-            continue
-        yield stop(
-            "unknown_field",
-            problem.attribute,
-            part=part,
-            location=locations.get((part, _folded(field.name)), ""),
-            meant=field.meant,
-            known=field.allowed,
-            field=field.name[: merge_fields.MAX_SHOWN_LENGTH],
-        )
+            yield stop("{sentence}", "", problem.attribute, sentence=problem.sentence)
+        else:
+            location = locations.get((problem.attribute.name, _folded(field.name)))
+            yield _unknown_field(problem, field, location)
 
 
-def _locations_of(
-    context: CheckContext, wanted: set[tuple[str, str]]
-) -> dict[tuple[str, str], TextLocation]:
-    """Return the first location of each wanted field, by part and folded name."""
+def _unknown_field(
+    problem: ContentProblem, field: merge_fields.UnknownField, location: TextLocation | None
+) -> Finding:
+    sentences = [_("You can use: {known}.")]
+    if field.meant:
+        sentences.insert(0, _("Did you mean “{{{{ {meant} }}}}”?"))
+    if location:
+        sentences.insert(0, _("Place: {location}."))
+    return stop(
+        _UNKNOWN_FIELD[problem.attribute.name],
+        " ".join(sentences),
+        problem.attribute,
+        field=f"{{{{ {field.name[: merge_fields.MAX_SHOWN_LENGTH]} }}}}",
+        meant=field.meant,
+        known=get_text_list([*field.allowed], _("and")),
+        location=location and name_location(location),
+    )
+
+
+def _locations_of(context: CheckContext) -> dict[tuple[str, str], TextLocation]:
+    """Return the first location of each unknown field, by part and folded name."""
+    wanted = {
+        (one.attribute.name, _folded(one.merge_field.name))
+        for one in context.problems
+        if one.merge_field
+    }
     found: dict[tuple[str, str], TextLocation] = {}
     for part, passage in _passages_by_part(context):
         if len(found) == len(wanted):

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from itertools import islice
 from urllib.parse import unquote
 
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext_lazy
 
 from delivery.issue_attributes import LETTER
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.finding import Finding, FindingText, Texts, advice, passed, unknown
+from publishing.preflight.finding import Finding, advice, passed, unknown
 from publishing.preflight.link_address import absolute_url, is_web_url, looks_public
 from publishing.preflight.parse_letter import ParsedLetter
 
@@ -18,40 +18,6 @@ _MAX_URL_BYTES = 2000
 
 # One run opens 40 of them, so five runs open all.
 MAX_OPENED = 200
-
-TEXTS: Texts = {
-    "links_failed": FindingText(
-        ngettext_lazy("{links} link answers {status}", "{links} links answer {status}", "links")
-    ),
-    "links_dead": FindingText(
-        ngettext_lazy("{links} link is dead", "{links} links are dead", "links"),
-        _("Result: {error}."),
-    ),
-    "links_unclear": FindingText(
-        ngettext_lazy(
-            "{links} link gave no clear result", "{links} links gave no clear result", "links"
-        ),
-        _("Result: {results}. Readers may still see the page. Open it once yourself."),
-    ),
-    "links_unopened": FindingText(_("The links have not been opened yet")),
-    "links_timed_out": FindingText(
-        ngettext_lazy(
-            "{links} link could not be opened in time",
-            "{links} links could not be opened in time",
-            "links",
-        )
-    ),
-    "links_beyond_limit": FindingText(
-        ngettext_lazy("{links} link was not opened", "{links} links were not opened", "links"),
-        _("Homing opens only the first {limit} links. Open the others yourself."),
-    ),
-    "links_ok": FindingText(
-        ngettext_lazy("{links} link answers.", "{links} links answer.", "links")
-    ),
-    "first_links_ok": FindingText(
-        ngettext_lazy("The first {links} link answers.", "The first {links} links answer.", "links")
-    ),
-}
 
 
 def links_to_open(letter: ParsedLetter, site_url: str) -> list[str]:
@@ -85,20 +51,49 @@ def check(context: CheckContext) -> Iterator[Finding]:
         if result.is_dead:
             by_reason[result.status, result.words].append(url)
     for (status, error), dead in by_reason.items():
-        code, count = "links_failed" if status else "links_dead", len(dead)
-        reason = {"status": str(status), "error": error}
-        yield advice(code, LETTER, examples=dead, links=count, **reason)
+        if status:
+            answer = ngettext_lazy(
+                "{links} link answers {status}", "{links} links answer {status}", "links"
+            )
+            yield advice(answer, "", LETTER, examples=dead, links=len(dead), status=str(status))
+        else:
+            is_dead = ngettext_lazy("{links} link is dead", "{links} links are dead", "links")
+            yield advice(
+                is_dead, _("Result: {error}."), LETTER, examples=dead, links=len(dead), error=error
+            )
     if unclear := [url for url, one in results.items() if not (one.is_dead or one.is_ok)]:
-        reasons = ", ".join(sorted({results[url].words for url in unclear}))
         yield unknown(
-            "links_unclear", LETTER, examples=unclear, links=len(unclear), results=reasons
+            ngettext_lazy(
+                "{links} link gave no clear result", "{links} links gave no clear result", "links"
+            ),
+            _("Result: {results}. Readers may still see the page. Open it once yourself."),
+            LETTER,
+            examples=unclear,
+            links=len(unclear),
+            results=", ".join(sorted({results[url].words for url in unclear})),
         )
     left = [url for url in urls if url not in results]
     if context.external.links_at is None:
-        yield unknown("links_unopened")
+        yield unknown(_("The links have not been opened yet"))
     elif left:
-        yield unknown("links_timed_out", LETTER, examples=left, links=len(left))
-    if beyond := len(all_urls) - len(urls):
-        yield unknown("links_beyond_limit", LETTER, links=beyond, limit=MAX_OPENED)
+        could_not = ngettext_lazy(
+            "{links} link could not be opened in time",
+            "{links} links could not be opened in time",
+            "links",
+        )
+        yield unknown(could_not, "", LETTER, examples=left, links=len(left))
+    beyond = len(all_urls) - len(urls)
+    answers = ngettext_lazy("{links} link answers.", "{links} links answer.", "links")
+    if beyond:
+        answers = ngettext_lazy(
+            "The first {links} link answers.", "The first {links} links answer.", "links"
+        )
+        yield unknown(
+            ngettext_lazy("{links} link was not opened", "{links} links were not opened", "links"),
+            _("Homing opens only the first {limit} links. Open the others yourself."),
+            LETTER,
+            links=beyond,
+            limit=MAX_OPENED,
+        )
     if all(url in results and results[url].is_ok for url in urls):
-        yield passed("first_links_ok" if beyond else "links_ok", links=len(urls))
+        yield passed(answers, links=len(urls))

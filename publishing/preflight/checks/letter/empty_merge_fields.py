@@ -2,46 +2,28 @@
 
 from collections.abc import Iterator, Sequence
 
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext_lazy
 
 from delivery.issue_attributes import IssueAttribute
 from delivery.mail import merge_fields
 from delivery.reader_fields import READER_FIELDS, ReaderField
-from publishing.content.edition_content import texts_of
+from publishing.content.edition_content import Content, texts_of
+from publishing.editions.audience import TagChoice
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.draft_to_check import DraftToCheck
-from publishing.preflight.finding import Finding, FindingText, Texts, advice, passed
+from publishing.preflight.finding import Finding, advice, passed
 from subscribers.confirmed_readers import count_without_value
 
-TEXTS: Texts = {
-    "fields_have_values": FindingText(_("Every merge field has a value for every reader.")),
-    "field_has_values": FindingText(_("Every reader has a value for “{label}”.")),
-    "field_has_fallback": FindingText(
-        ngettext_lazy(
-            "{readers} of {total} readers has no {label} and sees “{fallback}”.",
-            "{readers} of {total} readers have no {label} and see “{fallback}”.",
-            "readers",
-        )
-    ),
-    "field_without_value": FindingText(
-        ngettext_lazy(
-            "{readers} reader has no value and no fallback for {field}",
-            "{readers} readers have no value and no fallback for {field}",
-            "readers",
-        ),
-        _("They see nothing in its place. {{{{ {with_fallback} }}}} shows them “{fallback}”."),
-    ),
-}
 
-
-def load_readers_without_value(checked: DraftToCheck) -> dict[str, int]:
+def load_readers_without_value(
+    content: Content, own: Sequence[ReaderField], tags: TagChoice
+) -> dict[str, int]:
     """Return how many readers of a draft have no value, by merge field."""
-    parts = (text for one, text in texts_of(checked.content) if one.has_fields)
+    parts = (text for one, text in texts_of(content) if one.has_fields)
     return count_without_value(
-        [field.name for field in _fields_to_count(checked.own_fields, *parts)],
-        with_tags=checked.tags.with_ids,
-        without_tags=checked.tags.without_ids,
+        [field.name for field in _fields_to_count(own, *parts)],
+        with_tags=tags.with_ids,
+        without_tags=tags.without_ids,
     )
 
 
@@ -62,20 +44,25 @@ def _fields_to_count(own: Sequence[ReaderField], *parts: str) -> list[ReaderFiel
 def check(context: CheckContext) -> Iterator[Finding]:
     """Find fields that are empty for some readers."""
     has_unknown = any(problem.merge_field for problem in context.problems)
-    fields = _fields_to_count(context.own_fields, *(text for _, text in _parts(context)))
+    texts = [(one, text) for one, text in texts_of(context.content) if one.has_fields]
+    fields = _fields_to_count(context.own_fields, *(text for _attribute, text in texts))
     if not fields and not has_unknown:
-        used = (field for _, text in _parts(context) for field in merge_fields.iter_fields(text))
+        used = (field for _part, text in texts for field in merge_fields.iter_fields(text))
         if any(field.name in merge_fields.BODY_FIELDS for field in used):
-            yield passed("fields_have_values")
+            yield passed(_("Every merge field has a value for every reader."))
     for field in fields:
         readers, label = context.without_value[field.name], field.label
         if not readers:
-            yield passed("field_has_values", label=label)
+            yield passed(_("Every reader has a value for “{label}”."), label=label)
             continue
         first, fallback = _first_use(context, field)
         if fallback:
             yield passed(
-                "field_has_fallback",
+                ngettext_lazy(
+                    "{readers} of {total} readers has no {label} and sees “{fallback}”.",
+                    "{readers} of {total} readers have no {label} and see “{fallback}”.",
+                    "readers",
+                ),
                 readers=readers,
                 total=context.readers,
                 label=label,
@@ -83,12 +70,17 @@ def check(context: CheckContext) -> Iterator[Finding]:
             )
             continue
         yield advice(
-            "field_without_value",
+            ngettext_lazy(
+                "{readers} reader has no value and no fallback for {field}",
+                "{readers} readers have no value and no fallback for {field}",
+                "readers",
+            ),
+            _("They see nothing in its place. {{{{ {with_fallback} }}}} shows them “{fallback}”."),
             first,
             readers=readers,
             with_fallback=f"{field.name}|{field.fallback or field.label}",
             fallback=field.fallback or str(field.label),
-            field=field.name,
+            field=f"{{{{ {field.name} }}}}",
         )
 
 
@@ -99,14 +91,9 @@ def _first_use(context: CheckContext, field: ReaderField) -> tuple[IssueAttribut
     """
     uses = [
         (part, found.fallback or (field.fallback if field in context.own_fields else ""))
-        for part, text in _parts(context)
+        for part, text in texts_of(context.content)
+        if part.has_fields
         for found in merge_fields.iter_fields(text)
         if found.name == field.name
     ]
     return next((use for use in uses if not use[1]), uses[0])
-
-
-def _parts(context: CheckContext) -> Iterator[tuple[IssueAttribute, str]]:
-    for one, text in texts_of(context.content):
-        if one.has_fields:
-            yield one, text

@@ -1,4 +1,4 @@
-"""Find notes that the author forgot, and merge fields of other programs. Pure."""
+"""Find half merge fields, forgotten notes, and merge fields of other programs. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -6,35 +6,53 @@ from itertools import islice
 
 from django.utils.translation import gettext_lazy as _
 
-from delivery.mail.merge_fields import MAX_SHOWN_LENGTH
+from delivery.mail.merge_fields import ANY_BRACES, MAX_SHOWN_LENGTH
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.finding import Finding, FindingText, Texts, advice, fix_at
-from publishing.preflight.parse_letter import TextLocation
+from publishing.preflight.finding import Finding, advice, fix_at, name_location
+from publishing.preflight.parse_letter import Passage, TextLocation
 
-# Capitals only: “todo” is a word in Spanish and Portuguese.
-_NOTE = re.compile(r"\b(?:TODO|FIXME|XXX|TBD)\b|[Ll]orem ipsum")
-
-_FOREIGN_FIELD = re.compile(r"\*\|[A-Z][A-Z0-9_:]*\|\*|%%[a-z_]+%%|\[\[[a-z_]+\]\]")
-
-_MAX_SHOWN = 5
-TEXTS: Texts = {
-    "forgotten_note": FindingText(
+_READ_AS_WRITTEN = _("Readers see it as it is written.")
+_NOTES = (
+    (
+        # Capitals only: “todo” is a word in Spanish and Portuguese.
+        re.compile(r"\b(?:TODO|FIXME|XXX|TBD)\b|[Ll]orem ipsum"),
         _("“{note}” looks like a forgotten note ({location})"),
-        _("Readers see it as it is written."),
+        _READ_AS_WRITTEN,
     ),
-    "foreign_merge_field": FindingText(
+    (
+        re.compile(r"\*\|[A-Z][A-Z0-9_:]*\|\*|%%[a-z_]+%%|\[\[[a-z_]+\]\]"),
         _("“{note}” looks like a merge field of another program ({location})"),
         _("Readers see it as it is written. In Homing, write {{{{ name|reader }}}}."),
     ),
-}
+)
+_MAX_SHOWN = 5
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Find each note once, with its first place."""
-    for pattern, code in ((_NOTE, "forgotten_note"), (_FOREIGN_FIELD, "foreign_merge_field")):
+    """Find each half of a merge field, and each note once with its first place."""
+    passages = context.passages
+    unmatched = ((one.location, half) for one in passages if (half := _unmatched_brace(one)))
+    for location, (found, missing) in islice(unmatched, _MAX_SHOWN):
+        yield advice(
+            _("“{found}” has no matching “{missing}” ({location})"),
+            _("Readers see it as it is written. A merge field needs both."),
+            fix_at(location),
+            found=found,
+            missing=missing,
+            location=name_location(location),
+        )
+    for pattern, sentence, detail in _NOTES:
         locations: dict[str, TextLocation] = {}
-        for passage in context.passages:
-            for found in pattern.finditer(passage.words):
-                locations.setdefault(found[0][:MAX_SHOWN_LENGTH], passage.location)
-        for note, location in islice(locations.items(), _MAX_SHOWN):
-            yield advice(code, fix_at(location), note=note, location=location)
+        for passage in passages:
+            for note in pattern.finditer(passage.words):
+                locations.setdefault(note[0][:MAX_SHOWN_LENGTH], passage.location)
+        for words, location in islice(locations.items(), _MAX_SHOWN):
+            place = name_location(location)
+            yield advice(sentence, detail, fix_at(location), note=words, location=place)
+
+
+def _unmatched_brace(passage: Passage) -> tuple[str, str] | None:
+    runs = {found[0] for found in ANY_BRACES.finditer(passage.words)}
+    if any(set(run) == {"{"} for run in runs):
+        return "{{", "}}"
+    return ("}}", "{{") if any(set(run) == {"}"} for run in runs) else None

@@ -2,36 +2,14 @@
 
 from collections.abc import Iterator
 
-from django.utils.translation import gettext, ngettext_lazy
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext_lazy
 
 from delivery.issue_attributes import LETTER
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.finding import Finding, FindingText, Texts, advice, passed
+from publishing.preflight.finding import Finding, Words, advice, passed
 from publishing.preflight.link_address import absolute_url, is_encrypted, is_web_url, looks_public
 from publishing.preflight.parse_letter import Image
-
-TEXTS: Texts = {
-    "images_without_alt": FindingText(
-        ngettext_lazy(
-            "{images} image has no alt text", "{images} images have no alt text", "images"
-        ),
-        _("Readers with a screen reader or without images get nothing in its place."),
-    ),
-    "images_have_alt": FindingText(
-        ngettext_lazy("{images} image has alt text.", "{images} images have alt text.", "images")
-    ),
-    "images_unreachable": FindingText(
-        ngettext_lazy(
-            "Readers cannot load {images} image", "Readers cannot load {images} images", "images"
-        ),
-        _("An image in a mail needs a complete public address with https://."),
-    ),
-    "images_over_http": FindingText(
-        ngettext_lazy("{images} image uses http", "{images} images use http", "images"),
-        _("Some mail programs show only images that use https."),
-    ),
-}
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -41,24 +19,45 @@ def check(context: CheckContext) -> Iterator[Finding]:
         return
     without_alt = [image for image in images if _lacks_alt(image, context)]
     if without_alt:
-        yield _advice("images_without_alt", [_url(one, context) for one in without_alt])
+        yield _advice(
+            ngettext_lazy(
+                "{images} image has no alt text", "{images} images have no alt text", "images"
+            ),
+            _("Readers with a screen reader or without images get nothing in its place."),
+            [_url(one, context) for one in without_alt],
+        )
     else:
-        yield passed("images_have_alt", images=len(images))
+        have = ngettext_lazy(
+            "{images} image has alt text.", "{images} images have alt text.", "images"
+        )
+        yield passed(have, images=len(images))
     urls = [_url(image, context) for image in images]
     if not looks_public(context.site_url):
-        # `site_unreachable` reports this once. The letter is fine.
+        # The finding about the site reports this once. The letter is fine.
         urls = [url for url in urls if not url.startswith(f"{context.site_url.rstrip('/')}/")]
     unreachable = [url for url in urls if not (is_web_url(url) and looks_public(url))]
     if unreachable:
-        yield _advice("images_unreachable", unreachable)
+        yield _advice(
+            ngettext_lazy(
+                "Readers cannot load {images} image",
+                "Readers cannot load {images} images",
+                "images",
+            ),
+            _("An image in a mail needs a complete public address with https://."),
+            unreachable,
+        )
     left_out = set(unreachable)
     if unencrypted := [url for url in urls if url not in left_out and not is_encrypted(url)]:
-        yield _advice("images_over_http", unencrypted)
+        yield _advice(
+            ngettext_lazy("{images} image uses http", "{images} images use http", "images"),
+            _("Some mail programs show only images that use https."),
+            unencrypted,
+        )
 
 
-def _advice(code: str, urls: list[str]) -> Finding:
-    examples = (url or gettext("(no address)") for url in urls)
-    return advice(code, LETTER, examples=examples, images=len(urls))
+def _advice(sentence: Words, detail: str, urls: list[str]) -> Finding:
+    examples = (url or _("(no address)") for url in urls)
+    return advice(sentence, detail, LETTER, examples=examples, images=len(urls))
 
 
 def _lacks_alt(image: Image, context: CheckContext) -> bool:

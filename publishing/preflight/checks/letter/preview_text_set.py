@@ -2,25 +2,21 @@
 
 from collections.abc import Iterator
 
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
 
 from delivery.issue_attributes import PREVIEW_TEXT
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.finding import Finding, FindingText, Texts, advice, passed
-
-TEXTS: Texts = {
-    "preview_text_set": FindingText(_("The preview text is set.")),
-    "no_preview_text": FindingText(
-        _("There is no preview text"),
-        _("Inboxes show the first words of the letter beside the subject instead."),
-    ),
-}
+from publishing.preflight.finding import Finding, advice, passed
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Find a letter without preview text."""
     # A complete HTML document brings its own, so `preview_text` is not used there.
     if context.content.preview_text:
-        yield passed("preview_text_set")
+        yield passed(_("The preview text is set."))
     elif context.mail.html.strip():
-        yield advice("no_preview_text", PREVIEW_TEXT)
+        yield advice(
+            _("There is no preview text"),
+            _("Inboxes show the first words of the letter beside the subject instead."),
+            PREVIEW_TEXT,
+        )

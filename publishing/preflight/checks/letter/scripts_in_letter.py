@@ -3,23 +3,20 @@
 import re
 from collections.abc import Iterator
 
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
 
 from delivery.issue_attributes import LETTER
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.finding import Finding, FindingText, Texts, advice
+from publishing.preflight.finding import Finding, advice
 
 _SCRIPT = re.compile(r"<script\b", re.IGNORECASE)
-
-TEXTS: Texts = {
-    "script": FindingText(
-        _("The letter contains a script"),
-        _("Mail programs remove scripts, and spam filters may reject the letter."),
-    ),
-}
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Find a script in the HTML."""
     if _SCRIPT.search(context.content.html):
-        yield advice("script", LETTER)
+        yield advice(
+            _("The letter contains a script"),
+            _("Mail programs remove scripts, and spam filters may reject the letter."),
+            LETTER,
+        )

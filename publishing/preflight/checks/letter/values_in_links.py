@@ -8,9 +8,9 @@ from django.utils.translation import ngettext_lazy
 from delivery.issue_attributes import LETTER
 from delivery.reader_fields import ReaderField
 from publishing.content.edition_content import Content
+from publishing.editions.audience import TagChoice
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.draft_to_check import DraftToCheck
-from publishing.preflight.finding import Finding, FindingText, Texts, advice
+from publishing.preflight.finding import Finding, advice
 from publishing.preflight.link_address import (
     AddressPart,
     FieldInAddress,
@@ -22,44 +22,29 @@ from subscribers.confirmed_readers import count_unfit_values
 
 _MAX_FIELDS = 5
 
-_FIELD_BREAKS = {
-    AddressPart.BEGINNING: "field_begins_address",
-    AddressPart.HOST: "field_in_host",
-    AddressPart.RECIPIENT: "field_is_recipient",
-}
-
-_BROKEN_LINK = ngettext_lazy(
-    "{readers} reader gets a broken link because of {field}",
-    "{readers} readers get a broken link because of {field}",
-    "readers",
-)
-
-TEXTS: Texts = {
-    "field_begins_address": FindingText(
-        _BROKEN_LINK,
-        _("The link begins with it, so its value or fallback must be a complete https:// address."),
+_REASONS = {
+    AddressPart.BEGINNING: _(
+        "The link begins with it, so its value or fallback must be a complete https:// address."
     ),
-    "field_in_host": FindingText(
-        _BROKEN_LINK,
-        _(
-            "It is in the name of a site, which can only have letters from a to z, digits, hyphens "
-            "and dots."
-        ),
+    AddressPart.HOST: _(
+        "It is in the name of a site, which can only have letters from a to z, digits, hyphens "
+        "and dots."
     ),
-    "field_is_recipient": FindingText(
-        _BROKEN_LINK,
-        _("It follows mailto:, so its value or fallback must be an email address."),
+    AddressPart.RECIPIENT: _(
+        "It follows mailto:, so its value or fallback must be an email address."
     ),
 }
 
 
-def load_unfit_values(checked: DraftToCheck) -> dict[tuple[str, str], tuple[int, int]]:
+def load_unfit_values(
+    content: Content, letter: ParsedLetter, own: Iterable[ReaderField], tags: TagChoice
+) -> dict[tuple[str, str], tuple[int, int]]:
     """Return readers with an unfit value or without one, by merge field and pattern."""
-    fields = _fields_to_match(checked.content, checked.letter, checked.own_fields)
+    fields = _fields_to_match(content, letter, own)
     return count_unfit_values(
         dict.fromkeys((one.field, one.part.value) for one in fields),
-        with_tags=checked.tags.with_ids,
-        without_tags=checked.tags.without_ids,
+        with_tags=tags.with_ids,
+        without_tags=tags.without_ids,
     )
 
 
@@ -68,8 +53,18 @@ def check(context: CheckContext) -> Iterator[Finding]:
     for one in _fields_to_match(context.content, context.letter, context.own_fields):
         unfit, empty = context.unfit_values.get((one.field, one.part), (0, 0))
         if readers := unfit + (0 if one.has_valid_fallback else empty):
-            code, examples = _FIELD_BREAKS[one.part], [one.address]
-            yield advice(code, LETTER, examples=examples, field=one.field, readers=readers)
+            yield advice(
+                ngettext_lazy(
+                    "{readers} reader gets a broken link because of {field}",
+                    "{readers} readers get a broken link because of {field}",
+                    "readers",
+                ),
+                _REASONS[one.part],
+                LETTER,
+                examples=[one.address],
+                field=f"{{{{ {one.field} }}}}",
+                readers=readers,
+            )
 
 
 def _fields_to_match(

@@ -3,20 +3,12 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
 
 from delivery.models import Delivery, Edition
 from publishing.content.edition_content import Content
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.finding import Finding, FindingText, FixIn, Texts, advice, passed
-
-TEXTS: Texts = {
-    "test_sent": FindingText(_("A test was sent to {address} ({at}).")),
-    "no_test": FindingText(
-        _("You haven't sent a test of this version"),
-        _("A test shows you the letter in a real mailbox."),
-    ),
-}
+from publishing.preflight.finding import Finding, FixIn, advice, passed
 
 
 def load_sent_test(content: Content) -> tuple[str, datetime] | None:
@@ -42,6 +34,11 @@ def check(context: CheckContext) -> Iterator[Finding]:
         return
     if context.test:
         address, at = context.test
-        yield passed("test_sent", address=address, at=at)
+        sent = _("A test was sent to {address} ({at}).")
+        yield passed(sent, address=address, at=context.clock(at))
     else:
-        yield advice("no_test", FixIn.TEST)
+        yield advice(
+            _("You haven't sent a test of this version"),
+            _("A test shows you the letter in a real mailbox."),
+            FixIn.TEST,
+        )

@@ -1,27 +1,16 @@
-"""Find other issues that are being sent."""
+"""Find other issues, and earlier versions, that are being sent."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext_lazy
 
 from delivery.reports.load_edition_counts import load_all_counts, load_open_newsletters
 from publishing.content.edition_content import Content
 from publishing.models import Draft
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.finding import Finding, FindingText, FixIn, Texts, advice
-
-TEXTS: Texts = {
-    "other_issue_sending": FindingText(
-        _("“{title}” is still being sent"),
-        ngettext_lazy(
-            "{waiting} copy is queued. Homing alternates between the two issues.",
-            "{waiting} copies are queued. Homing alternates between the two issues.",
-            "waiting",
-        ),
-    ),
-}
+from publishing.preflight.finding import Finding, FixIn, advice
 
 
 def load_other_issues(draft: Draft) -> list[dict[str, Any]]:
@@ -38,7 +27,17 @@ def load_other_issues(draft: Draft) -> list[dict[str, Any]]:
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Find issues with which this one would alternate."""
-    if context.is_mailed:
-        for other in context.other_issues:
-            yield advice("other_issue_sending", FixIn.PROGRESS, **other)
+    """Find what is still being sent beside this one."""
+    for warning in context.overlap_warnings:
+        yield advice("{warning}", "", FixIn.PROGRESS, warning=warning)
+    for other in context.other_issues if context.is_mailed else ():
+        yield advice(
+            _("“{title}” is still being sent"),
+            ngettext_lazy(
+                "{waiting} copy is queued. Homing alternates between the two issues.",
+                "{waiting} copies are queued. Homing alternates between the two issues.",
+                "waiting",
+            ),
+            FixIn.PROGRESS,
+            **other,
+        )

@@ -1,46 +1,35 @@
 """Find issues of the last days with the same content or title."""
 
-from collections.abc import Iterator
+import uuid
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import BooleanField, ExpressionWrapper, Q
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from delivery.models import Edition
-from publishing.content.edition_content import plain_title, write_fallbacks
+from delivery.reader_fields import ReaderField
+from publishing.content.edition_content import Content, plain_title, write_fallbacks
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.draft_to_check import DraftToCheck
-from publishing.preflight.finding import Finding, FindingText, FixIn, Params, Texts, advice, passed
+from publishing.preflight.finding import Finding, FixIn, advice, passed
 
 _WITHIN = timedelta(days=7)
 # By whether the content is the same, and whether the other issue is scheduled.
 _DUPLICATE = {
-    (True, True): _("Another issue with the same content is scheduled ({at})"),
-    (True, False): _("Another issue with the same content was published ({at})"),
-    (False, True): _("Another issue with the same title is scheduled ({at})"),
-    (False, False): _("Another issue with the same title was published ({at})"),
-}
-
-_DUPLICATE_DETAIL = _("If you publish this issue too, readers get both.")
-
-
-def _describe_duplicate(params: Params) -> tuple[str, str]:
-    kind = bool(params["same_words"]), bool(params["is_scheduled"])
-    return str(_DUPLICATE[kind]).format(**params), str(_DUPLICATE_DETAIL)
-
-
-TEXTS: Texts = {
-    "duplicate": _describe_duplicate,
-    "no_duplicate": FindingText(
-        _("No other issue had this content or title in the last 7 days."),
-    ),
+    (True, True): gettext_lazy("Another issue with the same content is scheduled ({at})"),
+    (True, False): gettext_lazy("Another issue with the same content was published ({at})"),
+    (False, True): gettext_lazy("Another issue with the same title is scheduled ({at})"),
+    (False, False): gettext_lazy("Another issue with the same title was published ({at})"),
 }
 
 
-def load_duplicates(checked: DraftToCheck, now: datetime) -> list[dict[str, Any]]:
+def load_duplicates(
+    issue: uuid.UUID | None, content: Content, own: Sequence[ReaderField], now: datetime
+) -> list[dict[str, Any]]:
     """Return other issues with this letter or title, including scheduled ones."""
-    content = write_fallbacks(checked.content, checked.own_fields)
+    content = write_fallbacks(content, own)
     # A cancelled issue does not count.
     lately = Edition.objects.filter(
         kind=Edition.Kind.NEWSLETTER, published_at__gt=now - _WITHIN
@@ -49,7 +38,7 @@ def load_duplicates(checked: DraftToCheck, now: datetime) -> list[dict[str, Any]
     editions = (
         lately.annotate(has_letter=ExpressionWrapper(is_same, BooleanField()))
         .order_by("-published_at")
-        .exclude(issue=checked.draft.issue_id)
+        .exclude(issue=issue)
     )
     return [
         {
@@ -66,6 +55,20 @@ def load_duplicates(checked: DraftToCheck, now: datetime) -> list[dict[str, Any]
 def check(context: CheckContext) -> Iterator[Finding]:
     """Find another issue with the same content or title."""
     for other in context.recent_duplicates:
-        yield advice("duplicate", FixIn.PROGRESS, **other)
+        yield advice(
+            _DUPLICATE[other["same_words"], other["is_scheduled"]],
+            _("If you publish this issue too, readers get both."),
+            FixIn.PROGRESS,
+            issue=other["issue"],
+            at=context.clock(other["at"]),
+        )
     if not context.recent_duplicates:
-        yield passed("no_duplicate")
+        yield passed(_("No other issue had this content or title in the last 7 days."))
+    if context.is_welcome_letter:
+        yield advice(
+            _("This draft has the title of your welcome letter"),
+            _(
+                "New readers get that letter already. Publishing sends the draft to all readers "
+                "too."
+            ),
+        )

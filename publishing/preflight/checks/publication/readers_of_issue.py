@@ -2,23 +2,21 @@
 
 from collections.abc import Iterator
 
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
 
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.finding import Finding, FindingText, FixIn, Texts, advice, passed
-
-TEXTS: Texts = {
-    "archive_only": FindingText(_("Not mailed: archive only. {archive_note}")),
-    "no_readers": FindingText(
-        _("This issue would go to nobody"),
-        _("None of the chosen readers is confirmed. {archive_note}"),
-    ),
-}
+from publishing.preflight.finding import Finding, FixIn, advice, passed
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Find an issue that would go to nobody."""
+    where = context.archive_note
     if not context.is_mailed:
-        yield passed("archive_only", archive_note=context.archive_note)
+        yield passed(_("Not mailed: archive only. {archive_note}"), archive_note=where)
     elif not context.readers:
-        yield advice("no_readers", FixIn.READERS, archive_note=context.archive_note)
+        yield advice(
+            _("This issue would go to nobody"),
+            _("None of the chosen readers is confirmed. {archive_note}"),
+            FixIn.READERS,
+            archive_note=where,
+        )

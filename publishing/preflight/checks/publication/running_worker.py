@@ -2,27 +2,10 @@
 
 from collections.abc import Iterator
 
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
 
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.finding import Finding, FindingText, Texts, advice, passed
-
-_NO_WORKER = _("No worker is running")
-
-TEXTS: Texts = {
-    "worker_running": FindingText(_("A worker is running.")),
-    "no_worker": FindingText(
-        _NO_WORKER,
-        _("The issue is sent only when a worker runs. Start one with ./homing deliver."),
-    ),
-    "worker_stopped": FindingText(
-        _NO_WORKER,
-        _(
-            "Last heartbeat: {at}. The issue is sent only when a worker runs. Start one with "
-            "./homing deliver."
-        ),
-    ),
-}
+from publishing.preflight.finding import Finding, advice, passed
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -30,8 +13,18 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if not context.is_mailed:
         return
     if context.worker_is_running:
-        yield passed("worker_running")
+        yield passed(_("A worker is running."))
     elif context.worker_seen_at:
-        yield advice("worker_stopped", at=context.worker_seen_at)
+        yield advice(
+            _("No worker is running"),
+            _(
+                "Last heartbeat: {at}. The issue is sent only when a worker runs. Start one with "
+                "./homing deliver."
+            ),
+            at=context.clock(context.worker_seen_at),
+        )
     else:
-        yield advice("no_worker")
+        yield advice(
+            _("No worker is running"),
+            _("The issue is sent only when a worker runs. Start one with ./homing deliver."),
+        )
