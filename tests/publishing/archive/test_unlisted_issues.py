@@ -90,18 +90,6 @@ def test_an_issue_is_listed_unless_the_form_says_otherwise(
     assert the_issue().unlisted is is_unlisted
 
 
-def test_an_invalid_choice_publishes_nothing_and_becomes_unlisted(window, three_readers):
-    page = window.publish(unlisted="maybe")
-
-    assert page.status == 200
-    assert "Select a valid choice" in page.words
-    fields = page.form_with("title").fields
-    assert fields["unlisted"] == "on"
-    # The choice is kept in a form with other errors.
-    assert window.post(**{**fields, "title": ""}).form_with("title").fields["unlisted"] == "on"
-    assert not Edition.objects.exists()
-
-
 def test_a_replay_does_not_undo_a_later_choice(window, three_readers):
     fields = window.open_form()
     window.post(**{**fields, "unlisted": "on"})

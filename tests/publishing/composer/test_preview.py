@@ -6,12 +6,10 @@ import uuid
 from html import unescape
 
 import pytest
-from django.http import Http404
 
 from delivery.models import Edition
 from delivery.worker.step import renderer_of
 from idempotency.key import fresh_key
-from publishing.composer.preview_view import next_version_preview
 from publishing.content.draft_content import HTML, MARKDOWN, DraftFields, build_content
 from publishing.drafts import save_draft
 from publishing.models import Draft
@@ -137,22 +135,9 @@ def test_an_unsaved_next_version_can_be_previewed(window, author, three_readers)
     assert policy_of(shown) == policy_of(as_saved)
 
 
-@pytest.mark.parametrize(
-    ("named", "reason"),
-    [
-        ("", "The address names no issue"),
-        ("?issue=x", "“x” is not the id of an issue"),
-        (f"?issue={uuid.UUID(int=7)}", f"There is no issue {uuid.UUID(int=7)}"),
-    ],
-)
-def test_next_version_preview_of_unknown_issue_is_404(window, rf, named, reason):
-    address = f"/admin/newsletters/write/preview/{named}"
-    assert window.get(address).status == 404
-
-    request = rf.get(address)
-    request.user = window.author
-    with pytest.raises(Http404, match=re.escape(reason)):
-        next_version_preview(request)
+@pytest.mark.parametrize("named", ["", "?issue=x", f"?issue={uuid.UUID(int=7)}"])
+def test_next_version_preview_of_unknown_issue_is_404(window, named):
+    assert window.get(f"/admin/newsletters/write/preview/{named}").status == 404
 
 
 @pytest.mark.parametrize("headers", [{}, {"Accept": "application/json"}])

@@ -77,16 +77,6 @@ def test_a_correction_is_accepted_and_goes_to_the_chosen_readers(window, correct
     assert second.text_content == "Fourteen, not forty.\n"
 
 
-def test_next_version_of_unsent_issue_is_not_a_correction(window, first):
-    cancelled(first)
-
-    page = window.get(form_for(first))
-
-    assert 'value="reached"' not in page.html
-    assert window.post(**page.form_with("title").fields).status == 303
-    assert Edition.objects.get(version=2).audience == 3
-
-
 def test_version_being_sent_is_named_before_and_after_publication(window, first):
     sent(first, "Ada")
     (warning,) = overlap_warnings(first.issue_id, 2, "everyone")

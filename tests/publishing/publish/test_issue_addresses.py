@@ -76,12 +76,6 @@ def test_readers_and_feeds_open_an_address_in_another_script(author, window, cli
     cafe = publish(author.pk, "k2", letter("Й"), hold_s=0, goes_to="nobody").edition
     decomposed = quote(unicodedata.normalize("NFD", cafe.issue.slug))
     assert client.get(f"/archive/{decomposed}/", secure=True).status_code == 200
-    for damaged in (f"{decomposed}/)", f"{quote(slug)}>", f"{quote(slug)}//", f"({quote(slug)}/"):
-        moved = client.get(f"/archive/{damaged}", secure=True)
-        assert (moved.status_code, client.get(moved["Location"], secure=True).status_code) == (
-            302,
-            200,
-        )
     for hostile in ("a%00", "%E2%80%AEa", "a.b", "%FF"):
         assert client.get(f"/archive/{hostile}/", secure=True).status_code == 404
 

@@ -109,16 +109,6 @@ def test_repeated_correction_returns_the_first_edition(first, text):
     assert Edition.objects.get(version=2).text_content == "They have gone.\n"
 
 
-def test_a_script_publishes_in_the_archive_only(author, three_readers, text):
-    options = ("--title", "Swifts", "--author", "edith", "--text-file", text)
-
-    printed, messages = script(*options, "--goes-to", "nobody")
-
-    assert (printed["version"], printed["audience"], printed["created"]) == (1, 0, True)
-    assert messages == ["Not mailed: archive only."]
-    assert not Delivery.objects.exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [

@@ -151,6 +151,8 @@ def test_unreadable_choice_is_named_and_keeps_the_text(window, name, value, sent
         again = page.form_with("title").fields
         for kept in (*LETTER, "idempotency_key"):
             assert again[kept] == fields[kept]
+        # The issue must not become public by mistake.
+        assert again["unlisted"] == ("on" if name == "unlisted" else "")
     assert nothing_was_published()
     assert not Draft.objects.exists()
 

@@ -7,13 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.utils.html import strip_tags
 
 from delivery.models import Delivery, Edition
-from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.approval.record_approval import approval_hash
 from publishing.content.draft_content import DraftFields
 from publishing.drafts import save_draft
@@ -149,15 +147,6 @@ def test_command_and_program_name_tags(
     assert program.post("/issues/", words).json()["audience"] == 1
     answer = program.post("/issues/", {**words, "tags": ["Bats"]})
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "tags")
-
-
-def test_pages_and_log_state_the_tags(window: WindowOf, author: Any, tags: tuple[Tag, Tag]) -> None:
-    edition = publish(author.pk, "k", letter(), hold_s=0, tags=choice((tags[0],))).edition
-    page = window.get(f"/admin/newsletters/{edition.issue_id}/").words
-    assert "Audience: all confirmed readers with “Birds”." in page
-    (entry,) = LogEntry.objects.filter(object_id=str(edition.issue_id))
-    audience = "Audience: all confirmed readers with “Birds”."
-    assert plain_sentence_of(entry).endswith(f"{audience} It is unlisted.")
 
 
 def test_a_draft_goes_to_the_chosen_tags(window: WindowOf, tags: tuple[Tag, Tag]) -> None:

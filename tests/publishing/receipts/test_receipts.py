@@ -16,7 +16,6 @@ from publishing.publish.publish_edition import publish
 from publishing.receipts.make_receipt import (
     NotAReceiptError,
     parse_receipt,
-    receipt_as_json,
     receipt_of,
     receipt_refusal,
     sign_receipt,
@@ -248,16 +247,6 @@ def test_a_receipt_is_genuine_while_its_key_is_known(window, done, settings, is_
     assert (GENUINE in later.post(CHECK, receipt=given).words) == is_a_fallback
     page = later.get(address(done))
     assert ("signature does not match" in page.words) == (not is_a_fallback)
-
-
-def test_a_receipt_of_an_unknown_issue_can_be_genuine(window):
-    given = receipt_as_json(
-        sign_receipt({"issue": "00000000-0000-4000-8000-000000000000", "version": 1})
-    )
-
-    page = window.post(CHECK, receipt=given)
-
-    assert GENUINE in page.words
 
 
 @pytest.mark.parametrize(

@@ -444,19 +444,6 @@ def test_bounce_of_a_test_changes_no_reader(window, worker, settings, kind, by):
     assert not find_violations([edition.pk])
 
 
-def test_page_links_to_the_message_in_the_sandbox(window, worker, provider, settings):
-    settings.DEBUG, settings.POSTMARK_SERVER_TOKEN = True, "sandbox"
-    window.post(TEST, **form())
-    number = sent_as_tests().get().version
-    link = f'href="{provider.url}/?message='
-    assert link not in window.get(f"{TEST}{number}/").html
-
-    worker.deliver_all()
-
-    message = the_copy().provider_message_id
-    assert f'{link}{message}"' in window.get(f"{TEST}{number}/").html
-
-
 def test_after_a_restored_backup_no_number_is_given_twice(window, worker):
     window.post(TEST, **form())
     before = sent_as_tests().get().version
