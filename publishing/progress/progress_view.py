@@ -128,7 +128,7 @@ def _update(request: HttpRequest, issue: uuid.UUID, poll: Poll) -> HttpResponse:
     with timezone.override(reading.zone):
         context = {**_live_context(request, reading), "is_update": True}
         parts = "".join(
-            render_to_string(f"publishing/progress_{part}.html", context, request)
+            render_to_string(f"publishing/progress/progress_{part}.html", context, request)
             for part in _LIVE_PARTS
         )
         tag, unchanged = poll.compare(parts)
