@@ -126,19 +126,6 @@ def test_outage_before_the_start_of_a_call_counts_no_crash(stage: Stage) -> None
     assert len(stage.newsroom.attempts(edition)) == 1
 
 
-def test_sigterm_during_an_outage_ends_the_worker_with_0(stage: Stage) -> None:
-    edition, worker = stage.in_a_call(LOG_LEVEL="debug")
-
-    with stage.server.away("fast"):
-        stage.sandbox.gate.release()
-        worker.wait_for("could not be written and", times=3)
-        assert worker.stop() == 0, worker.output
-
-    stage.newsroom.let_time_pass(70)
-    stage.the_rest_goes_out()
-    stage.all_got_one(edition, 20)
-
-
 def test_worker_waits_for_a_frozen_database(stage: Stage) -> None:
     edition, worker = stage.in_a_call("--until-empty")
 

@@ -1,14 +1,10 @@
 """Stopping workers: at any moment, repeatedly, and while something hangs."""
 
 import os
-import random
 import signal
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
-from django.db import connection
 
 from delivery.models import Attempt, Batch, WorkerHeartbeat
 from delivery.worker.worker_process import STOPPING_SIGNALS
@@ -130,16 +126,6 @@ def test_worker_that_checks_its_stream_ends_with_0(stage: Stage, line: StallingL
     assert worker.stop() == 0, worker.output
 
 
-@contextmanager
-def signals_blocked() -> Iterator[None]:
-    """Start programs with blocked stop signals, as `homing` does."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING_SIGNALS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 WAYS_TO_START = [(), ("--until-empty",), ("--processes", "2")]
 
 
@@ -167,20 +153,3 @@ def test_signal_while_the_database_does_not_answer_ends_with_0(
         connection_of_worker, _ = silent.accept()
         with connection_of_worker:
             assert worker.stop() == 0, worker.output
-
-
-def test_signal_during_the_start_leaves_nothing_behind(stage: Stage) -> None:
-    edition = stage.newsroom.publish(readers=5)
-    dice = random.Random(SEED)
-    for _ in range(4):
-        with signals_blocked():
-            worker = stage.worker()
-        # Signals at intervals of the start: from before Python runs to well after the first claim.
-        worker.ends_within(dice.uniform(0, 1))
-        assert worker.stop() == 0, worker.output
-        assert nothing_held()
-        connection.close()
-
-    assert not WorkerHeartbeat.objects.exists()
-    stage.the_rest_goes_out()
-    stage.all_got_one(edition, 5)

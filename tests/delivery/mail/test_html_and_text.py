@@ -269,24 +269,6 @@ def test_overlong_letter_is_not_inlined() -> None:
     assert len(inline_styles(written)) < len(written) * 1.1
 
 
-@pytest.mark.parametrize(
-    ("written", "sent"),
-    [
-        ('<a href="/about/">', f"{SITE}/about/"),
-        ('<a HREF = "/faq">', f"{SITE}/faq"),
-        ("<img src='/media/x.png'>", f"{SITE}/media/x.png"),
-        ('<a href="//cdn.example.net/x">', "https://cdn.example.net/x"),
-        ('<a href="https://example.net/x">', "https://example.net/x"),
-        ('<a href="mailto:a@example.net">', "mailto:a@example.net"),
-        ('<a href="{{ archive_url }}#x">', "{{ archive_url }}#x"),
-    ],
-)
-def test_only_urls_that_begin_with_a_slash_are_completed(written: str, sent: str) -> None:
-    for html in (mail(written).html, mail(DOCUMENT.format(written)).html):
-        addresses = [facts.get("href") or facts.get("src") for _, facts in read(html).tags]
-        assert sent in addresses
-
-
 def test_a_text_without_unsubscribe_link_gets_a_footer() -> None:
     assert mail(text="Hello {{ name|you }}\n\n").text == (
         "Hello {{ name|you }}\n\n--\n"

@@ -86,10 +86,6 @@ def test_a_value_that_looks_like_a_field_is_only_text(name: str) -> None:
     assert as_text("Hello {{ name }}, {{ email }}", name=name) == f"Hello {name}, ada@example.net"
 
 
-def test_values_cannot_form_new_fields() -> None:
-    assert as_text("{ {{ name }} }", name="{ email }") == "{ { email } }"
-
-
 NO_FIELDS = [
     "{{{ pm:unsubscribe }}}",
     '<a href="{{{ pm:unsubscribe }}}">',
@@ -153,19 +149,6 @@ def test_escaped_braces_are_never_read_as_fields(before: str, after: str) -> Non
 
 def test_an_old_edition_keeps_its_fields_in_code() -> None:
     assert as_html(r"<code>\{{ name }}</code>") == r"<code>\Ada</code>"
-
-
-@given(st.text(alphabet=st.sampled_from("{}| \nnamexX<&é") | st.characters(), max_size=60))
-def test_a_text_without_fields_is_never_changed(text: str) -> None:
-    if "\\" not in text and not [*iter_fields(text)]:
-        assert as_text(text) == text
-        assert as_html(text) == text
-
-
-@given(st.text(), st.text(min_size=1), st.text())
-def test_value_is_unchanged_in_text(before: str, name: str, after: str) -> None:
-    around = (before + after).replace("{", "").replace("}", "")
-    assert as_text(around + "{{ name }}" + around, name=name) == around + name + around
 
 
 def test_long_run_of_blanks_is_parsed_quickly() -> None:

@@ -3,7 +3,6 @@
 import email.header
 import uuid
 from collections.abc import Callable, Sequence
-from html import escape
 from typing import Any
 
 import orjson
@@ -19,7 +18,7 @@ from delivery.mail.message_for_reader import (
     Recipient,
     Renderer,
 )
-from delivery.mail.message_json_template import SEPARATOR, ValueMarkers
+from delivery.mail.message_json_template import ValueMarkers
 from delivery.models import Edition, Newsletter
 
 ISSUE = uuid.UUID("0d9c8b7a-6f5e-4d3c-8b1a-09f8e7d6c5b4")
@@ -259,24 +258,6 @@ def test_a_name_beyond_ascii_is_encoded_and_reads_the_same(newsletter: str) -> N
     assert str(email.header.make_header(email.header.decode_header(phrase))) == newsletter
 
 
-@pytest.mark.parametrize(
-    "newsletter",
-    ["x" * 100, '"' * 100, "\U0001f426" * 100, "a\nb"],
-    ids=["long", "quotes", "birds", "two lines"],
-)
-def test_every_header_is_one_ascii_line_shorter_than_998(newsletter: str) -> None:
-    for value in headers(message(newsletter=newsletter)).values():
-        assert value.isascii()
-        assert value.isprintable()
-        assert len(value) < 998
-
-
-def test_a_sender_without_a_name_also_gives_the_domain() -> None:
-    assert headers(message(sender="letter@news.example.org"))["Message-ID"] == (
-        f"<{KEY}@news.example.org>"
-    )
-
-
 # Texts with characters that are special in formatting, JSON or HTML.
 ODD = st.text(
     st.one_of(
@@ -379,30 +360,9 @@ def test_template_equals_the_fully_written_message(
     assert renderer(*letter).body(readers, ATTEMPT) == b"[%b]" % whole
 
 
-def test_readers_with_and_without_a_name_share_no_fallback() -> None:
-    letter = ("For {{ name|you }}", "<p>{{ name|reader }}</p>", "{{ name }}")
-    readers = [
-        (1, "a@example.net", "Ada"),
-        (2, "b@example.net", ""),
-        (3, "c@d.net", "C"),
-    ]
-    whole = b",".join(written_whole(reader, *letter) for reader in readers)
-    assert renderer(*letter).body(readers, ATTEMPT) == b"[%b]" % whole
-
-
 def test_marker_of_another_text_is_not_filled() -> None:
     mark = ValueMarkers("a text").of("name")
     letter = ("Swifts", f"<p>{mark}</p>", mark)
     reader = (1, "a@example.net", "Ada")
     made = renderer(*letter).body([reader], ATTEMPT)
     assert made == b"[%b]" % written_whole(reader, *letter)
-
-
-@pytest.mark.parametrize("in_html", [False, True])
-def test_value_is_escaped_for_its_context(in_html: bool) -> None:
-    marks = ValueMarkers()
-    cut = marks.split({"a": marks.of("name", in_html=in_html), "b": "100 %"})
-    values = ['Q & "A" <b>\\', f"A{SEPARATOR}<B>"]
-    shown = [escape(value) if in_html else value for value in values]
-    made = cut.fill({"name": values}, {})
-    assert made == orjson.dumps([{"a": each, "b": "100 %"} for each in shown])

@@ -75,13 +75,6 @@ def test_threads_that_count_at_once_lose_nothing() -> None:
     assert total == 8000
 
 
-def test_label_order_does_not_matter() -> None:
-    counted = MetricsBuffer()
-    counted.add("calls", one="1", two="2")
-    counted.add("calls", two="2", one="1")
-    assert list(counted.take().values()) == [2]
-
-
 @pytest.mark.parametrize(
     ("seconds", "bound"), [(0.0, "0.1"), (0.1, "0.1"), (0.11, "1"), (1.0, "1"), (1.01, "+Inf")]
 )

@@ -75,13 +75,6 @@ def test_a_search_names_the_stream(provider: Pages, client: Postmark) -> None:
     ]
 
 
-def test_a_stream_with_odd_characters_is_quoted(provider: Pages, client: Postmark) -> None:
-    answer_with(provider, 0, [])
-    assert keys(client.search("delivery", "a.1.2", stream="a&b c", deadline_at_s=soon())) == []
-    assert queries(provider)[0]["messagestream"] == ["a&b c"]
-    assert queries(provider)[0]["metadata_delivery"] == ["a.1.2"]
-
-
 def test_search_reads_all_pages(provider: Pages, client: Postmark) -> None:
     answer_with(provider, 1101, numbers_on(1, 500), numbers_on(501, 1000), numbers_on(1001, 1101))
     assert keys(search(client)) == [f"key.{number}" for number in range(1, 1102)]
@@ -207,10 +200,6 @@ def test_listed_message_was_accepted() -> None:
         listed=2,
         total=2,
     )
-
-
-def test_an_empty_list_is_an_answer() -> None:
-    assert page(messages()) == SearchPage((), listed=0, total=0)
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import Error, connection, transaction
+from django.db import connection
 
 from delivery.models import Attempt, Batch, Edition, SendRate
 from delivery.models.attempt import NO_BATCH
 from delivery.queue.claim_due_batch import Claim, claim
-from delivery.queue.shared_send_rate import acquire_permit, consume_permit, ensure_row, slow_down
+from delivery.queue.shared_send_rate import acquire_permit, ensure_row, slow_down
 from delivery.queue.short_transaction import short_transaction
 from delivery.reports.queue_snapshot import read_snapshot
 from delivery.reports.sending_health import read_health
@@ -58,24 +58,6 @@ def test_with_a_ceiling_a_429_halves_the_ceiling(newsroom: Newsroom, settings: o
     assert read_health().slowed_to_per_s is None
     with connection.cursor() as cursor:
         assert read_snapshot(cursor).slowed_to_per_s is None
-
-
-def test_without_a_ceiling_a_429_halves_the_measured_rate(
-    newsroom: Newsroom, settings: object
-) -> None:
-    settings.DELIVERY_BATCH_SIZE = 500  # type: ignore[attr-defined]
-    newsroom.publish(readers=1_000)
-    newsroom.deliver_all()
-    newsroom.publish()
-    newsroom.let_time_pass(2)
-
-    refused_once(newsroom)
-
-    # 1,000 copies in at least two and at most ten seconds.
-    pace = SendRate.objects.get()
-    assert pace.slowed_to_per_s is not None
-    assert 50 <= pace.slowed_to_per_s <= 250
-    assert pace.too_fast_per_s == 2 * pace.slowed_to_per_s
 
 
 @pytest.mark.parametrize(("seconds", "least", "most"), [(2, 500, 2_500), (11, 100, 100)])
@@ -161,19 +143,6 @@ def test_reduced_rate_grows_back_and_ends(newsroom: Newsroom) -> None:
     assert newsroom.counts(edition).slowed_to_per_s is None
     newsroom.deliver_all()
     assert SendRate.objects.get().slowed_at is None
-    one_copy_each(newsroom, edition)
-
-
-def test_many_429s_use_up_no_try_and_cost_no_copy(newsroom: Newsroom, settings: object) -> None:
-    settings.DELIVERY_MAX_ATTEMPTS = 2  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=12, batch_size=2)
-    newsroom.sandbox.set_fault("refuse_429", calls=12)
-    for _ in range(40):
-        newsroom.deliver_all()
-        newsroom.let_time_pass(30)
-    results = [attempt.result for attempt in newsroom.attempts(edition)]
-    assert (results.count("refused"), results.count("answered")) == (12, 6)
-    assert newsroom.state(edition) == "succeeded"
     one_copy_each(newsroom, edition)
 
 
@@ -264,23 +233,6 @@ def test_one_slowed_worker_claims_per_permit(
     assert how_many_of_a_crowd_claim(ceiling) == 1
 
 
-def test_refusals_recorded_at_once_halve_the_rate_once(newsroom: Newsroom) -> None:
-    edition = newsroom.publish(readers=2, batch_size=1)
-    newsroom.deliver_all()
-    ensure_row()
-    one, other = newsroom.attempts(edition)
-
-    with transaction.atomic(), connection.cursor() as cursor:
-        # Both have started when the row is locked, and each waits for it.
-        cursor.execute("SELECT 1 FROM send_rate FOR UPDATE")
-        refusals = [beside(lambda: slow_down(other.pk, ceiling_per_s=1_000.0)) for _ in range(2)]
-        newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)
-
-    assert sorted(refusal.result(PATIENCE_S) for refusal in refusals) == [False, True]
-    assert not slow_down(one.pk, ceiling_per_s=1_000.0)
-    assert SendRate.objects.get().slowed_to_per_s == 500
-
-
 def test_a_claim_does_not_wait_for_a_permit_being_acquired(newsroom: Newsroom) -> None:
     newsroom.publish(readers=1)
     ensure_row()
@@ -292,28 +244,3 @@ def test_a_claim_does_not_wait_for_a_permit_being_acquired(newsroom: Newsroom) -
             is None
         )
     assert claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0) is not None
-
-
-def test_frozen_worker_loses_its_permit(newsroom: Newsroom) -> None:
-    newsroom.publish(readers=1)
-    is_frozen, wakes_up = threading.Event(), threading.Event()
-
-    def frozen_worker() -> None:
-        ensure_row()
-        with short_transaction() as cursor:
-            turn = acquire_permit(cursor, ceiling_per_s=1_000.0)
-            assert turn is not None
-            is_frozen.set()
-            wakes_up.wait(60)
-            consume_permit(cursor, turn, 1_000_000)
-
-    frozen = beside(frozen_worker)
-    assert is_frozen.wait(30)
-    # This statement waits for the row until the server ends the idle session.
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SELECT 1 FROM send_rate FOR UPDATE")
-    assert claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0) is not None
-
-    wakes_up.set()
-    with pytest.raises(Error, match="idle-in-transaction"):
-        frozen.result(PATIENCE_S)

@@ -416,23 +416,6 @@ def test_edition_with_duplicate_copies_stays_stopped_after_reconciling(
     assert edition_control.resume(edition.pk)
 
 
-MARKS = [{"sent_at": "2026-01-01T00:00:00Z"}, {"provider_message_id": "a-bare-id"}]
-
-
-@pytest.mark.parametrize("mark", MARKS)
-def test_mark_without_evidence_is_completed_from_the_provider(
-    newsroom: Newsroom, reconcile: Reconcile, mark: dict[str, str]
-) -> None:
-    edition = newsroom.publish(2)
-    deliver_and_forget(newsroom)
-    changed(newsroom.copies(edition)[0], **mark)
-    assert reconcile()["recorded"] == 2
-    sent = newsroom.copies(edition)[0]
-    assert (sent.outcome, sent.evidence) == ("sent", "lookup")
-    assert sent.provider_message_id in map(newsroom.sandbox.outbox.id_of, range(2))
-    newsroom.counts(edition)
-
-
 def test_sent_time_without_a_provider_copy_is_cleared(
     newsroom: Newsroom, reconcile: Reconcile
 ) -> None:

@@ -43,9 +43,3 @@ def test_every_key_fits_and_is_read_back(issue: uuid.UUID, version: int, recipie
 )
 def test_other_texts_are_not_a_key(text: str) -> None:
     assert read(text) is None
-
-
-@given(st.text())
-def test_any_text_is_read_as_a_key_or_none(text: str) -> None:
-    key = read(text)
-    assert key is None or str(key) == text

@@ -115,14 +115,6 @@ def test_counts_and_control_decide_the_state_of_an_edition(
     assert state_of(counts(**facts)) == state
 
 
-@pytest.mark.parametrize("open_count", ["waiting", "unknown"])
-def test_open_edition_never_counts_as_succeeded(open_count: str) -> None:
-    for control in ("running", "paused", "stopped"):
-        for place in ("leased_batches", "queued_batches", "parked_batches", "paused_batches"):
-            facts = {"control": control, open_count: 1, place: 1}
-            assert state_of(counts(**facts)) is not EditionState.SUCCEEDED
-
-
 def test_every_state_has_a_label() -> None:
     assert set(STATE_WORDS) == set(EditionState)
     assert str(STATE_WORDS[EditionState.NEEDS_ATTENTION]) == "needs attention"

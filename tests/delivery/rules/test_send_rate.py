@@ -8,12 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from delivery.rules.send_rate import (
-    DOUBLES_IN_S,
     SLOWED_TO_A,
     SLOWEST_PER_S,
     Slowdown,
     after_too_fast,
-    has_ended,
     quiet_s,
     rate_of,
     slowed_to,
@@ -21,7 +19,6 @@ from delivery.rules.send_rate import (
 
 ceilings = st.none() | st.floats(0.000_001, 1e8)
 measurements = st.floats(0, 1e6)
-ages = st.floats(-1e7, 1e10)
 # The seconds between refusals.
 histories = st.lists(st.floats(0, 300), max_size=12)
 
@@ -84,38 +81,6 @@ def test_without_a_refusal_only_the_ceiling_limits() -> None:
     assert slowed_to(None, 250) is None
 
 
-@given(ceilings, measurements, histories, ages)
-def test_the_rate_is_never_above_the_ceiling(
-    ceiling: float | None, measured: float, waits: list[float], age: float
-) -> None:
-    slowdown = replace(refused(ceiling, measured, waits), for_s=age)
-    assert limit(rate_of(slowdown, ceiling)) <= limit(ceiling)
-    # A worker with a lower ceiling keeps its own.
-    assert limit(rate_of(slowdown, 5.0)) <= 5.0
-
-
-@given(ceilings, measurements, histories, ages, ages)
-def test_the_rate_only_grows_with_time(
-    ceiling: float | None, measured: float, waits: list[float], one: float, other: float
-) -> None:
-    slowdown = refused(ceiling, measured, waits)
-    earlier, later = sorted([one, other])
-    assert limit(rate_of(replace(slowdown, for_s=earlier), ceiling)) <= limit(
-        rate_of(replace(slowdown, for_s=later), ceiling)
-    )
-
-
-@given(ceilings, measurements, histories, ages)
-def test_refusal_at_most_halves_and_never_raises_the_rate(
-    ceiling: float | None, measured: float, waits: list[float], age: float
-) -> None:
-    slowdown = replace(refused(ceiling, measured, waits), for_s=age)
-    pace = rate_of(slowdown, ceiling) or max(measured, 2 * SLOWEST_PER_S)
-    refused_again = after_too_fast(slowdown, ceiling, measured_per_s=measured)
-    assert pace / 2 <= refused_again.to_per_s <= pace
-    assert refused_again.to_per_s < refused_again.too_fast_per_s
-
-
 @given(ceilings, measurements, histories)
 def test_the_rate_never_falls_below_the_floor(
     ceiling: float | None, measured: float, waits: list[float]
@@ -123,15 +88,6 @@ def test_the_rate_never_falls_below_the_floor(
     slowdown = refused(ceiling, measured, waits)
     assert slowdown.to_per_s >= min(SLOWEST_PER_S, slowdown.too_fast_per_s / 2)
     assert slowdown.to_per_s >= slowdown.too_fast_per_s / SLOWED_TO_A
-
-
-@given(ceilings, measurements, histories)
-def test_slowdown_ends_seven_doublings_after_the_last_refusal(
-    ceiling: float | None, measured: float, waits: list[float]
-) -> None:
-    slowdown = replace(refused(ceiling, measured, waits), for_s=7 * DOUBLES_IN_S)
-    assert has_ended(slowdown, ceiling)
-    assert rate_of(slowdown, ceiling) == ceiling
 
 
 def test_refusal_stops_calls_for_the_requested_time() -> None:

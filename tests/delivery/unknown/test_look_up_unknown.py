@@ -406,19 +406,6 @@ def test_silence_without_accepted_check_mail_needs_a_decision(newsroom: Newsroom
     assert newsroom.sandbox.summary()["accepted"] == 2
 
 
-def test_check_mail_accepted_without_an_error_code_counts(newsroom: Newsroom) -> None:
-    edition = newsroom.publish(readers=2)
-    newsroom.sandbox.set_fault("bad_gateway_502_html", calls=1)
-    newsroom.deliver_all()
-    newsroom.sandbox.set_fault("success_without_error_code", calls=1)
-
-    for _ in range(3):
-        newsroom.deliver_after(900)
-
-    assert newsroom.outcomes(edition) == ["sent"] * 2
-    assert newsroom.sandbox.summary()["dropped"] == 1
-
-
 def test_later_mail_on_another_stream_proves_nothing(newsroom: Newsroom) -> None:
     edition = publish_with_late_search(newsroom)
     newsroom.let_time_pass(61)

@@ -13,7 +13,7 @@ from django.db import connection
 from delivery.models import Attempt, Batch
 from delivery.postmark.client import now_s
 from delivery.queue.claim_due_batch import claim
-from delivery.worker.call_slots import QUICK_S, CallSlots, Slot, threads_for
+from delivery.worker.call_slots import QUICK_S, CallSlots, Slot
 from delivery.worker.worker_process import Worker
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.edition_factory import Newsroom
@@ -84,11 +84,6 @@ def test_slot_released_by_the_stop_starts_no_call() -> None:
         stopping.set()
         first.release()
     assert got == [False]
-
-
-@pytest.mark.parametrize(("calls", "threads"), [(1, 1), (2, 3), (4, 6), (8, 12)])
-def test_half_as_many_extra_threads_prepare_the_next_batches(calls: int, threads: int) -> None:
-    assert threads_for(calls) == threads
 
 
 def test_first_claims_need_a_free_slot() -> None:

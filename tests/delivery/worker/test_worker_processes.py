@@ -1,18 +1,15 @@
 """Real worker processes, stopped and killed at critical moments."""
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.db.models import F
 
 from delivery.feedback import event_inbox
-from delivery.models import ProviderEvent, SendRate
+from delivery.models import ProviderEvent
 from delivery.reports.worker_warnings import load_warnings
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.edition_factory import Newsroom
@@ -126,29 +123,3 @@ def test_higher_niceness_is_kept(started_at: int, stands_at: int) -> None:
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
     assert int(printed) == stands_at
-
-
-def test_two_processes_share_one_ceiling(
-    newsroom: Newsroom, start_worker: StartWorker, settings: object
-) -> None:
-    settings.DELIVERY_BATCH_SIZE = 10  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=200)
-    # If a lease ended before its call, the next claim would have to wait 1,000 seconds.
-    times = {"DELIVERY_LEASE_S": "60", "DELIVERY_HTTP_DEADLINE_S": "60"}
-    workers = [start_worker(DELIVERY_RATE_PER_S="0.01", **times) for _ in range(2)]
-    for worker in workers:
-        worker.wait_for(f"of Homing {settings.RELEASE} is running")  # type: ignore[attr-defined]
-    for turn in range(1, 5):
-        assert newsroom.sandbox.gate.wait_until(
-            lambda turn=turn: newsroom.sandbox.summary()["accepted"] >= 10 * turn, 60
-        )
-        # Ten copies at 0.01 per second take 1,000 seconds. A worker with a separate rate would not
-        # wait for them. Bring the next permit forward.
-        if turn < 4:
-            SendRate.objects.update(next_claim_at=F("next_claim_at") - timedelta(seconds=1_001))
-    for worker in workers:
-        worker.signal(signal.SIGTERM)
-    assert [worker.end() for worker in workers] == [0, 0]
-
-    assert len(newsroom.attempts(edition)) == 4
-    assert newsroom.counts(edition).sent == 40
