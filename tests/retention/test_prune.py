@@ -426,27 +426,6 @@ def test_pieces_use_no_jit_compilation() -> None:
         assert cursor.fetchone() == ("off", "off")
 
 
-class Terminal(StringIO):
-    """Stream that reports to be a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-def shown() -> str:
-    terminal = Terminal()
-    call_command("prune", stdout=StringIO(), stderr=terminal)
-    return terminal.getvalue()
-
-
-def test_counter_is_shown_during_deletion_and_cleared() -> None:
-    long_ago = timezone.now() - timedelta(days=365)
-    Session.objects.create(session_key="gone", session_data="", expire_date=long_ago)
-    text = shown()
-    assert "1 deleted: expired sessions" in text
-    assert text.endswith("\r\x1b[K")
-
-
 def test_failed_task_stores_the_code_of_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     periodic_task_lease.ensure_exists("prune", due_in_s=0)
     monkeypatch.setattr(daily_prune, "prune", Mock(side_effect=ZeroDivisionError))

@@ -8,7 +8,6 @@ from django.conf import LazySettings
 from django.test import Client
 
 from delivery.models import SuppressionChange
-from subscribers.consent.consent_log import record_consent
 from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import ConsentRecord, DataRequest, Subscriber
 from tests.subscribers.factories import SOME_DAY, SubscriberFactory, state_of
@@ -146,22 +145,6 @@ def test_repeated_unsubscribes_are_recorded_once(visitor: Client) -> None:
     assert state_of(reader) == "complained"
     assert reader.unsubscribed_at is not None
     assert len(lines_of(reader)) == 1
-
-
-def test_a_resubscribed_reader_can_unsubscribe_again(visitor: Client) -> None:
-    reader = SubscriberFactory()
-    visitor.post(link_of(reader))
-    record_consent(reader.pk, "asked", "form", request=1)
-    opt_in = record_consent(reader.pk, "confirmed", "link", request=1)
-    Subscriber.objects.filter(pk=reader.pk).update(
-        state="confirmed", unsubscribed_at=None, opt_in_id=opt_in
-    )
-
-    assert b"<button" in visitor.get(link_of(reader)).content
-    visitor.post(link_of(reader))
-
-    assert state_of(reader) == "unsubscribed"
-    assert [act for act, *_ in lines_of(reader)] == ["left", "asked", "confirmed", "left"]
 
 
 def test_the_first_time_of_unsubscribing_is_kept(visitor: Client) -> None:

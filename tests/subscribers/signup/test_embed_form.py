@@ -4,7 +4,6 @@ import html
 import re
 
 import pytest
-from django.conf import LazySettings
 from django.http import HttpResponse
 
 from delivery.models import Newsletter
@@ -88,28 +87,6 @@ def test_a_form_without_our_wording_needs_the_second_press(
     """Forms of earlier versions have no wording."""
     assert "Press the button once more" in post({"wording": wording}).words
     assert not Subscriber.objects.exists()
-
-
-def test_a_trapped_program_on_an_own_site_signs_nobody_up(newsletter: Newsletter) -> None:
-    answer = post(pasted_form().fields | {"reply": "https://spam.example"})
-
-    assert "Check your inbox" in answer.words
-    assert not Subscriber.objects.exists()
-
-
-def test_own_sites_keep_limits_and_equal_answers(
-    newsletter: Newsletter, settings: LazySettings
-) -> None:
-    settings.SIGN_UPS_PER_HOUR = 5
-    fields = pasted_form().fields
-
-    first, *others = [post(fields) for _ in range(5)]
-
-    assert {page.words for page in others} == {first.words}
-    too_many = post(fields)
-    assert too_many.status == 429
-    # The button on our own page keeps the source.
-    assert too_many.form_with("email").fields["how"] == "embedded form"
 
 
 def test_the_form_is_in_the_newsletters_language(newsletter: Newsletter) -> None:
