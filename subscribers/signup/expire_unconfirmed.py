@@ -1,21 +1,29 @@
 """Deletion of readers who were asked to confirm and never did."""
 
+from datetime import timedelta
+
 from django.conf import settings
-from django.db import connection
+from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.functions import Now
 
 from delivery.interface import short_transaction
 from delivery.retention.anonymise import anonymise_unconfirmed
 from delivery.retention.batched_delete import MAX_LOCK_WAIT_S
+from subscribers.models import Bounce, ConsentRecord, Subscriber
 
 AT_ONCE = 1000
 
-NOT_CONFIRMED = """
-    state = 'pending'
-    AND NOT EXISTS (SELECT FROM consent_record AS asked
-                     WHERE asked.subscriber_id = subscriber.id
-                       AND asked.at >= now() - make_interval(days => %s))
-"""
-IS_TOO_OLD = f"{NOT_CONFIRMED} AND created_at < now() - make_interval(days => %s)"
+
+def _unconfirmed() -> QuerySet[Subscriber]:
+    """Select pending readers with no request in the last `PENDING_EXPIRES_DAYS`."""
+    since = Now() - timedelta(days=settings.PENDING_EXPIRES_DAYS)
+    asked = ConsentRecord.objects.filter(subscriber=OuterRef("pk"), at__gte=since)
+    return Subscriber.objects.filter(~Exists(asked), state=Subscriber.State.PENDING)
+
+
+def _expired() -> QuerySet[Subscriber]:
+    since = Now() - timedelta(days=settings.PENDING_EXPIRES_DAYS)
+    return _unconfirmed().filter(created_at__lt=since)
 
 
 def expire_pending(batch_size: int = AT_ONCE) -> int:
@@ -23,29 +31,22 @@ def expire_pending(batch_size: int = AT_ONCE) -> int:
 
     One call deletes at most `batch_size` readers.
     """
-    days = settings.PENDING_EXPIRES_DAYS
     with short_transaction() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
         # The next call takes rows that are locked now.
-        query = f"SELECT id FROM subscriber WHERE {IS_TOO_OLD} ORDER BY id LIMIT %s"  # noqa: S608
-        cursor.execute(f"{query} FOR UPDATE SKIP LOCKED", [days, days, batch_size])
-        found = [reader for (reader,) in cursor]
-        if not found:
-            return 0
+        expired = _expired().order_by("id").select_for_update(skip_locked=True)
+        found = list(expired.values_list("id", flat=True)[:batch_size])
         # Check again under the lock: they may have signed up again just before.
-        query = f"DELETE FROM subscriber WHERE id = ANY(%s) AND {NOT_CONFIRMED}"  # noqa: S608
-        cursor.execute(f"{query} RETURNING id, email_key", [found, days])
-        deleted: dict[int, str] = dict(cursor.fetchall())
-        ids = [list(deleted)]
-        cursor.execute("DELETE FROM bounce WHERE subscriber_id = ANY(%s)", ids)
-        cursor.execute("DELETE FROM consent_record WHERE subscriber_id = ANY(%s)", ids)
+        deleted = dict(_unconfirmed().filter(pk__in=found).values_list("id", "email_key"))
+        if not deleted:
+            return 0
+        Subscriber.objects.filter(pk__in=deleted).delete()
+        Bounce.objects.filter(subscriber__in=deleted).delete()
+        ConsentRecord.objects.filter(subscriber__in=deleted).delete()
         anonymise_unconfirmed(deleted)
     return len(deleted)
 
 
 def count_expired() -> int:
     """Count the readers whom `expire_pending` would delete."""
-    days = settings.PENDING_EXPIRES_DAYS
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT count(*) FROM subscriber WHERE {IS_TOO_OLD}", [days, days])  # noqa: S608
-        return int(cursor.fetchone()[0])
+    return _expired().count()

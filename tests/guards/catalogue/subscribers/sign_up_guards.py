@@ -141,15 +141,15 @@ a changed token is invalid
 
 # --- Deleting readers who never confirmed ---
 only readers who never confirmed are deleted
-    NOT_CONFIRMED: «state = 'pending' → true»
+    _unconfirmed: filter(~Exists(asked)«, state=Subscriber.State.PENDING»)
     test_expire_unconfirmed::test_only_unconfirmed_readers_expire
 no reader is deleted before their time
-    IS_TOO_OLD: AND «created_at < now() - make_interval(days => %s) → %s > 0»
+    _expired: _unconfirmed()«.filter(created_at__lt=since)»
     test_an_imported_reader_who_never_confirmed_expires
 a reader who asked again meanwhile is not deleted
-    NOT_CONFIRMED: now() «- → +» make_interval(days => %s))
+    _unconfirmed: since = Now() «- → +» timedelta
     test_expiry_counts_from_the_latest_request
 a reader who signed up just before the row lock is not deleted
-    expire_pending: WHERE id = ANY(%s) «AND {NOT_CONFIRMED} → AND %s > 0»
+    expire_pending: dict(«_unconfirmed() → Subscriber.objects».filter(pk__in=found)
     test_a_sign_up_just_before_expiry_keeps_the_reader
 """)
