@@ -81,7 +81,7 @@ class RegisteredReaders:
 
     def unsubscribe_urls(self, recipients: Sequence[int]) -> list[str]:
         """Return the absolute one-click unsubscribe URL of each reader; none redirects."""
-        # reverse() is too slow for every copy of an issue. A test compares the two.
+        # reverse() is too slow for every delivery. A test compares the two.
         base_url = f"{settings.SITE_URL}/unsubscribe/"
         return [f"{base_url}{token}/" for token in tokens_for(recipients)]
 

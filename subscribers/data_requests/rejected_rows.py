@@ -8,7 +8,7 @@ from django.db import connection
 from subscribers.address import read_address_cell, spellings
 from subscribers.models import RejectedRow
 
-# A text that mentions the reader. The addresses of a row may have international domains as typed.
+# Whether a text contains the address, in either spelling of an international domain.
 _HOLDS = """
     EXISTS (SELECT FROM unnest(%(spellings)s::text[]) AS _ (spelling)
              WHERE strpos(lower({text}), spelling) > 0)

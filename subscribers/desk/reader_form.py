@@ -46,7 +46,7 @@ class ReasonForm(forms.Form):
 class EditForm(forms.Form):
     """The fields and tags of a reader, without the topics that the reader left."""
 
-    # When the shown values were written, so that they replace no later ones.
+    # The time of the shown values. Values that changed after it are not overwritten.
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, data: Any = None, reader: Subscriber | None = None, **options: Any) -> None:

@@ -133,7 +133,7 @@ def iter_readers(chosen: ReaderFilter) -> Iterator[Any]:
 
 
 def with_suppressed(readers: QuerySet[Subscriber]) -> QuerySet[Any]:
-    """Add `suppressed`, which `code_of` reads: why a reader is not mailed.
+    """Add `suppressed`: why a reader is not mailed. `code_of` reads it.
 
     If Homing does not suppress the address, it is why the provider refuses the reader's next mail:
     a letter if they have confirmed, otherwise a mail on request.

@@ -9,8 +9,8 @@ from delivery.reader_fields import FIELD_NAMES, READER_FIELDS, ReaderField
 from subscribers.models import ReaderFieldDefinition
 
 # Words that mean something else in a letter, or as a column of an import, and words that would
-# confuse authors. Messages, forms and exports need no such list: an own field has names there that
-# no value or control of the program can have.
+# confuse authors. Messages, forms and exports need no such list, because own fields have a prefix
+# there.
 RESERVED_KEYS = frozenset(
     [
         *(*BODY_FIELDS, "link", "newsletter"),

@@ -18,7 +18,7 @@ def has_topics() -> bool:
 
 
 def read_tag_ids(values: Iterable[str]) -> set[int]:
-    """Read the ids of tags in a form or a URL, without values that are none."""
+    """Read the ids of tags in a form or a URL. Other values are ignored."""
     return {int(value) for value in values if value.isdecimal() and len(value) < 10}
 
 

@@ -70,7 +70,7 @@ class ZipEntries:
     def open(self, path: str, most: int) -> Iterator[IO[bytes]]:
         """Open an entry of at most `most` bytes, to be read piece by piece."""
         entry = self._entries[path]
-        if path in self._repeated:  # one of them would be left out without a word
+        if path in self._repeated:  # otherwise one of them would be left out silently
             text = _("The ZIP file has more than one file with the name “{path}”. Pack it again.")
             raise UnusableZipError(text.format(path=path[-80:]))
         if entry.file_size > most:

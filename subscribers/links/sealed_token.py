@@ -1,7 +1,7 @@
 """Sealed tokens: encrypted and authenticated numbers in links.
 
 The scheme is a synthetic IV (RFC 5297) with BLAKE2b (RFC 7693). It is the fastest hash available,
-and every copy of an issue needs a token. Tokens never expire; the page behind the link decides.
+and every delivery needs a token. Tokens never expire; the page behind the link decides.
 """
 
 import hmac

@@ -36,7 +36,7 @@ def subscriptions(request: HttpRequest) -> HttpResponse:
 
 
 def _sign_up(request: HttpRequest, form: SignUpForm, wording: str = "") -> HttpResponse:
-    """Sign up with the wording that the form showed, which is ours unless it is given."""
+    """Sign up. `wording` is the text that the form showed; by default it is ours."""
     if form.is_trapped:
         # Programs get the usual response, but nothing is stored.
         return _asked(request)

@@ -34,7 +34,7 @@ from subscribers.suppression.lift_bounces import (
     was_lifted_since,
 )
 
-# An address counts as bounced after this number of bounced copies in this number of days.
+# An address counts as bounced after this number of bounced deliveries in this number of days.
 SOFT_BOUNCES = 5
 WITHIN_DAYS = 30
 
@@ -215,7 +215,7 @@ def _keep_bounce(cursor: CursorWrapper, reader: Subscriber, event: Bounced) -> N
 
 
 def _soft_bounces_are_enough_at(cursor: CursorWrapper, reader: Subscriber) -> datetime | None:
-    """Return when enough copies had bounced in `WITHIN_DAYS`; None if fewer did.
+    """Return when enough deliveries had bounced in `WITHIN_DAYS`; None if fewer did.
 
     The count starts anew with an opt-in, and with the lifting of a bounce.
     """

@@ -22,9 +22,9 @@ from subscribers.models.consent_record import Act, How
 State = Subscriber.State
 Origin, Reason, LiftedHow = Suppression.Origin, Suppression.Reason, Suppression.LiftedHow
 
-# The acts that a lifting undoes, if they are not later.
+# The acts that a lifting undoes if they happened before it.
 LIFTABLE = (Act.BOUNCED, Act.BLOCKED)
-# Entries that we asked the provider to lift since.
+# Whether we asked the provider to lift an entry after it was made.
 _ASKED = Exists(
     SuppressionChange.objects.filter(
         address_key=OuterRef("address_key"),

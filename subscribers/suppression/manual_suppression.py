@@ -1,4 +1,4 @@
-"""Manual blocks of addresses. A block stays if the address's owner opts in."""
+"""Manual blocks of addresses. An opt-in does not end a block."""
 
 from django.db import connection, transaction
 from django.db.models.functions import Now

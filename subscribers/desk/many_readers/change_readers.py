@@ -56,7 +56,10 @@ _CHANGE = """
 
 
 class Selection(NamedTuple):
-    """Readers that match a filter up to an id; only those with `ids` if there are any."""
+    """The readers with these `ids`, or without ids all that match a filter.
+
+    Readers with an id above `up_to` are excluded, unless it is 0.
+    """
 
     chosen: ReaderFilter
     ids: Sequence[int] = ()
