@@ -12,6 +12,11 @@ def digits(number: int) -> str:
     return number_format(number, force_grouping=True)
 
 
+def counted(singular: str, plural: str, number: int, **more: object) -> str:
+    """Write a sentence with the number as `{n}`, in the form that the number needs."""
+    return ngettext(singular, plural, number).format(n=digits(number), **more)
+
+
 def quoted(text: str) -> str:
     """Put a text in the quotation marks of the active language."""
     return _("“{text}”").format(text=text)

@@ -7,6 +7,7 @@ from publishing.desk_permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH, T
 from subscribers.desk_frame import Guard
 from subscribers.desk_frame import desk_page as desk_page
 from subscribers.desk_frame import user_id_of as user_id_of
+from subscribers.desk_frame import wants_json as wants_json
 from subscribers.reader_permissions import CHANGE_NEWSLETTER, MANAGE
 
 may_publish = Guard(
@@ -43,8 +44,3 @@ signed_in = Guard()
 def sees_readers(request: HttpRequest) -> bool:
     """Return whether the user may see readers, in the list or on an issue's page."""
     return any(map(request.user.has_perm, TAKE_READERS_AWAY))
-
-
-def wants_json(request: HttpRequest) -> bool:
-    """Return whether the page's script sent the request."""
-    return "application/json" in request.headers.get("Accept", "")

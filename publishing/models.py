@@ -376,7 +376,7 @@ class Rehearsal(LeasedTask):
     draft = models.ForeignKey(Draft, on_delete=models.CASCADE, related_name="rehearsals")
     fingerprint = models.BinaryField()  # of the content and the audience
     started_at = models.DateTimeField(null=True)
-    report = models.JSONField(default=dict, db_default={})  # rehearsal_report.py
+    report = models.JSONField(default=dict, db_default={})  # `RehearsalReport.as_json`
 
     class Meta:
         db_table = "rehearsal"

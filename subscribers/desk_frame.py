@@ -70,6 +70,11 @@ def user_id_of(request: HttpRequest) -> uuid.UUID:
     return request.user.pk
 
 
+def wants_json(request: HttpRequest) -> bool:
+    """Return whether the page's script sent the request."""
+    return "application/json" in request.headers.get("Accept", "")
+
+
 def desk_page(
     request: HttpRequest, template: str, context: Mapping[str, Any], *, status: int = 200
 ) -> HttpResponse:

@@ -76,7 +76,7 @@ def sentence_of(entry: LogEntry) -> ActivitySentence:
     if code in _FUNCTIONS:
         sentence = _FUNCTIONS[code](params)
     elif code in _TEXTS:
-        sentence = _said(str(_TEXTS[code]))
+        sentence = _said(str(_TEXTS[code]), **params)
     else:  # a newer release recorded it
         sentence = _said(_("{who} did “{code}” with {thing}."), code=code)
     texts = sentence.texts
@@ -148,6 +148,9 @@ _TEXTS: Mapping[str, Promise] = {
     "download_data": gettext_lazy("{who} downloaded the data of {thing}."),
     "turn_on_welcome": gettext_lazy("{who} turned on the welcome letter {thing}."),
     "turn_off_welcome": gettext_lazy("{who} turned off the welcome letter {thing}."),
+    "lift-bounce": gettext_lazy("{who} lifted the bounce of {thing}. Reason: {reason}"),
+    "approve_draft": gettext_lazy("{who} approved revision {revision} of the draft {thing}."),
+    "change_sender": gettext_lazy("{who} changed the sender of {thing} to {sender}."),
     "request_export": gettext_lazy("{who} requested {thing} of everything."),
     "move_issues": gettext_lazy("{who} uploaded {thing} to move in its issues."),
     "download_export": gettext_lazy("{who} downloaded {thing} of everything."),
@@ -291,11 +294,6 @@ def _changed_readers(params: Params) -> ActivitySentence:
     return _said(texts[_RENAMED.get(action, action)], n=digits(n), tag=params["tag"], reason=reason)
 
 
-def _lifted_bounce(params: Params) -> ActivitySentence:
-    text = _("{who} lifted the bounce of {thing}. Reason: {reason}")
-    return _said(text, reason=params["reason"])
-
-
 def _stopped_change(params: Params) -> ActivitySentence:
     text = _("{who} stopped a change of readers. Changed: {changed} of {total}.")
     return _said(text, changed=digits(params["changed"]), total=digits(params["total"]))
@@ -329,17 +327,6 @@ def _changed_settings(params: Params) -> ActivitySentence:
     return _said(_("{who} changed the settings of {thing}: {settings}."), settings=", ".join(names))
 
 
-def _changed_sender(params: Params) -> ActivitySentence:
-    text = _("{who} changed the sender of {thing} to {sender}.")
-    return _said(text, sender=params["sender"])
-
-
-def _approved(params: Params) -> ActivitySentence:
-    return _said(
-        _("{who} approved revision {revision} of the draft {thing}."), revision=params["revision"]
-    )
-
-
 _FUNCTIONS: Mapping[str, Callable[[Params], ActivitySentence]] = {
     "publish": _published,
     "schedule": _scheduled,
@@ -349,13 +336,10 @@ _FUNCTIONS: Mapping[str, Callable[[Params], ActivitySentence]] = {
     "download_list": _downloaded_list,
     "change_readers": _changed_readers,
     "stop_change": _stopped_change,
-    "lift-bounce": _lifted_bounce,
     "import": _imported,
     "sign_in": _signed_in,
     "make_token": _made_token,
-    "approve_draft": _approved,
     "change_settings": _changed_settings,
-    "change_sender": _changed_sender,
 }
 
 

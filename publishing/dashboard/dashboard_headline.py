@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
-from delivery.humanise import digits
+from delivery.humanise import counted
 
 
 def headline_sentence(
@@ -41,9 +40,7 @@ def headline_sentence(
 
 
 def _todo(number: int) -> str:
-    return ngettext(
-        "{n} thing needs your attention.", "{n} things need your attention.", number
-    ).format(n=digits(number))
+    return counted("{n} thing needs your attention.", "{n} things need your attention.", number)
 
 
 def _held(titles: Sequence[str]) -> str:
@@ -51,22 +48,22 @@ def _held(titles: Sequence[str]) -> str:
         return ""
     if len(titles) == 1:
         return _("“{title}” is held. You can still call it back.").format(title=titles[0])
-    return ngettext(
+    return counted(
         "{n} issue is held. You can still call it back.",
         "{n} issues are held. You can still call them back.",
         len(titles),
-    ).format(n=digits(len(titles)))
+    )
 
 
 def _sending(titles: Sequence[str], held: Sequence[str]) -> str:
     if not titles:
         return ""
     if len(titles) > 1:
-        return ngettext(
+        return counted(
             "{n} issue is being sent and needs nothing from you.",
             "{n} issues are being sent and need nothing from you.",
             len(titles),
-        ).format(n=digits(len(titles)))
+        )
     if held:
         return _("Another issue is being sent and needs nothing from you.")
     return _("“{title}” is being sent and needs nothing from you.").format(title=titles[0])
@@ -78,14 +75,16 @@ def _next(scheduled: Sequence[tuple[str, str]]) -> str:
     title, when = scheduled[0]
     if len(scheduled) == 1:
         return _("“{title}” goes out on {time}.").format(title=title, time=when)
-    return ngettext(
+    return counted(
         "{n} issue is scheduled. The next one, “{title}”, goes out on {time}.",
         "{n} issues are scheduled. The next one, “{title}”, goes out on {time}.",
         len(scheduled),
-    ).format(n=digits(len(scheduled)), title=title, time=when)
+        title=title,
+        time=when,
+    )
 
 
 def _open_drafts(number: int) -> str:
     if not number:
         return ""
-    return ngettext("{n} draft is open.", "{n} drafts are open.", number).format(n=digits(number))
+    return counted("{n} draft is open.", "{n} drafts are open.", number)

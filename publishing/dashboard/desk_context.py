@@ -13,9 +13,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
-from delivery.humanise import digits
+from delivery.humanise import counted, digits
 from delivery.interface import database_time
 from delivery.models import Alarm, Edition, Newsletter
 from delivery.monitoring.alarms import load_unseen_by_edition
@@ -269,9 +268,7 @@ def _imports() -> HealthLine:
     if not names:
         return HealthLine(_("Imports"), "sent", "sent", _("None is running"))
     if len(names) > SHOWN:
-        text = ngettext("More than {n} is running", "More than {n} are running", SHOWN)
-        state = text.format(n=digits(SHOWN))
+        state = counted("More than {n} is running", "More than {n} are running", SHOWN)
     else:
-        text = ngettext("{n} is running", "{n} are running", len(names))
-        state = text.format(n=digits(len(names)))
+        state = counted("{n} is running", "{n} are running", len(names))
     return HealthLine(_("Imports"), "sending", "sent", state, ", ".join(names[:3]))

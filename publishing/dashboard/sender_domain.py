@@ -3,9 +3,9 @@
 from datetime import datetime
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
-from delivery.humanise import clock_and_day, digits
+from delivery.humanise import clock_and_day, counted
 from delivery.models import Newsletter
 from delivery.reports.sending_health import HealthLine
 from publishing.external_checks.domain_records import DnsStatus, DomainRecords, domain_of
@@ -53,8 +53,8 @@ def _dmarc(found: DomainRecords) -> str:
         return _("no DMARC record")
     if number == 1:
         return _("DMARC is “{policy}”").format(policy=found.dmarc_policy)
-    return ngettext(
+    return counted(
         "{n} DMARC record, which receivers ignore",
         "{n} DMARC records, which receivers ignore",
         number,
-    ).format(n=digits(number))
+    )

@@ -18,10 +18,10 @@ from django.shortcuts import render, resolve_url
 from django.urls import reverse
 
 from idempotency.key import FIELD, InvalidKey, read_key
-from publishing.desk_access import wants_json
 from publishing.desk_permissions import PUBLISH, WRITE, may
 from publishing.drafts import save_draft
 from publishing.drafts.draft_form import DraftForm
+from subscribers.desk_frame import wants_json
 
 _SALT = "publishing.drafts.keep_signed_out"
 # A form may stay open during a long holiday.

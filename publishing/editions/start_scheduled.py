@@ -21,7 +21,7 @@ from publishing.content.edition_content import plain_title
 from publishing.editions import approved_sender
 from publishing.editions.audience import enqueue_audience
 from publishing.models import Issue
-from publishing.scheduling.local_time import is_too_late, scheduled_time_of
+from publishing.scheduling.local_time import scheduled_time_of
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +77,8 @@ def _pause_if_needed(cursor: CursorWrapper, edition: Edition) -> None:
     if moment is None:
         raise AssertionError(f"edition {edition.pk} has no scheduled time")
     outdated = approved_sender.is_outdated(edition.pk)
-    late = is_too_late(moment.utc, edition.published_at, settings.SCHEDULE_LATE_S)
+    late_s = (edition.published_at - moment.utc).total_seconds()
+    late = late_s > settings.SCHEDULE_LATE_S
     if outdated:
         reason = Reason.of(ReasonCode.APPROVAL_OUTDATED)
         edition_control.pause_automatically(cursor, edition.pk, reason)
@@ -90,7 +91,6 @@ def _pause_if_needed(cursor: CursorWrapper, edition: Edition) -> None:
             started_at=edition.published_at.isoformat(),
         )
         edition_control.pause_automatically(cursor, edition.pk, reason)
-    late_s = (edition.published_at - moment.utc).total_seconds()
     record_start(edition, round(late_s), is_paused=outdated or late)
 
 

@@ -10,7 +10,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from delivery.humanise import digits
+from delivery.humanise import counted, digits
 from delivery.interface import load_unreconciled_versions
 from delivery.models import Batch, Edition
 from delivery.reports.load_edition_counts import load_all_counts
@@ -168,13 +168,14 @@ def unreached_refusal(issue: uuid.UUID, version: int) -> str:
     """
     for counts in _counts_before(issue, version):
         if counts.control in {"cancelled", "closed"} and counts.waiting:
-            return ngettext(
+            return counted(
                 "{n} copy of version {version} is still being sent. Wait until it is settled, then "
                 "publish to those who were not sent an earlier version.",
                 "{n} copies of version {version} are still being sent. Wait until they are "
                 "settled, then publish to those who were not sent an earlier version.",
                 counts.waiting,
-            ).format(n=digits(counts.waiting), version=counts.version)
+                version=counts.version,
+            )
         is_over = not (counts.waiting or counts.unknown or counts.missed)
         if counts.control not in {"cancelled", "closed"} and not is_over:
             return _(
@@ -335,10 +336,13 @@ def audience_choices(
     if tags != EVERY_READER:
         to_everyone = replace(to_everyone, label=capfirst(choice_words(EVERYONE, tags)))
     if plan is not None:
-        counted = ngettext(
-            "{audience}: {n} confirmed reader", "{audience}: {n} confirmed readers", plan.everyone
-        ).format(audience=to_everyone.label, n=digits(plan.everyone))
-        to_everyone = replace(to_everyone, label=counted)
+        label = counted(
+            "{audience}: {n} confirmed reader",
+            "{audience}: {n} confirmed readers",
+            plan.everyone,
+            audience=to_everyone.label,
+        )
+        to_everyone = replace(to_everyone, label=label)
     to_nobody = AudienceChoice(
         NOBODY,
         _("Nobody: archive only"),
@@ -351,16 +355,16 @@ def audience_choices(
         reached = _("Only those who were sent an earlier version: not available")
         unreached = _("Only those who were not sent an earlier version: not available")
     else:
-        reached = ngettext(
+        reached = counted(
             "Only those who were sent an earlier version: {n} confirmed reader",
             "Only those who were sent an earlier version: {n} confirmed readers",
             plan.reached,
-        ).format(n=digits(plan.reached))
-        unreached = ngettext(
+        )
+        unreached = counted(
             "Only those who were not sent an earlier version: {n} confirmed reader",
             "Only those who were not sent an earlier version: {n} confirmed readers",
             plan.unreached,
-        ).format(n=digits(plan.unreached))
+        )
     later = _("Readers who are sent an earlier version after this moment are not included.")
     hints = (unknown, later if plan.going else "", _("Readers who unsubscribed get nothing."))
     return [

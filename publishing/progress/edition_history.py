@@ -6,9 +6,8 @@ from operator import itemgetter
 
 from django.contrib.admin.models import LogEntry
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
-from delivery.humanise import digits
+from delivery.humanise import counted
 from delivery.interface import reason_sentence
 from delivery.models import Edition
 from publishing.activity.activity_sentences import sentence_of
@@ -59,9 +58,11 @@ def _automatic(edition: Edition, status: EditionStatus) -> Iterator[HistoryLine]
         yield edition.control_at, text.format(reason=reason)
     # If the worker was killed, this is the deadline of its call, which may lie ahead.
     if counts.unknown and counts.unknown_since is not None and counts.unknown_since <= counts.now:
-        text = ngettext(
-            "No answer came back for {n} copy.",
-            "No answer came back for {n} copies.",
-            counts.unknown,
+        yield (
+            counts.unknown_since,
+            counted(
+                "No answer came back for {n} copy.",
+                "No answer came back for {n} copies.",
+                counts.unknown,
+            ),
         )
-        yield counts.unknown_since, text.format(n=digits(counts.unknown))

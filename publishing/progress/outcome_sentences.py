@@ -4,9 +4,9 @@ from collections.abc import Callable
 from datetime import datetime
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
-from delivery.humanise import digits
+from delivery.humanise import counted
 from delivery.interface import reason_sentence
 from delivery.models import Delivery
 
@@ -86,8 +86,7 @@ def _looked_up(delivery: Delivery, clock: Callable[[datetime], str]) -> str:
         sentences.append(_("Postmark could not say whether it was accepted. It needs a decision."))
         return " ".join(sentences)
     if batch.lookups:
-        text = ngettext("Looked up {n} time.", "Looked up {n} times.", batch.lookups)
-        sentences.append(text.format(n=digits(batch.lookups)))
+        sentences.append(counted("Looked up {n} time.", "Looked up {n} times.", batch.lookups))
     if batch.state == "unknown":
         text = _("The next look-up is at {time}.")
         sentences.append(text.format(time=clock(batch.due_at)))

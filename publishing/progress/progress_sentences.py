@@ -3,9 +3,9 @@
 from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
-from delivery.humanise import clock, digits
+from delivery.humanise import clock, counted, digits
 from delivery.interface import ReasonCode
 from delivery.reports.edition_sentences import ARCHIVE_ONLY
 from delivery.reports.waiting_sentence import NOTHING_IS_STUCK
@@ -71,13 +71,14 @@ def _state_sentence(status: EditionStatus, zone: ZoneInfo) -> str:
 
 def held_sentence(counts: EditionCounts, zone: ZoneInfo) -> str:
     """Say when the first copy is sent, and to how many readers the issue goes."""
-    return ngettext(
+    return counted(
         "The first copy is sent at {time}. The issue goes to {n} reader. Until then you can call "
         "it back.",
         "The first copy is sent at {time}. The issue goes to {n} readers. Until then you can call "
         "it back.",
         counts.audience,
-    ).format(time=clock(counts.held_until, zone), n=digits(counts.audience))
+        time=clock(counts.held_until, zone),
+    )
 
 
 def what_is_stuck(status: EditionStatus, zone: ZoneInfo) -> str:
@@ -92,9 +93,7 @@ def _without(counts: EditionCounts) -> int:
 
 
 def _did_not_get_it(number: int) -> str:
-    return ngettext("{n} reader did not get it.", "{n} readers did not get it.", number).format(
-        n=digits(number)
-    )
+    return counted("{n} reader did not get it.", "{n} readers did not get it.", number)
 
 
 def _cancelled(counts: EditionCounts, reason: str) -> str:
@@ -103,18 +102,16 @@ def _cancelled(counts: EditionCounts, reason: str) -> str:
     if not (counts.sent or counts.unknown or counts.waiting):
         done = _("Cancelled. It was sent to nobody. Its text is kept for the next version.")
         return f"{done} {reason}"
-    reached = ngettext(
+    reached = counted(
         "Cancelled. It was sent to {n} reader.",
         "Cancelled. It was sent to {n} readers.",
         counts.sent,
-    ).format(n=digits(counts.sent))
+    )
     return f"{reached} {_did_not_get_it(_without(counts))} {reason}"
 
 
 def _closed(counts: EditionCounts) -> str:
-    sent = ngettext(
-        "Closed. {n} copy was sent.", "Closed. {n} copies were sent.", counts.sent
-    ).format(n=digits(counts.sent))
+    sent = counted("Closed. {n} copy was sent.", "Closed. {n} copies were sent.", counts.sent)
     without = _without(counts)
     return f"{sent} {_did_not_get_it(without)}" if without else sent
 
@@ -145,31 +142,36 @@ def _succeeded(counts: EditionCounts) -> str:
         by_tags = _BY_TAGS_TO_NOBODY if counts.has_tags else {}
         return str(by_tags.get(counts.goes_to) or _WENT_TO_NOBODY[counts.goes_to])
     sentences = [
-        ngettext(
+        counted(
             "Succeeded. Postmark accepted {n} copy.",
             "Succeeded. Postmark accepted {n} copies, one for each reader.",
             counts.sent,
-        ).format(n=digits(counts.sent))
+        )
     ]
     if counts.withdrawn:
-        text = ngettext(
-            "{n} reader unsubscribed before their copy was sent.",
-            "{n} readers unsubscribed before their copies were sent.",
-            counts.withdrawn,
+        sentences.append(
+            counted(
+                "{n} reader unsubscribed before their copy was sent.",
+                "{n} readers unsubscribed before their copies were sent.",
+                counts.withdrawn,
+            )
         )
-        sentences.append(text.format(n=digits(counts.withdrawn)))
     if counts.suppressed:
-        text = ngettext(
-            "{n} reader must not be mailed.", "{n} readers must not be mailed.", counts.suppressed
+        sentences.append(
+            counted(
+                "{n} reader must not be mailed.",
+                "{n} readers must not be mailed.",
+                counts.suppressed,
+            )
         )
-        sentences.append(text.format(n=digits(counts.suppressed)))
     if counts.failed:
-        text = ngettext(
-            "{n} reader cannot be mailed at the address they gave.",
-            "{n} readers cannot be mailed at the addresses they gave.",
-            counts.failed,
+        sentences.append(
+            counted(
+                "{n} reader cannot be mailed at the address they gave.",
+                "{n} readers cannot be mailed at the addresses they gave.",
+                counts.failed,
+            )
         )
-        sentences.append(text.format(n=digits(counts.failed)))
     if counts.audience > counts.sent:
         sentences.append(_("Nobody was missed."))
     return " ".join(sentences)

@@ -18,8 +18,8 @@ from publishing.desk_access import desk_page, may_publish, sees_readers
 from publishing.drafts import save_draft
 from publishing.editions.sending_time import time_to_send
 from publishing.models import Draft, Rehearsal
-from publishing.rehearsal.rehearsal_report import GMAIL_CLIPS_AT
 from publishing.rehearsal.rehearse import (
+    GMAIL_CLIPS_AT,
     CannotRehearseError,
     cancel_rehearsal,
     fingerprint,

@@ -8,6 +8,7 @@ import json
 import logging
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -27,6 +28,8 @@ from delivery.interface import (
     without_nested_loops,
 )
 from delivery.models import Batch, Edition
+from delivery.rules.reason import Reason
+from delivery.rules.reason import dumps as dump_reason
 from delivery.tasks.leased_task_columns import TaskState
 from delivery.tasks.run_leased_task import ClaimedTask, cancel, run_next
 from publishing.content.compose_content import edition_columns
@@ -36,7 +39,6 @@ from publishing.editions.archive_visibility import content_of
 from publishing.editions.audience import choice_of, select_audience
 from publishing.editions.versions import versions_of
 from publishing.models import Draft, Rehearsal
-from publishing.rehearsal.rehearsal_report import RehearsalReport
 from subscribers.fields.own_fields import load_own_fields
 
 logger = logging.getLogger(__name__)
@@ -46,6 +48,59 @@ SAVE_EVERY_S = 0.5
 # While an issue is being sent, a rehearsal rests this many times as long as it works.
 RESTS_WHILE_SENDING = 4
 LONGEST_REST_S = 0.2
+# Refused readers beyond this number are only counted.
+MOST_NAMED = 1_000
+GMAIL_CLIPS_AT = 102 * 1024  # bytes of the HTML part; Gmail hides the rest
+
+
+class RehearsalReport:
+    """What the messages of a rehearsal add up to. Sizes are in bytes of both parts."""
+
+    def __init__(self) -> None:
+        self.checked = self.calls = self.bytes = 0
+        self.refused: Counter[str] = Counter()  # by reason
+        self.named: list[dict[str, Any]] = []
+        self._clipped = 0
+        self._sizes: Counter[int] = Counter()
+
+    def add_call(self, call: bytes) -> None:
+        """Count a call to the provider."""
+        self.calls += 1
+        self.bytes += len(call)
+
+    def add_message(self, recipient: int, message: dict[str, Any], refusal: Reason | None) -> None:
+        """Count a message, with the reason why it would be refused."""
+        html = len(message.get("HtmlBody", "").encode())
+        self.checked += 1
+        self._sizes[html + len(message.get("TextBody", "").encode())] += 1
+        self._clipped += html > GMAIL_CLIPS_AT
+        if refusal is not None:
+            reason = dump_reason(refusal)
+            self.refused[reason] += 1
+            if len(self.named) < MOST_NAMED:
+                self.named.append({"reader": recipient, "reason": reason})
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as its column stores it. It has ids of readers, no addresses."""
+        sizes = sorted(self._sizes)
+        return {
+            "calls": self.calls,
+            "bytes": self.bytes,
+            "smallest": sizes[0] if sizes else 0,
+            "median": self._median(sizes),
+            "largest": sizes[-1] if sizes else 0,
+            "clipped": self._clipped,
+            "refused": [[reason, number] for reason, number in self.refused.most_common(20)],
+            "named": self.named,
+        }
+
+    def _median(self, sizes: list[int]) -> int:
+        passed = 0
+        for size in sizes:
+            passed += self._sizes[size]
+            if passed * 2 >= self.checked:
+                return size
+        return 0
 
 
 class CannotRehearseError(Exception):

@@ -196,11 +196,6 @@ def _comes_twice(entered: datetime, zone: str, first: datetime, second: datetime
     ).format(time=day_and_time(entered), zone=zone, first=times[0], second=times[1])
 
 
-def is_too_late(at: datetime, started: datetime, late_s: float) -> bool:
-    """Return whether an issue starts so late that an author must decide."""
-    return (started - at).total_seconds() > late_s
-
-
 def late_start_sentence(moment: ScheduledTime, started: datetime) -> str:
     """Return a sentence about an issue that started late; empty if it did not."""
     late = late_duration((started - moment.utc).total_seconds())

@@ -29,7 +29,7 @@ ENGLISH_ONLY = (
 
 KEYWORDS = {
     **dict.fromkeys(("_", "gettext", "gettext_lazy", "gettext_noop"), None),
-    **dict.fromkeys(("ngettext", "ngettext_lazy"), (1, 2)),
+    **dict.fromkeys(("ngettext", "ngettext_lazy", "counted"), (1, 2)),
 }
 # Texts on the pages and in the mails of readers. The test that renders every page of readers finds
 # files that are missing here.

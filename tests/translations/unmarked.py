@@ -23,7 +23,7 @@ NAMES = frozenset(
     }
 )
 MARKS = frozenset(
-    {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy", "pgettext"}
+    {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy", "counted"}
 )
 VISIBLE_ATTRIBUTES = ("title", "aria-label", "aria-description", "placeholder", "alt", "label")
 # Calls that hand their texts to a program, or to programmers only, as the built-in exceptions do.

@@ -5,9 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
-from delivery.humanise import digits
+from delivery.humanise import counted
 from delivery.interface import reason_sentence
 from delivery.monitoring.alarms import load_unseen, mark_seen
 from publishing.activity.record_issue_activity import record_action_from_the_command_line
@@ -33,11 +32,11 @@ class Command(BaseCommand):
                 mark_seen(last.edition_id, last.pk, None)
                 record_action_from_the_command_line(last.edition, "acknowledge_alarms")
             self.stdout.write(
-                ngettext(
+                counted(
                     "{n} alarm of this issue was acknowledged.",
                     "{n} alarms of this issue were acknowledged.",
                     len(its),
-                ).format(n=digits(len(its)))
+                )
             )
             return
         for alarm in alarms:

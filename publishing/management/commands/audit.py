@@ -6,9 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
-from delivery.humanise import digits
+from delivery.humanise import counted, digits
 from delivery.models import Edition
 from delivery.reports.audit import find_violations
 from publishing.management.edition_command import parse_issue
@@ -30,16 +29,19 @@ class Command(BaseCommand):
         for _edition, sentence in violations:
             self.stdout.write(sentence)
         if violations:
-            text = ngettext(
-                "Found {n} violation. Editions checked: {editions}.",
-                "Found {n} violations. Editions checked: {editions}.",
-                len(violations),
+            self.stdout.write(
+                counted(
+                    "Found {n} violation. Editions checked: {editions}.",
+                    "Found {n} violations. Editions checked: {editions}.",
+                    len(violations),
+                    editions=digits(len(checked)),
+                )
             )
-            self.stdout.write(text.format(n=digits(len(violations)), editions=digits(len(checked))))
             sys.exit(1)
-        text = ngettext(
-            "The counts of {n} edition balance.",
-            "The counts of {n} editions balance.",
-            len(checked),
+        self.stdout.write(
+            counted(
+                "The counts of {n} edition balance.",
+                "The counts of {n} editions balance.",
+                len(checked),
+            )
         )
-        self.stdout.write(text.format(n=digits(len(checked))))

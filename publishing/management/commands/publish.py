@@ -126,18 +126,18 @@ class Command(VersionedCommand):
             "--zone",
             help=_("the zone of that time, such as Europe/Lisbon (default: the newsletter's)"),
         )
-        parser.add_argument(
-            "--first", action="store_true", help=_("the first moment, if the time occurs twice")
-        )
-        parser.add_argument(
-            "--second",
-            action="store_true",
-            help=_("the second moment, if the clocks go back and the time occurs twice"),
-        )
+        which = parser.add_mutually_exclusive_group()
+        for name, words in (
+            ("first", _("the first moment, if the time occurs twice")),
+            ("second", _("the second moment, if the clocks go back and the time occurs twice")),
+        ):
+            which.add_argument(
+                f"--{name}", action="store_const", const=name, default="", dest="which", help=words
+            )
 
     def handle(self, *args: Any, **options: Any) -> None:
         content = content_of_options(options)
-        issue, version = _version(options["issue"], options["version"], options["goes_to"])
+        issue, version = _version(options["issue"], options["version"])
         goes_to, address = options["goes_to"], _address(options["address"], issue)
         author, key = active_author(options["author"]), _key(options["idempotency_key"])
         try:
@@ -212,20 +212,12 @@ def _remarks(
     return sentences
 
 
-def _version(
-    issue: str | None, version: object, goes_to: str | None
-) -> tuple[uuid.UUID | None, int | None]:
-    if issue is None:
-        for option, given in (("--version", version), ("--goes-to", goes_to)):
-            if given not in (None, EVERYONE, NOBODY):
-                raise CommandError(
-                    _("{option} needs an existing issue. Name it with --issue.").format(
-                        option=option
-                    )
-                )
-        return None, None
+def _version(issue: str | None, version: object) -> tuple[uuid.UUID | None, int | None]:
     try:
-        return parse_issue_id(str(issue)), parse_version(None if version is None else str(version))
+        return (
+            None if issue is None else parse_issue_id(str(issue)),
+            parse_version(None if version is None else str(version)),
+        )
     except ValueError as error:
         raise CommandError(str(error)) from None
 
@@ -275,20 +267,20 @@ def _moment(options: dict[str, Any], *, is_known: bool) -> ScheduledTime | None:
     """Return when the issue goes out; None for now. A known key may have a past time."""
     local = options["at"]
     if local is None:
-        for name in ("zone", "first", "second"):
-            if options[name]:
+        for option in (options["zone"] and "zone", options["which"]):
+            if option:
                 raise CommandError(
-                    _("{option} needs a time. Name it with --at.").format(option=f"--{name}")
+                    _("{option} needs a time. Name it with --at.").format(option=f"--{option}")
                 )
         return None
-    if options["first"] and options["second"]:
-        raise CommandError(_("--first and --second exclude each other. Use only one."))
-    which = "second" if options["second"] else "first" if options["first"] else ""
     zone = options["zone"] or Newsletter.objects.get_current().time_zone
     try:
         now = None if is_known else database_time()
         return parse_scheduled_time(
-            decoded_option("--at", local), decoded_option("--zone", zone), which, now=now
+            decoded_option("--at", local),
+            decoded_option("--zone", zone),
+            options["which"],
+            now=now,
         )
     except InvalidTimeError as refused:
         if refused.choices:

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from delivery.humanise import digits
+from delivery.humanise import counted, digits
 from delivery.interface import (
     ReconcileResult,
     SearchUnavailableError,
@@ -143,7 +143,7 @@ class Command(BaseCommand):
             if count:
                 self.stderr.write(str(sentence).format(n=digits(count)))
         for walked, version, count in outcome.unknown:
-            text = ngettext(
+            text = counted(
                 "Postmark has {n} message of version {version} of “{title}” (issue {issue}). It "
                 "was published after the backup, so this database does not have it. If you publish "
                 "it again, readers get it twice. To prevent that, publish it with a long hold "
@@ -155,12 +155,11 @@ class Command(BaseCommand):
                 "(--hold) and run ./homing reconcile {issue} before the hold ends. Readers who "
                 "have a copy get no second one.",
                 count,
+                version=version,
+                title=walked.title,
+                issue=walked.issue,
             )
-            self.stderr.write(
-                text.format(
-                    n=digits(count), version=version, title=walked.title, issue=walked.issue
-                )
-            )
+            self.stderr.write(text)
         for walked, obstacle, at in outcome.obstacles:
             text = _("Not reconciled yet: “{title}”, version {version}.")
             text = text.format(title=walked.title, version=walked.version)

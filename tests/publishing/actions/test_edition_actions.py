@@ -20,7 +20,7 @@ from publishing.editions.edition_status import load_status
 from publishing.models import Draft
 from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber
-from tests.delivery.worker_steps import Call, claim_next_batch
+from tests.delivery.worker_steps import Call
 from tests.publishing.author_browser import address
 from tests.publishing.content_factory import letter
 from tests.subscribers.factories import SubscriberFactory
@@ -222,55 +222,6 @@ def test_the_question_separates_queued_and_sending_copies(
     assert "settled" not in past.search(page.html)[1].split()
     call.ends(AllAccepted(["m-8", "m-9"], [None, None]))
     assert "settled" in past.search(window.get(address(edition)).html)[1].split()
-
-
-def test_the_dialog_counts_waiting_copies_as_the_page_does(publish_letter, window):
-    edition = publish_letter(600)
-
-    words = window.get(address(edition, "call-back/")).words
-    assert "Waiting 6" in words
-    assert "Queued" not in words
-    assert "Waiting 6" in window.get(address(edition)).words
-
-
-def test_a_call_back_does_what_its_question_says(publish_letter, window):
-    edition = publish_letter(600)
-    words = window.get(address(edition, "call-back/")).words
-    assert "Nothing has been sent. 6 readers will not get it." in words
-    assert "The issue becomes a draft again." in words
-
-    window.post(address(edition, "call-back/"))
-
-    copies = Delivery.objects.filter(issue=edition.issue_id)
-    assert list(copies.values_list("outcome", "sent_at")) == [("withdrawn", None)] * 6
-    assert Draft.objects.get(issue=edition.issue_id).edition is None
-
-
-def test_an_issue_without_its_hold_cannot_be_called_back(publish_letter, window):
-    edition = publish_letter(600)
-    words = window.get(address(edition, "send-now/")).words
-    assert (
-        "The hold ends now and 6 copies are sent. You can no longer call the issue back." in words
-    )
-
-    window.post(address(edition, "send-now/"))
-
-    assert not load_status(edition.pk).held_until
-    window.post(address(edition, "call-back/"))
-    assert load_status(edition.pk).as_json()["state"] == "sending"
-
-
-def test_a_claimed_batch_may_still_go(publish_letter, window):
-    edition = publish_letter()
-    claim_next_batch()
-
-    words = window.get(address(edition, "pause/")).words
-    assert "Queued 4 Being sent 2" in words
-    assert "At least 4 copies will wait. 2 copies are being sent" in words
-    window.post(address(edition, "pause/"))
-
-    # The claimed batch waits too, because its call had not started.
-    assert "Paused. 6 copies wait until you resume." in window.get(address(edition)).words
 
 
 @pytest.mark.parametrize("unlisted", [False, True])

@@ -104,18 +104,6 @@ def test_dates_are_evenly_spaced_or_only_at_the_ends(points: int, labels: int) -
     assert (chart["labels"][0], chart["labels"][-1]) == ("1 Jul", f"{points} Jul")
 
 
-def test_a_date_is_labelled_once() -> None:
-    def labels(*days: str) -> tuple[str, ...]:
-        chart = chart_of([Point(day, number) for number, day in enumerate(days)])
-        assert chart is not None
-        return chart["labels"]
-
-    assert labels("1 Jul", "1 Jul", "1 Jul", "") == ("1 Jul", "", "", "now")
-    # The others keep their places.
-    assert labels("1 Jul", "1 Jul", "2 Jul", "") == ("1 Jul", "", "2 Jul", "now")
-    assert labels("1 Jul", "1 Jul") == ("1 Jul", "")
-
-
 def test_a_bar_on_another_scale_leaves_the_rest_empty() -> None:
     def widths(whole: int, **counts: int) -> list[str]:
         return [part.width for part in parts_of(counts, whole=whole)]

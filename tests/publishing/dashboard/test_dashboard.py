@@ -8,7 +8,6 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from django.conf import settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -66,10 +65,6 @@ def test_a_stopped_edition_shows_its_reason_and_its_action(
     window.post(resume)
     a_worker()
     assert section(window.get(DESK), "need") == ""
-
-
-def test_the_foot_of_a_page_names_the_release(window: WindowOf) -> None:
-    assert f"Homing {settings.RELEASE}" in window.get(DESK).words.rpartition("Archive")[2]
 
 
 def test_a_missing_worker_is_reported_once(

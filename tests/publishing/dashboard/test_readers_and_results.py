@@ -7,38 +7,18 @@ from typing import Any
 import pytest
 
 from delivery.models import Batch, Edition
-from delivery.queue import edition_control, scheduled_editions
+from delivery.queue import edition_control
 from publishing.editions.audience import TagChoice
 from publishing.editions.start_scheduled import start_due
 from publishing.models import Draft
 from subscribers.models import Subscriber, Tag
 from tests.publishing.author_browser import Page, WindowOf
-from tests.publishing.dashboard.desk_page import DESK, section
+from tests.publishing.dashboard.desk_page import DESK
 from tests.publishing.edition_states import in_doubt, sent
 from tests.publishing.schedule_issue import make_edition_due, tomorrow
 from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def test_the_chart_of_readers_leaves_out_called_back_issues(
-    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
-) -> None:
-    first = publish_one("Herons")
-    waits = publish_one("Swifts", at=tomorrow())
-    assert scheduled_editions.cancel(waits.pk, called_back=True)
-    # The chart also leaves out a correction to some readers.
-    sent(first, "Ada")
-    publish_one("Herons, corrected", issue=first.issue_id, version=2, goes_to="reached")
-    SubscriberFactory()
-
-    page = window.get(DESK)
-
-    assert "4 confirmed" in section(page, "readers")
-    assert re.search(r'aria-label="Confirmed readers: 3 on [^"]*, 4 now"', page.html)
-    assert page.html.count('<path class="e"') == 2  # one for Herons, one for now
-    figures = page.html.partition("Show the figures</summary><p>")[2].partition("</p>")[0]
-    assert re.fullmatch(r"[^;]* 3; now 4\.", figures)
 
 
 def figures_on(page: Page) -> str:

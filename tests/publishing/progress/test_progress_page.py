@@ -4,7 +4,6 @@ import json
 import re
 import uuid
 from datetime import datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 from django.core.management import call_command
@@ -211,16 +210,6 @@ def listed(page):
     return [address.replace("<wbr>", "") for address in found]
 
 
-def test_bounces_are_shown_outside_the_total(window, edition):
-    settled(edition, 0)
-    Batch.objects.filter(edition=edition, sent=20).update(bounced=7, complained=1)
-    counts = ledger(window.get(address(edition)))
-    assert counts["audience"] == 100 == sum(counts.values()) - 100
-    page = window.get(address(edition)).html
-    assert 'id="result-bounced">7<' in page
-    assert 'id="result-complained">1<' in page
-
-
 def test_pages_of_a_long_list_have_no_gap_or_repeat(window, edition):
     for number in (0, 2, 3):
         settled(edition, number)
@@ -306,19 +295,6 @@ def words_of_states(page):
     """Return the states in a list of issues or versions."""
     lists = re.findall(r'<ol class="rows issues".*?</ol>', page.html, re.S)
     return re.findall(r'<p class="state [^>]*>.*?</svg>(?:<span[^>]*>)?([^<]*)<', "".join(lists))
-
-
-def test_the_hold_is_shown_with_its_end(author, window, edition):
-    Newsletter.objects.get_current()
-    Newsletter.objects.update(time_zone="Europe/Lisbon")
-    held = publish(author.pk, "k2", letter("Herons"), hold_s=30).edition
-    until, there = held.held_until, held.held_until.astimezone(ZoneInfo("Europe/Lisbon"))
-
-    page = window.get(address(held))
-
-    hold = f"30 s, until {there:%H:%M:%S} Europe/Lisbon ({until:%H:%M:%S} UTC)"
-    assert f"Hold {hold}" in page.words
-    assert "Hold none" in window.get(address(edition)).words
 
 
 def test_unconfirmed_copies_of_a_cancelled_issue_are_not_unsent(window, edition):

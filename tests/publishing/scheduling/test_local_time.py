@@ -170,24 +170,6 @@ def test_every_moment_survives_a_round_trip(at: datetime, zone: str) -> None:
     assert f"{found.utc.astimezone(ZoneInfo(zone)):{LOCAL}}" == scheduled.local
 
 
-@given(
-    st.datetimes(min_value=BEGINNING, max_value=END),
-    any_zone,
-    st.sampled_from(["", "first", "second"]),
-)
-def test_every_accepted_time_matches_the_local_clock(
-    scheduled: datetime, zone: str, which: str
-) -> None:
-    local = f"{scheduled:{LOCAL}}"
-    try:
-        moment = parse_scheduled_time(local, zone, which, now=None)
-        meant = [moment]
-    except InvalidTimeError as refusal:
-        meant = list(refusal.choices)
-    for moment in meant:
-        assert f"{moment.utc.astimezone(ZoneInfo(zone)):{LOCAL}}" == moment.local == local
-
-
 def form(**posted: str) -> ScheduleForm:
     return ScheduleForm(posted, now=NOW)
 
@@ -207,13 +189,6 @@ def test_send_now_with_a_time_is_refused(when: dict[str, str]) -> None:
     assert not both.is_valid()
     assert both.errors == {"at": [TIME_AND_NOW]}
     assert both.moment is None
-
-
-@pytest.mark.django_db
-def test_a_form_with_a_time_has_its_moment() -> None:
-    timed = form(when="at", at="2026-09-24T07:00", zone=LISBON)
-    assert timed.is_valid()
-    assert timed.moment == ScheduledTime(utc(2026, 9, 24, 6), "2026-09-24T07:00", LISBON)
 
 
 @pytest.mark.django_db
