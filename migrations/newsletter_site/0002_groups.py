@@ -4,39 +4,14 @@ from __future__ import annotations
 
 from django.db import migrations
 
-# What each may do, as app, model, and codename with its name. A permission of its own is made here
-# where Django would make it only after the last migration.
-VIEW = ("publishing", "issue", "view_issue", "Can view issue")
-WRITE = (
-    "publishing",
-    "issue",
-    "write_draft",
-    "Can write drafts, preview them and send tests of them",
-)
-PUBLISH = ("publishing", "issue", "publish_edition", "Can publish editions to readers")
-OPERATE = (
-    "publishing",
-    "issue",
-    "operate_sending",
-    "Can pause, resume and settle what is going out",
-)
-MANAGE = (
-    "subscribers",
-    "subscriber",
-    "manage_readers",
-    "Can see, import, export and erase readers",
-)
-NEWSLETTER = ("delivery", "newsletter", "change_newsletter", "Can change newsletter")
-GROUPS = {
-    "Writers": (VIEW, WRITE),
-    "Publishers": (VIEW, WRITE, PUBLISH),
-    "Managers of readers": (MANAGE,),
-    "Operators": (VIEW, OPERATE, NEWSLETTER),
-}
+from newsletter_site.groups import GROUPS
 
 
 def seed(apps, schema_editor):
-    """Add the permissions to the groups; an existing group keeps those it has."""
+    """Add the permissions to the groups; an existing group keeps those it has.
+
+    Django would create the permissions only after the last migration.
+    """
     group_model = apps.get_model("auth", "Group")
     permission_model = apps.get_model("auth", "Permission")
     content_type_model = apps.get_model("contenttypes", "ContentType")

@@ -1,0 +1,34 @@
+"""The roles of accounts: four groups of permissions (docs/permissions.md).
+
+A migration creates them in a new database. After the first release, change the groups of existing
+databases in another migration too.
+"""
+
+# Each permission as app, model, codename and name.
+VIEW = ("publishing", "issue", "view_issue", "Can view issue")
+WRITE = (
+    "publishing",
+    "issue",
+    "write_draft",
+    "Can write drafts, preview them and send tests of them",
+)
+PUBLISH = ("publishing", "issue", "publish_edition", "Can publish editions to readers")
+OPERATE = (
+    "publishing",
+    "issue",
+    "operate_sending",
+    "Can pause, resume and settle what is going out",
+)
+MANAGE = (
+    "subscribers",
+    "subscriber",
+    "manage_readers",
+    "Can see, import, export and erase readers",
+)
+NEWSLETTER = ("delivery", "newsletter", "change_newsletter", "Can change newsletter")
+GROUPS = {
+    "Writers": (VIEW, WRITE),
+    "Publishers": (VIEW, WRITE, PUBLISH),
+    "Managers of readers": (MANAGE,),
+    "Operators": (VIEW, OPERATE, NEWSLETTER),
+}
