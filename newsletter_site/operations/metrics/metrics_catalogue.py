@@ -4,12 +4,14 @@ Known label values are listed, so that a series exists before its first event. O
 would miss the increase from 0 to 1.
 """
 
+import platform
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Literal
 
+import django
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
@@ -25,7 +27,6 @@ from delivery.rules.edition_state import EditionState, state_of
 from delivery.rules.reason import WORKER_PROBLEMS, WRITE_FAULTS
 from idempotency.run_once import PostOutcome
 from newsletter_site.operations.metrics import site_metrics
-from newsletter_site.operations.metrics.database_metrics import HOT_TABLES, read_database_gauges
 from subscribers.importing.import_metrics import read_import_gauges
 
 # One value, or values by label. Several labels are a tuple.
@@ -65,6 +66,11 @@ OPEN_BATCHES = tuple(state for state in Batch.State.values if state != Batch.Sta
 OPEN_EDITIONS = tuple(
     state for state in EditionState if state not in {EditionState.SUCCEEDED, EditionState.CLOSED}
 )
+
+HOT_TABLES = (
+    "batch", "delivery", "attempt", "idempotency", "metric_value", "worker", "send_rate",
+    "periodic_task",
+)  # fmt: skip
 
 CATALOGUE: tuple[Metric, ...] = (
     _gauge("homing_deliveries_waiting", "Deliveries that are queued or being sent."),
@@ -239,5 +245,45 @@ def read_gauges(cursor: CursorWrapper) -> dict[str, Reading]:
         "homing_task_failures": queue.tasks,
         "homing_database_identity_differs": queue.identity_differs,
         **read_import_gauges(cursor),
-        **read_database_gauges(cursor),
+        **_read_database_gauges(cursor),
+    }
+
+
+def _read_database_gauges(cursor: CursorWrapper) -> dict[str, Any]:
+    """Read the statistics of this database, by gauge.
+
+    Sessions of other roles are visible only with `pg_read_all_stats`.
+    """
+    cursor.execute(
+        """
+        SELECT current_setting('server_version'),
+               coalesce(extract(epoch FROM clock_timestamp() - min(xact_start)), 0)::float8,
+               greatest(
+                   coalesce(extract(epoch FROM clock_timestamp() - min(xact_start)
+                       FILTER (WHERE backend_xmin IS NOT NULL OR backend_xid IS NOT NULL)), 0),
+                   (SELECT coalesce(extract(epoch FROM clock_timestamp() - min(prepared)), 0)
+                    FROM pg_prepared_xacts WHERE database = current_database()))::float8,
+               count(*)
+        FROM pg_stat_activity
+        WHERE datname = current_database() AND backend_type = 'client backend'
+          AND pid <> pg_backend_pid()
+        """
+    )
+    version, transaction_s, snapshot_s, sessions = cursor.fetchone()
+    cursor.execute(
+        """
+        SELECT relname, n_dead_tup, n_live_tup FROM pg_stat_user_tables
+        WHERE relid IN (SELECT to_regclass(name) FROM unnest(%s::text[]) AS name)
+        """,
+        [list(HOT_TABLES)],
+    )
+    rows = cursor.fetchall()
+    others = platform.python_version(), django.get_version(), version.split()[0]
+    return {
+        "homing_database_sessions": sessions,
+        "homing_database_oldest_transaction_seconds": max(0.0, transaction_s),
+        "homing_database_oldest_snapshot_seconds": max(0.0, snapshot_s),
+        "homing_database_dead_rows": {table: dead for table, dead, _ in rows},
+        "homing_database_live_rows": {table: live for table, _, live in rows},
+        "homing_build_info": {(*settings.RELEASE, *others): 1},
     }

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
@@ -38,9 +38,7 @@ def exposition(
                 families.append(_histogram(metric, buckets, sums, database))
             case "gauge":
                 families.append(_gauge(metric, gauges.get(metric.name)))
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Families(families))
-    return generate_latest(registry)
+    return generate_latest(_Families(families))
 
 
 @dataclass(eq=False)

@@ -23,21 +23,6 @@ def test_released_migrations_are_unchanged(release: Release) -> None:
     assert changed_sql_since(release, ROOT) == []
 
 
-def test_a_released_migration_that_changed_is_found(tmp_path: Path) -> None:
-    folder = tmp_path / "migrations" / "delivery"
-    folder.mkdir(parents=True)
-    for name in ("0001_tables", "0002_rules"):
-        (folder / f"{name}.py").write_text("operations = []\n")
-    release = Release("1.0", committed(tmp_path), (("delivery", "0002_rules"),))
-
-    (folder / "0003_later.py").write_text("operations = []\n")
-    assert changed_since(release, tmp_path) == []
-    assert last_migrations_of(release, tmp_path) == {"delivery": "0002_rules"}
-
-    (folder / "0001_tables.py").write_text("operations = [1]\n")
-    assert changed_since(release, tmp_path) == ["migrations/delivery/0001_tables.py"]
-
-
 def test_a_changed_function_gets_a_new_name_and_migration(tmp_path: Path) -> None:
     path = "delivery/queue/sql/count.sql"
     file, later = tmp_path / path, tmp_path / "migrations" / "delivery" / "0002_later.py"
