@@ -7,14 +7,17 @@ that uses even less CPU than the provider. All send the same 2 kB letter to the 
 turns. After each run every reader's copy must have arrived once.
 
 A copy's CPU time is that of the sender and of PostgreSQL, without the provider and without the
-sender's start.
+sender's start. Workers also measure the phases of a step. Threads wait in parallel, so the phases'
+sum exceeds the elapsed time. CPU time does not, since one thread of a process runs at a time.
 """
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 from benchmarks.frame import (
+    Measured,
     Options,
     RowResult,
     at_least,
@@ -27,7 +30,6 @@ from benchmarks.frame import (
 )
 from benchmarks.peers.build_listmonk import PeerUnavailableError
 from benchmarks.peers.listmonk import TRIED_SETTINGS, Listmonk, a_listmonk
-from benchmarks.phases import Phases
 from benchmarks.sending import (
     Sendings,
     Sent,
@@ -36,17 +38,24 @@ from benchmarks.sending import (
     sent_one_by_one,
 )
 from benchmarks.site.site import Site, a_site
+from delivery.monitoring.delivery_metrics import Phase
 
 ROW = "delivery with a provider that answers at once, 2 kB bodies"
 THREADS = (1, 2, 4, 8)
 WORKER, NAIVE, LISTMONK, SINGLE = "worker", "one by one", "listmonk", "worker, batches of one"
+PHASE_COUNTERS = {
+    "all threads": "homing_worker_phase_seconds_total",
+    "at work": "homing_worker_phase_cpu_seconds_total",
+}
+# By phase and counter, over all threads and workers.
+Seconds = dict[tuple[str, str], float]
 
 
 def measure(options: Options) -> RowResult:
     """Measure the worker's rate relative to the others, and the CPU time of a copy."""
     readers = options.size(100_000, 2_000)
     few = options.size(2_000, 100)
-    phases, sendings = Phases(readers), Sendings()
+    sendings, phases = Sendings(), list[Seconds]()
     notes = []
     with a_site() as site, a_site() as small_site:
         site.readers(readers)
@@ -54,8 +63,11 @@ def measure(options: Options) -> RowResult:
         batch = int(site.setting("DELIVERY_BATCH_SIZE"))
 
         def worker_with_its_phases() -> Sent:
-            with phases.counted(site):
-                return sent_by_worker(site, readers)
+            before = phase_seconds(site)
+            sent = sent_by_worker(site, readers)
+            after = phase_seconds(site)
+            phases.append({key: value - before.get(key, 0.0) for key, value in after.items()})
+            return sent
 
         senders: dict[str, Callable[[], Sent]] = {WORKER: worker_with_its_phases}
         for threads in THREADS:
@@ -101,9 +113,32 @@ def measure(options: Options) -> RowResult:
         (
             *rates,
             *(figure for name in senders for figure in cpu[name]),
-            *phases.figures(options.rounds),
+            *phase_figures(phases[-options.rounds :], readers),
         ),
         (*notes, f"The fastest bare loop: {bare.name}."),
+    )
+
+
+def phase_seconds(site: Site) -> Seconds:
+    """Return the seconds of each phase so far. Workers add theirs when they end."""
+    with site.connect() as connection:
+        rows = connection.execute(
+            "SELECT name, labels, value FROM metric_value WHERE name = ANY(%s)",
+            [list(PHASE_COUNTERS.values())],
+        ).fetchall()
+    return {(json.loads(labels)["phase"], name): value for name, labels, value in rows}
+
+
+def phase_figures(runs: Sequence[Seconds], copies: int) -> tuple[Measured, ...]:
+    """Return time and CPU time of each phase per copy."""
+    return tuple(
+        Measured(
+            f"{phase.value}, {words}",
+            "µs a copy",
+            tuple(run.get((phase.value, counter), 0.0) / copies * 1e6 for run in runs),
+        )
+        for phase in Phase
+        for words, counter in PHASE_COUNTERS.items()
     )
 
 

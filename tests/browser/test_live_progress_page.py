@@ -299,13 +299,16 @@ def test_actions_change_on_the_open_page_without_losing_focus(desk, going):
 
 
 def test_versions_of_an_issue_are_kept_up_to_date(desk, going, author):
-    sent(going)
     watch(desk, going)
     expect(desk.get_by_role("heading", name="Versions")).to_be_hidden()
     correction = published(author, issue=going.issue_id, version=2)
     look_now(desk)
     newer, older = (desk.locator(VERSIONS).filter(has_text=f"Version {n}") for n in (2, 1))
     expect(newer).to_contain_text(f"0 of {READERS} sent")
+    assert desk.evaluate("window.notLoadedAgain")
+
+    sent(going)
+    watch(desk, correction)
     link = older.get_by_role("link", name="Version 1")
     link.focus()
 
