@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 # The files that name an image by its digest.
 PINNED := Dockerfile docker-compose.yml .github/workflows/check.yml
 
-.PHONY: help check pictures looks format-check lint words types migrations-check test package newest-django proofs bench demo format audit lock images tools
+.PHONY: help check pictures format-check lint words types migrations-check test package newest-django proofs bench demo format audit lock images tools
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,9 +43,6 @@ bench: tools ## measure all promised figures; some: make bench ROWS="memory repl
 
 pictures: tools ## take the screenshots of the docs from the running program
 	$(PYTHON) docs/pictures/take.py
-
-looks: tools ## take pictures of three looks, light and dark, in three languages: make looks INTO=FOLDER
-	$(PYTHON) docs/pictures/take_looks.py --into $(INTO)
 
 demo: ## publish and send an issue, then keep the site running
 	./homing demo

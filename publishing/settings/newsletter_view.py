@@ -140,6 +140,8 @@ def newsletter_page(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "heading": _("Newsletter"),
+        "back": reverse("readers:settings"),
+        "place": _("Settings"),
         # Validation writes the posted values into the other one.
         "newsletter": Newsletter.objects.get_current(),
     }

@@ -1,4 +1,4 @@
-// Keeps the text on this device after every key. Every opening of the page has its own copy.
+// Keeps the text in this browser after every key. Each opening of the page has its own copy.
 const PREFIX = "homing-draft";
 const FORGET_SAVED_MS = 24 * 3600 * 1000;
 

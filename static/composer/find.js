@@ -41,7 +41,7 @@ export function findAndReplace(form) {
     event.stopPropagation();
     shown = "";
   });
-  // In the letter, too: a second press must not put a line break in the place of the match.
+  // Enter in the letter finds the next match too, because a line break would replace the shown match.
   form.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || (event.target === letter ? shown !== places(letter) : event.target !== wanted)) return;
     event.preventDefault();

@@ -3,7 +3,7 @@ import { ask } from "./request.js";
 import { textOf } from "./texts.js";
 import { insert } from "./tools.js";
 
-// Alt text, address and title may have pairs of brackets. No part can match in two ways, which could take minutes.
+// Alt text, address and title may have pairs of brackets. No part may match in two ways: that takes minutes.
 const ALT = /(?<!\\)!\[((?:\\.|[^[\]\\]|\[[^[\]]*\])*)\]/;
 const TARGET = /(\(\s*(?:<([^<>\n]+)>|((?:[^\s()<>]|\([^\s()]*\))+))(?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?\s*\))/;
 const IN_MARKDOWN = new RegExp(`${ALT.source}${TARGET.source}${/(\{[\w=% ]*\})?/.source}`, "g");
@@ -87,7 +87,7 @@ export function images(form, refused) {
       for (const field of list.children[number].querySelectorAll("input, select")) {
         if (field === document.activeElement) continue;
         field.value = image[field.dataset.of];
-        // A width that the author typed is no choice yet.
+        // Offer a width that the author typed, too.
         if (field.selectedIndex < 0) field.add(new Option(image[field.dataset.of], undefined, true, true));
       }
     });

@@ -8,7 +8,7 @@ const LONGEST = 2_000_000;
 const CODE = "code,kbd,pre,samp,tt";
 const IS_RICH = `${CODE},a[href],b,blockquote,del,em,h1,h2,h3,h4,h5,h6,hr,i,iframe,li,s,strong,table,`
   + "[data-style*=mso-list],span[data-style*=font-weight],span[data-style*=italic]";
-// Stands for a backslash of code, which no escape adds.
+// Stands for a backslash in code, so that it is not taken for an escape.
 const IN_CODE = "\ue000";
 const ADDRESS = /^(?:https?:\/\/|mailto:)\S+$/i;
 

@@ -107,7 +107,7 @@ export class Saving {
     return this.refused(answer.status, facts);
   }
 
-  // A save without an answer may have arrived. Finding its text on the server later is no conflict.
+  // A save without an answer may have arrived. If the server has its text later, that is no conflict.
   remember(words) {
     if (this.unanswered.some((earlier) => same(words, earlier))) return;
     this.unanswered.push(words);

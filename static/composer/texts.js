@@ -1,4 +1,4 @@
-// The page's texts for these scripts, by name. They are in the page's template, so that they can be translated.
+// The texts of these scripts, by name. They are in the page's template, so that they can be translated.
 const texts = document.querySelector("template[data-texts]").content;
 
 // The text of that name, with `values` in the place of names in braces.

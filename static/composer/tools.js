@@ -1,6 +1,6 @@
 // The tools above the letter. What they insert is in the page's template, and the browser can undo it.
 const ADDRESS = /^(?:https?:\/\/|mailto:)\S+$/i;
-// A longer text cannot be undone: the command takes time with the square of its lines, minutes for 4,000.
+// Longer texts are inserted without undo: the command's time grows with the square of the lines (4,000: minutes).
 const MOST_LINES = 500;
 const KEYS = { b: "bold", i: "italic", k: "link" };
 
@@ -48,7 +48,7 @@ function link(field, { before, after, instead }, address = "https://") {
   around(field, before.replace("{to}", () => to), after.replace("{to}", () => to), (!isAddress && words) || instead);
 }
 
-// `line` begins each selected line; what is after a “|” ends it. A 1 in it counts the lines.
+// Put `line` before each selected line, and its part after a “|” behind it. A 1 becomes the number of the line.
 function atLines(field, { line, before = "", after = "", instead = "" }) {
   const { selectionStart, selectionEnd, value } = field;
   const from = value.lastIndexOf("\n", selectionStart - 1) + 1;

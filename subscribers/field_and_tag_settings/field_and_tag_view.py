@@ -171,13 +171,18 @@ def _is_saved(request: HttpRequest, form: FieldForm | TagForm, code: str = "edit
 def _form_page(
     request: HttpRequest, form: FieldForm | TagForm, heading: str, delete: str = "", note: str = ""
 ) -> HttpResponse:
-    context: dict[str, Any] = {"form": form, "heading": heading, "delete": delete, "note": note}
-    return desk_page(request, "subscribers/field_and_tag_settings/settings_form.html", context)
+    context = {"form": form, "heading": heading, "delete": delete, "note": note}
+    return _settings_page(request, "settings_form", context)
 
 
 def _delete_page(request: HttpRequest, heading: str, question: str) -> HttpResponse:
     context = {"heading": heading, "question": question}
-    return desk_page(request, "subscribers/field_and_tag_settings/confirm_delete.html", context)
+    return _settings_page(request, "confirm_delete", context)
+
+
+def _settings_page(request: HttpRequest, name: str, context: dict[str, Any]) -> HttpResponse:
+    context |= {"back": reverse(SETTINGS), "place": _("Settings")}
+    return desk_page(request, f"subscribers/field_and_tag_settings/{name}.html", context)
 
 
 def _field_or_404(key: str) -> ReaderFieldDefinition:

@@ -222,7 +222,7 @@ def test_a_search_shows_no_counts_of_the_whole_list(operator: Client) -> None:
     SubscriberFactory.create_batch(3, name="Bram")
     page = shown(operator.get(READERS, {"q": "ada"}))
     assert 'Confirmed<span class="small">' not in page
-    assert ">1 reader<" in page
+    assert "1 reader on this page" in page
 
 
 def test_a_page_costs_a_few_queries(
