@@ -50,10 +50,10 @@ class Environment:
         return strip_invisible(self.values[name]) if name in self else default
 
     def misspelt(self, besides: Set[str]) -> dict[str, str]:
-        """Return variables that look like those that were read, with the nearest.
+        """Return variables whose names look like one that was read, with that name.
 
-        They look like them if they are spelt almost the same, or begin with the first word of at
-        least three. Fewer share a word such as LOG or DATABASE, which other programs use too.
+        The name is spelt almost the same, or begins with the first word of at least three of our
+        names. Words such as LOG and DATABASE begin fewer, and other programs use them too.
         `besides` are names that other parts of Homing read.
         """
         words = Counter(name.partition("_")[0] for name in self.names)

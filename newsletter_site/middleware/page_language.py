@@ -14,7 +14,7 @@ from newsletter_site.middleware.error_pages import unavailable_page
 
 
 class PageLanguage:
-    """Activate the language of a page, and keep the newsletter that it was read from.
+    """Activate the language of a page, and keep the newsletter row that names the language.
 
     Without the database, readers get the message in their browser's language.
     """

@@ -60,7 +60,7 @@ class RequestSlots:
 
 
 class LimitConcurrency:
-    """Middleware before all others that query the database, after static files."""
+    """Middleware that comes before all others that query the database, and after static files."""
 
     def __init__(
         self,
