@@ -1,21 +1,22 @@
 """Run a call only once under its `Idempotency-Key`, by the rules for forms."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from pydantic import BaseModel
 
 from api.bearer import get_caller
-from api.problem import ProblemError, ProblemType
+from api.problem import ProblemError, ProblemType, problem_responses
 from idempotency.claim import InProgressError
 from idempotency.fingerprint import FileDigest, content_hash, keyed_fingerprints
 from idempotency.key import HEADER, KEY_PATTERN, LONGEST_KEY, InvalidKey, read_key
 from idempotency.run_once import RETRY_AFTER_S, run_once
 from idempotency.saved_response import DifferentContentError
 
-__all__ = ["KEY_PARAMETER", "DifferentContentError", "call_fingerprints", "require_key", "run_call"]
+__all__ = ["DifferentContentError"]
 
 _KEY_SCHEMA = {"type": "string", "pattern": KEY_PATTERN, "minLength": 1, "maxLength": LONGEST_KEY}
 # The header of every such call, for the OpenAPI document.
@@ -35,13 +36,34 @@ KEY_PARAMETER: dict[str, Any] = {
 }
 
 
+def changing(made: Mapping[int, Any], *problems: int, described: Any = None) -> dict[str, Any]:
+    """Return what the decorator of an operation that changes something needs.
+
+    `made` are the bodies of its answers by status, and `problems` the statuses besides those that
+    all such operations share. `described` are its parameters; by default the key alone.
+    """
+    responses = {**made, **problem_responses(409, 413, 415, 422, *problems)}
+    return {"response": responses, "openapi_extra": described or KEY_PARAMETER}
+
+
+def once(work: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Decorate an operation to run only once for the caller and the request's key."""
+
+    @wraps(work)
+    def run(request: HttpRequest, **given: Any) -> HttpResponse:
+        body = next((one for one in given.values() if isinstance(one, BaseModel)), None)
+        return run_call(request, body, lambda: work(request, **given))
+
+    return run
+
+
 def run_call(
     request: HttpRequest,
     body: BaseModel | None,
-    work: Callable[[str], HttpResponse],
+    work: Callable[[], HttpResponse],
     *,
     files: Sequence[FileDigest] = (),
-    check: Callable[[str], None] = lambda _: None,
+    check: Callable[[], None] = lambda: None,
 ) -> HttpResponse:
     """Run `work` once for the caller and the request's key. Return its response.
 
@@ -62,8 +84,8 @@ def run_call(
             get_caller(request).user.pk,
             key,
             call_fingerprints(request, body, files),
-            check=lambda: check(key),
-            work=lambda: work(key),
+            check=check,
+            work=work,
         )
     except DifferentContentError as error:
         raise ProblemError(

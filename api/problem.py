@@ -5,14 +5,16 @@ They do not repeat the input.
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
+from django.db.models import Model, QuerySet
 from django.http import HttpResponse
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 MEDIA_TYPE = "application/problem+json"
 URN = "urn:homing:problem:"
+Row = TypeVar("Row", bound=Model)
 
 
 class ProblemType(Enum):
@@ -75,8 +77,9 @@ def problem_responses(*statuses: int) -> dict[int, type[ProblemBody]]:
     return dict.fromkeys(sorted({400, 401, 403, 503, *statuses}), ProblemBody)
 
 
-# The statuses of an operation that changes something.
-CHANGE_STATUSES = (409, 413, 415, 422)
+def answers(found: Any, *problems: int) -> dict[int, Any]:
+    """Return the bodies of the answers of an operation that changes nothing, by status."""
+    return {200: found, **problem_responses(*problems)}
 
 
 def problem_response(
@@ -109,6 +112,14 @@ class ProblemError(Exception):
     def __init__(self, kind: ProblemType, detail: str, **more: Any) -> None:
         super().__init__(detail)
         self.response = problem_response(kind, detail, **more)
+
+
+def first_of(rows: QuerySet[Row], sentence: str) -> Row:
+    """Return the first row. Raise `ProblemError` (404) with the sentence if there is none."""
+    row = rows.first()
+    if row is None:
+        raise ProblemError(ProblemType.NOT_FOUND, sentence)
+    return row
 
 
 def field_problem(field: str, sentence: str) -> ProblemError:

@@ -8,8 +8,8 @@ from django.urls import reverse
 from ninja import Field, Router
 
 from api.bearer import Bearer, get_caller
-from api.idempotent_call import KEY_PARAMETER, run_call
-from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, problem_responses
+from api.idempotent_call import changing, once
+from api.problem import ProblemError, ProblemType, answers, first_of
 from api.schema import ResponseBody, json_response
 from delivery.tasks.leased_task_columns import TaskState
 from publishing.activity.record_issue_activity import record_export_activity
@@ -19,7 +19,6 @@ from publishing.models import Export
 from subscribers.api import reader_scopes
 
 router = Router(tags=["Exports"], auth=Bearer(reader_scopes.READERS), by_alias=True)
-
 
 ExportState = Literal["waiting", "running", "finished", "failed", "expired"]
 
@@ -33,31 +32,25 @@ class ExportStatus(ResponseBody):
 
 
 @router.post(
-    "/",
-    response={201: ExportStatus, 200: ExportStatus, **problem_responses(*CHANGE_STATUSES)},
-    summary="Request a complete export",
-    openapi_extra=KEY_PARAMETER,
+    "/", summary="Request a complete export", **changing({201: ExportStatus, 200: ExportStatus})
 )
+@once
 def request_export(request: HttpRequest) -> HttpResponse:
     """Have a worker write everything about the newsletter into one ZIP file.
 
     While an export is being written, the call returns that one.
     """
-
-    def work(_: str) -> HttpResponse:
-        user = get_caller(request).user.pk
-        export, is_new = export_task.request_export(user)
-        if is_new:
-            record_export_activity("request_export", user, export)
-        url = reverse("api:export", args=[export.pk])
-        return json_response(_status(export), 201 if is_new else 200, url=url, created=is_new)
-
-    return run_call(request, None, work)
+    user = get_caller(request).user.pk
+    export, is_new = export_task.request_export(user)
+    if is_new:
+        record_export_activity("request_export", user, export)
+    url = reverse("api:export", args=[export.pk])
+    return json_response(_status(export), 201 if is_new else 200, url=url, created=is_new)
 
 
 @router.get(
     "/{int:export_id}/",
-    response={200: ExportStatus, **problem_responses(404)},
+    response=answers(ExportStatus, 404),
     summary="State of an export",
     url_name="export",
 )
@@ -68,7 +61,7 @@ def get_export(request: HttpRequest, export_id: int) -> ExportStatus:
 
 @router.get(
     "/{int:export_id}/homing.zip",
-    response={200: str, **problem_responses(404)},
+    response=answers(str, 404),
     summary="Download an export",
     openapi_extra={"x-answers": "application/zip"},
 )
@@ -85,10 +78,7 @@ def download_export(request: HttpRequest, export_id: int) -> HttpResponseBase:
 
 
 def _find(export_id: int) -> Export:
-    export = Export.objects.filter(pk=export_id).first()
-    if export is None:
-        raise ProblemError(ProblemType.NOT_FOUND, f"There is no export {export_id}.")
-    return export
+    return first_of(Export.objects.filter(pk=export_id), f"There is no export {export_id}.")
 
 
 def _status(export: Export) -> ExportStatus:

@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from ninja.params.functions import Query
 
 from api.bearer import Bearer, get_caller
-from api.idempotent_call import KEY_PARAMETER, run_call
-from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, problem_responses
+from api.idempotent_call import changing, once
+from api.problem import ProblemError, ProblemType, answers
 from api.schema import BEFORE, LIMIT, DecimalInt, json_response
 from delivery.interface import join_transaction
 from publishing.actions.action_sentences import in_one_line
@@ -28,7 +28,6 @@ from publishing.api.issue_shapes import (
     ReceiptBody,
 )
 from publishing.api.routing import THE_VERSION, address_of, edition_named, router
-from publishing.desk_permissions import MAY_ACT
 from publishing.editions.edition_status import load_status
 from publishing.editions.find_edition import HIGHEST_VERSION
 from publishing.progress.issue_list import newest_before, rows_of
@@ -65,7 +64,7 @@ AFTER = Query(
 @router.get(
     "/",
     auth=Bearer(issue_scopes.STATUS),
-    response={200: IssuePageBody, **problem_responses()},
+    response=answers(IssuePageBody),
     summary="List issues",
 )
 def list_issues(
@@ -90,7 +89,7 @@ def list_issues(
 @router.get(
     "/{uuid:issue}/",
     auth=Bearer(issue_scopes.STATUS),
-    response={200: IssueStatus, **problem_responses(404)},
+    response=answers(IssueStatus, 404),
     summary="Status of an issue",
     url_name="issue_status",
 )
@@ -104,7 +103,7 @@ def issue_status(
 @router.get(
     "/{uuid:issue}/copies/",
     auth=Bearer(issue_scopes.COPIES),
-    response={200: CopyPage, **problem_responses(404, 410)},
+    response=answers(CopyPage, 404, 410),
     summary="Outcome of each copy",
 )
 def list_copies(
@@ -150,7 +149,7 @@ def list_copies(
 @router.get(
     "/{uuid:issue}/receipt/",
     auth=Bearer(issue_scopes.STATUS),
-    response={200: ReceiptBody, **problem_responses(404, 409)},
+    response=answers(ReceiptBody, 404, 409),
     summary="The receipt of an issue",
 )
 def issue_receipt(
@@ -167,30 +166,21 @@ def issue_receipt(
 @router.post(
     "/{uuid:issue}/{action}/",
     auth=Bearer(issue_scopes.OPERATE),
-    response={200: ActionDone, **problem_responses(404, *CHANGE_STATUSES)},
     summary="Act on an edition",
-    openapi_extra=KEY_PARAMETER,
+    **changing({200: ActionDone}, 404),
 )
+@once
 def act_on_issue(
     request: HttpRequest, issue: uuid.UUID, action: ActionName, version: DecimalInt = THE_VERSION
 ) -> HttpResponse:
     """Run an action of `./homing edition` on a version, and return its result."""
     edition = edition_named(issue, version)
-    caller = get_caller(request)
-    if not any(map(caller.user.has_perm, MAY_ACT)):
-        raise ProblemError(
-            ProblemType.NOT_ALLOWED, "The user of this token lacks the permission for this action."
-        )
-
-    def work(_: str) -> HttpResponse:
-        record = partial(record_issue_activity.record_action, caller.user.pk, edition)
-        try:
-            with join_transaction():
-                name = OLD_NAMES.get(action, action)
-                done = perform(name, edition, load_status(edition.pk), record=record)
-        except CannotDoThatError as error:
-            raise ProblemError(ProblemType.NOT_NOW, str(error)) from None
-        answer = ActionDone(**load_status(edition.pk).as_json(), done=in_one_line(done))
-        return json_response(answer, url=address_of(edition))
-
-    return run_call(request, None, work)
+    record = partial(record_issue_activity.record_action, get_caller(request).user.pk, edition)
+    try:
+        with join_transaction():
+            name = OLD_NAMES.get(action, action)
+            done = perform(name, edition, load_status(edition.pk), record=record)
+    except CannotDoThatError as error:
+        raise ProblemError(ProblemType.NOT_NOW, str(error)) from None
+    answer = ActionDone(**load_status(edition.pk).as_json(), done=in_one_line(done))
+    return json_response(answer, url=address_of(edition))

@@ -9,8 +9,8 @@ from ninja import Field, Router
 from ninja.params.functions import Query
 
 from api.bearer import Bearer, get_caller
-from api.idempotent_call import require_key, run_call
-from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, field_problem, problem_responses
+from api.idempotent_call import changing, require_key, run_call
+from api.problem import ProblemError, ProblemType, answers, field_problem, first_of
 from api.schema import ResponseBody, json_response
 from idempotency.fingerprint import FileDigest
 from publishing.activity.record_issue_activity import record_move
@@ -64,9 +64,8 @@ class MoveReceived(Move):
 
 @router.post(
     "/",
-    response={201: MoveReceived, **problem_responses(*CHANGE_STATUSES)},
     summary="Move in past issues",
-    openapi_extra=upload_parameters(FILE),
+    **changing({201: MoveReceived}, described=upload_parameters(FILE)),
 )
 def upload_past_issues(
     request: HttpRequest, filename: str = FILENAME, site: str = SITE
@@ -82,7 +81,7 @@ def upload_past_issues(
         if not file.tell():
             raise field_problem("file", "The file is empty.")
 
-        def work(_: str) -> HttpResponse:
+        def work() -> HttpResponse:
             user = get_caller(request).user.pk
             try:
                 move = move_task.request_move(file, name, site, user)
@@ -102,15 +101,13 @@ def upload_past_issues(
 
 @router.get(
     "/{int:move_id}/",
-    response={200: Move, **problem_responses(404)},
+    response=answers(Move, 404),
     summary="State of a move",
     url_name="past_issues",
 )
 def get_past_issues(request: HttpRequest, move_id: int) -> Move:
     """Return the state, and what became of the issues so far."""
-    move = IssueMove.objects.filter(pk=move_id).first()
-    if move is None:
-        raise ProblemError(ProblemType.NOT_FOUND, f"There is no move {move_id}.")
+    move = first_of(IssueMove.objects.filter(pk=move_id), f"There is no move {move_id}.")
     return Move(**_fields(move))
 
 

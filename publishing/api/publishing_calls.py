@@ -8,14 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Body
 
 from api.bearer import Bearer, get_caller
-from api.idempotent_call import KEY_PARAMETER, DifferentContentError, run_call
-from api.problem import (
-    CHANGE_STATUSES,
-    ProblemError,
-    ProblemType,
-    field_problem,
-    problem_responses,
-)
+from api.idempotent_call import DifferentContentError, changing, once, require_key, run_call
+from api.problem import ProblemError, ProblemType, field_problem
 from api.schema import DecimalInt, json_response
 from delivery.interface import database_time, join_transaction
 from delivery.models import Newsletter
@@ -51,16 +45,15 @@ from publishing.publish.publish_edition import (
 from publishing.scheduling.local_time import InvalidTimeError, parse_scheduled_time
 from subscribers.fields.find_tags import UnknownTagError, find_tags
 
-_ANSWERS = {201: Published, 200: Published, **problem_responses(*CHANGE_STATUSES)}
+_MADE = {201: Published, 200: Published}
 
 
 @router.post(
     "/",
     tags=["Publishing"],
     auth=Bearer(issue_scopes.PUBLISH),
-    response=_ANSWERS,
     summary="Publish a new issue",
-    openapi_extra=KEY_PARAMETER,
+    **changing(_MADE),
 )
 def publish_issue(request: HttpRequest, content: Body[NewIssue]) -> HttpResponse:
     """Publish an issue as its version 1, now or at a scheduled time.
@@ -75,9 +68,8 @@ def publish_issue(request: HttpRequest, content: Body[NewIssue]) -> HttpResponse
     "/{uuid:issue}/versions/",
     tags=["Publishing"],
     auth=Bearer(issue_scopes.PUBLISH),
-    response={**_ANSWERS, **problem_responses(*CHANGE_STATUSES, 404)},
     summary="Publish the next version of an issue",
-    openapi_extra=KEY_PARAMETER,
+    **changing(_MADE, 404),
 )
 def publish_version(
     request: HttpRequest, issue: uuid.UUID, content: Body[NewVersion]
@@ -95,10 +87,10 @@ def publish_version(
     "/{uuid:issue}/reschedule/",
     tags=["Publishing"],
     auth=Bearer(issue_scopes.PUBLISH),
-    response={200: IssueStatus, **problem_responses(404, *CHANGE_STATUSES)},
     summary="Change the time of a scheduled issue",
-    openapi_extra=KEY_PARAMETER,
+    **changing({200: IssueStatus}, 404),
 )
+@once
 def reschedule_issue(
     request: HttpRequest,
     issue: uuid.UUID,
@@ -107,37 +99,28 @@ def reschedule_issue(
 ) -> HttpResponse:
     """Change the time of a scheduled issue before it is due, and return its status."""
     edition, author = edition_named(issue, version), get_caller(request).user.pk
-
-    def check(_: str) -> None:
-        _read(content.at, content)
-
-    def work(_: str) -> HttpResponse:
-        at = _read(content.at, content)
-        try:
-            with join_transaction():
-                reschedule(
-                    edition, at, record=lambda was: record_rescheduling(author, edition, was, at)
-                )
-        except CannotDoThatError as error:
-            raise ProblemError(ProblemType.NOT_NOW, str(error)) from None
-        return json_response(
-            IssueStatus(**load_status(edition.pk).as_json()), url=address_of(edition)
-        )
-
-    return run_call(request, content, work, check=check)
+    at = _read(content.at, content)
+    try:
+        with join_transaction():
+            reschedule(
+                edition, at, record=lambda was: record_rescheduling(author, edition, was, at)
+            )
+    except CannotDoThatError as error:
+        raise ProblemError(ProblemType.NOT_NOW, str(error)) from None
+    return json_response(IssueStatus(**load_status(edition.pk).as_json()), url=address_of(edition))
 
 
 def _publish(
     request: HttpRequest, words: NewIssue | NewVersion, issue: uuid.UUID | None
 ) -> HttpResponse:
-    author, goes_to = get_caller(request).user.pk, words.goes_to
+    author, key, goes_to = get_caller(request).user.pk, require_key(request), words.goes_to
     version = words.version if isinstance(words, NewVersion) else None
     tags, archive, address = _tags(words), _archive(words), _address(words, issue)
     content = replace(content_in(words), has_page=archive != Visibility.NONE)
     without_note = isinstance(words, NewVersion) and not words.note
     hold_s = settings.PUBLISH_HOLD_S if words.hold_s is None else words.hold_s
 
-    def check(key: str) -> None:
+    def check() -> None:
         refuse_problems(content)
         refusal = version_refusal(issue, version, goes_to)
         if refusal:
@@ -147,7 +130,7 @@ def _publish(
         if needs_approval() and not is_known:
             raise ProblemError(ProblemType.TAKES_TWO, str(NEEDS_TWO))
 
-    def work(key: str) -> HttpResponse:
+    def work() -> HttpResponse:
         at = _moment(words, is_known=True)
         asked = PublishRequest(
             content=content,

@@ -6,13 +6,8 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Body, Field, Router
 
 from api.bearer import Bearer, get_caller
-from api.idempotent_call import KEY_PARAMETER, run_call
-from api.problem import (
-    CHANGE_STATUSES,
-    ProblemError,
-    ProblemType,
-    problem_responses,
-)
+from api.idempotent_call import changing, once
+from api.problem import ProblemError, ProblemType, answers
 from api.schema import ResponseBody, json_response
 from delivery.issue_attributes import TITLE
 from publishing.api import issue_scopes
@@ -40,38 +35,30 @@ class Welcome(ResponseBody):
     sent: int = Field(examples=[12], description="How often it was sent.")
 
 
-@router.get("/", response={200: Welcome, **problem_responses()}, summary="The welcome letter")
+@router.get("/", response=answers(Welcome), summary="The welcome letter")
 def get_welcome(request: HttpRequest) -> Welcome:
     """Return the letter that each reader gets after confirming, if it is on."""
     return _present()
 
 
-@router.put(
-    "/",
-    response={200: Welcome, **problem_responses(*CHANGE_STATUSES)},
-    summary="Turn the welcome letter on or off",
-    openapi_extra=KEY_PARAMETER,
-)
+@router.put("/", summary="Turn the welcome letter on or off", **changing({200: Welcome}))
+@once
 def put_welcome(request: HttpRequest, content: Body[NewWelcome]) -> HttpResponse:
     """Send this letter to readers who opt in from now on, or none.
 
     A letter that is on is replaced. The same content again changes nothing.
     """
-
-    def work(_: str) -> HttpResponse:
-        author = get_caller(request).user.pk
-        if content.on:
-            letter = content_in(content)
-            refuse_problems(letter)
-            try:
-                turn_on(author, letter)
-            except NeedsApprovalError as error:
-                raise ProblemError(ProblemType.TAKES_TWO, str(error)) from None
-        else:
-            turn_off(author)
-        return json_response(_present())
-
-    return run_call(request, content, work)
+    author = get_caller(request).user.pk
+    if content.on:
+        letter = content_in(content)
+        refuse_problems(letter)
+        try:
+            turn_on(author, letter)
+        except NeedsApprovalError as error:
+            raise ProblemError(ProblemType.TAKES_TWO, str(error)) from None
+    else:
+        turn_off(author)
+    return json_response(_present())
 
 
 def _present() -> Welcome:

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models.functions import Lower
 from ninja import Field
 
-from api.problem import FieldError, ProblemError, ProblemType
+from api.problem import FieldError, ProblemError, ProblemType, first_of
 from api.schema import RequestBody, ResponseBody
 from subscribers.field_and_tag_settings import change_fields_and_tags
 from subscribers.field_and_tag_settings.field_and_tag_forms import (
@@ -23,6 +23,9 @@ from subscribers.models.fields_and_tags import (
     LONGEST_LABEL,
     LONGEST_TAG,
 )
+
+NO_FIELD = "There is no field with this key."
+NO_TAG = "There is no tag with this number."
 
 
 # The forms of the settings page check the lengths, so that their sentences are the same.
@@ -113,7 +116,7 @@ def all_fields() -> OwnFields:
 
 def one_field(key: str) -> OwnField:
     """Return the field with this key, or raise `ProblemError`."""
-    return _field(_named_field(key))
+    return _field(first_of(ReaderFieldDefinition.objects.filter(key=key), NO_FIELD))
 
 
 def add_field(new: NewField, by: uuid.UUID) -> OwnField:
@@ -129,7 +132,7 @@ def add_field(new: NewField, by: uuid.UUID) -> OwnField:
 
 def edit_field(key: str, changes: FieldEdit, by: uuid.UUID) -> OwnField:
     """Change the given values of a field, or raise `ProblemError`."""
-    field = _named_field(key)
+    field = first_of(ReaderFieldDefinition.objects.filter(key=key), NO_FIELD)
     now = _field(field).model_dump(exclude={"key"})
     form = FieldForm(now | changes.model_dump(exclude_none=True), field)
     return _field(_saved(form, "edit", by))
@@ -138,7 +141,7 @@ def edit_field(key: str, changes: FieldEdit, by: uuid.UUID) -> OwnField:
 def delete_field(key: str, by: uuid.UUID) -> Deleted:
     """Delete a field, or raise `ProblemError`."""
     if not change_fields_and_tags.delete_field(key, by):
-        raise _no_field()
+        raise ProblemError(ProblemType.NOT_FOUND, NO_FIELD)
     return Deleted(deleted=True)
 
 
@@ -149,7 +152,7 @@ def all_tags() -> AllTags:
 
 def one_tag(tag: int) -> OneTag:
     """Return the tag with this number, or raise `ProblemError`."""
-    return _tag(_named_tag(tag))
+    return _tag(first_of(Tag.objects.filter(pk=tag), NO_TAG))
 
 
 def add_tag(new: NewTag, by: uuid.UUID) -> OneTag:
@@ -159,7 +162,7 @@ def add_tag(new: NewTag, by: uuid.UUID) -> OneTag:
 
 def edit_tag(tag: int, changes: TagEdit, by: uuid.UUID) -> OneTag:
     """Change the given values of a tag, or raise `ProblemError`."""
-    found = _named_tag(tag)
+    found = first_of(Tag.objects.filter(pk=tag), NO_TAG)
     now = _tag(found).model_dump(exclude={"tag"})
     return _tag(_saved(TagForm(now | changes.model_dump(exclude_none=True), found), "edit", by))
 
@@ -168,7 +171,7 @@ def delete_tag(tag: int, by: uuid.UUID) -> Deleted:
     """Delete a tag, or raise `ProblemError`, also if an issue needs the tag."""
     try:
         if not change_fields_and_tags.delete_tag(tag, by):
-            raise _no_tag()
+            raise ProblemError(ProblemType.NOT_FOUND, NO_TAG)
     except change_fields_and_tags.TagInUseError as used:
         raise ProblemError(ProblemType.NOT_NOW, in_use_sentence(used)) from None
     return Deleted(deleted=True)
@@ -198,25 +201,3 @@ def _field(field: ReaderFieldDefinition) -> OwnField:
 
 def _tag(tag: Tag) -> OneTag:
     return OneTag(tag=tag.pk, name=tag.name, is_topic=tag.is_topic, description=tag.description)
-
-
-def _named_field(key: str) -> ReaderFieldDefinition:
-    field = ReaderFieldDefinition.objects.filter(key=key).first()
-    if field is None:
-        raise _no_field()
-    return field
-
-
-def _named_tag(tag: int) -> Tag:
-    found = Tag.objects.filter(pk=tag).first()
-    if found is None:
-        raise _no_tag()
-    return found
-
-
-def _no_field() -> ProblemError:
-    return ProblemError(ProblemType.NOT_FOUND, "There is no field with this key.")
-
-
-def _no_tag() -> ProblemError:
-    return ProblemError(ProblemType.NOT_FOUND, "There is no tag with this number.")

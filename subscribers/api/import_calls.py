@@ -5,7 +5,6 @@ import json
 from contextlib import ExitStack
 from typing import Any, cast
 
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
@@ -14,8 +13,8 @@ from ninja.params.functions import Body as BodyParameter
 from ninja.params.functions import Query
 
 from api.bearer import Bearer, get_caller
-from api.idempotent_call import KEY_PARAMETER, require_key, run_call
-from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, field_problem, problem_responses
+from api.idempotent_call import changing, once, require_key, run_call
+from api.problem import ProblemError, ProblemType, answers, field_problem, first_of
 from api.schema import BEFORE, LIMIT, DecimalInt, json_response
 from delivery.models import Newsletter
 from idempotency.claim import allow_silence
@@ -67,7 +66,7 @@ LONGEST_READING = "120s"  # of the files in one upload
 _UPLOAD = upload_parameters(CSV, example="email,name\nada@posthouse.example.org,Ada\n")
 
 
-@router.get("/", response={200: ImportPage, **problem_responses()}, summary="List imports")
+@router.get("/", response=answers(ImportPage), summary="List imports")
 def list_imports(
     request: HttpRequest, limit: DecimalInt = LIMIT, before: DecimalInt = BEFORE
 ) -> ImportPage:
@@ -84,14 +83,11 @@ def list_imports(
 
 @router.post(
     "/",
-    response={201: ImportReceived, 200: ImportReceived, **problem_responses(*CHANGE_STATUSES)},
     summary="Upload a file for a check",
-    openapi_extra=_UPLOAD,
+    **changing({201: ImportReceived, 200: ImportReceived}, described=_UPLOAD),
 )
 def upload_import(
-    request: HttpRequest,
-    filename: str = FILENAME,
-    columns: list[str] = COLUMNS,
+    request: HttpRequest, filename: str = FILENAME, columns: list[str] = COLUMNS
 ) -> HttpResponse:
     """Upload a file, as the body or as `file` of a form.
 
@@ -102,7 +98,7 @@ def upload_import(
     require_key(request)  # before reading a large file
     with uploaded_file(request, filename, CSV) as (file, name):
 
-        def work(_: str) -> HttpResponse:
+        def work() -> HttpResponse:
             allow_silence(LONGEST_READING)
             caller = get_caller(request)
             add_fields_and_tags(file, caller.user.pk)
@@ -142,7 +138,7 @@ def upload_import(
 
 @router.get(
     "/{int:import_id}/",
-    response={200: Import, **problem_responses(404)},
+    response=answers(Import, 404),
     summary="Status of an import",
     url_name="import",
 )
@@ -153,7 +149,7 @@ def get_import(request: HttpRequest, import_id: int) -> Import:
 
 @router.get(
     "/{int:import_id}/rejects.csv",
-    response={200: str, **problem_responses(404)},
+    response=answers(str, 404),
     summary="The rejected rows",
     openapi_extra={"x-answers": CSV},
 )
@@ -164,10 +160,7 @@ def import_rejects(request: HttpRequest, import_id: int) -> HttpResponseBase:
 
 
 @router.post(
-    "/{int:import_id}/import/",
-    response={200: Import, **problem_responses(404, *CHANGE_STATUSES)},
-    summary="Import a checked file",
-    openapi_extra=KEY_PARAMETER,
+    "/{int:import_id}/import/", summary="Import a checked file", **changing({200: Import}, 404)
 )
 def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]) -> HttpResponse:
     """Start the import. It adds readers and resubscribes nobody."""
@@ -175,7 +168,7 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
     read = read_tags(json.dumps(decision.tags))
     tags = () if isinstance(read, InputRefusal) else read
 
-    def check(_: str) -> None:
+    def check() -> None:
         refuse_half_a_statement(confirmed=decision.confirmed, where=where)
         if decision.list_is_confirmed and not decision.confirmed:
             sentence = "The call states that the list is confirmed, but “confirmed” is not true."
@@ -188,7 +181,7 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
         if decision.welcome and Newsletter.objects.get_current().welcome_issue is None:
             raise field_problem("welcome", "No welcome letter is on, so none can be sent.")
 
-    def work(_: str) -> HttpResponse:
+    def work() -> HttpResponse:
         caller, record = get_caller(request), _named(import_id)
         is_checked = record.state == State.CHECKED
         if is_checked and decision.list_is_confirmed and not record.leaves_subscriptions_open:
@@ -204,69 +197,54 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
         if not accept_upload.start_import(import_id, stated):
             sentence = f"Only a checked file can be imported. {status_sentence(record)}"
             raise ProblemError(ProblemType.NOT_NOW, sentence)
-        added, record = record.added, _named(import_id)
-        record_import_activity("import", caller.user.pk, record, added=added)
-        return json_response(
-            Import(**_import_fields(record)), url=reverse("api:import", args=[import_id])
-        )
+        added = record.added
+        record_import_activity("import", caller.user.pk, _named(import_id), added=added)
+        return _answer(import_id)
 
     return run_call(request, decision, work, check=check)
 
 
-@router.post(
-    "/{int:import_id}/undo/",
-    response={200: Import, **problem_responses(404, *CHANGE_STATUSES)},
-    summary="Undo an import",
-    openapi_extra=KEY_PARAMETER,
-)
+@router.post("/{int:import_id}/undo/", summary="Undo an import", **changing({200: Import}, 404))
+@once
 def undo_import(request: HttpRequest, import_id: int, choice: UndoChoice = NO_BODY) -> HttpResponse:
     """Remove added readers who were neither mailed nor changed and did not opt in.
 
     A worker does it in the background. The same file can be imported again afterwards. The body
     can be left out.
     """
-
-    def work(_: str) -> HttpResponse:
-        caller, record = get_caller(request).user.pk, _named(import_id)
-        if not start_undo(import_id, made_too=choice.tags_and_fields, by=caller):
-            raise ProblemError(ProblemType.NOT_NOW, why_not_undone(record))
-        record_import_activity("undo", caller, record)
-        return json_response(
-            Import(**_import_fields(_named(import_id))), url=reverse("api:import", args=[import_id])
-        )
-
-    return run_call(request, choice, work)
+    caller, record = get_caller(request).user.pk, _named(import_id)
+    if not start_undo(import_id, made_too=choice.tags_and_fields, by=caller):
+        raise ProblemError(ProblemType.NOT_NOW, why_not_undone(record))
+    record_import_activity("undo", caller, record)
+    return _answer(import_id)
 
 
 @router.post(
     "/{int:import_id}/drop/",
-    response={200: ImportDropped, **problem_responses(404, *CHANGE_STATUSES)},
     summary="Discard a checked file",
-    openapi_extra=KEY_PARAMETER,
+    **changing({200: ImportDropped}, 404),
 )
+@once
 def drop_import(request: HttpRequest, import_id: int) -> HttpResponse:
     """Delete a file that was checked and not imported."""
-
-    def work(_: str) -> HttpResponse:
-        record = _named(import_id)
-        with transaction.atomic():
-            if not accept_upload.discard(import_id):
-                sentence = (
-                    "The file was imported or deleted before, so there is nothing to discard."
-                )
-                raise ProblemError(ProblemType.NOT_NOW, sentence)
-            record_import_activity("discard", get_caller(request).user.pk, record)
-        return json_response(ImportDropped(id=import_id, dropped=True))
-
-    return run_call(request, None, work)
+    record = _named(import_id)
+    if not accept_upload.discard(import_id):
+        sentence = "The file was imported or deleted before, so there is nothing to discard."
+        raise ProblemError(ProblemType.NOT_NOW, sentence)
+    record_import_activity("discard", get_caller(request).user.pk, record)
+    return json_response(ImportDropped(id=import_id, dropped=True))
 
 
 def _named(import_id: int) -> SubscriberImport:
-    found = SubscriberImport.objects.select_related("imported_by").filter(pk=import_id).first()
-    if found is None:
-        sentence = "There is no import with this number. It may have been discarded."
-        raise ProblemError(ProblemType.NOT_FOUND, sentence)
-    return found
+    return first_of(
+        SubscriberImport.objects.select_related("imported_by").filter(pk=import_id),
+        "There is no import with this number. It may have been discarded.",
+    )
+
+
+def _answer(import_id: int) -> HttpResponse:
+    body = Import(**_import_fields(_named(import_id)))
+    return json_response(body, url=reverse("api:import", args=[import_id]))
 
 
 def _import_fields(record: SubscriberImport) -> dict[str, Any]:

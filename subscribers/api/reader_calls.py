@@ -8,13 +8,20 @@ from ninja import Body, Router
 from ninja.params.functions import Query
 
 from api.bearer import Bearer, get_caller
-from api.idempotent_call import KEY_PARAMETER, run_call
-from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, field_problem, problem_responses
+from api.idempotent_call import changing, once, run_call
+from api.problem import ProblemError, ProblemType, answers, field_problem, first_of
 from api.schema import BEFORE, LIMIT, DecimalInt, IsoDay, json_response
 from delivery.reader_fields import FIELD_NAMES
 from subscribers.api import reader_scopes, reader_shapes
 from subscribers.api.reader_bodies import address_of, reader_responses, tag_ids_of, values_of
-from subscribers.api.reader_shapes import NewReader, Reader, ReaderAdded, ReaderMoved, State
+from subscribers.api.reader_shapes import (
+    NewReader,
+    Reader,
+    ReaderActedOn,
+    ReaderAdded,
+    ReaderMoved,
+    State,
+)
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.desk import add_reader as adding
 from subscribers.desk import edit_reader as editing
@@ -42,12 +49,11 @@ FROM_SOURCE = Query(
     description="Only readers from `sign-up`, `api`, `desk`, `import`, or one import: `import-12`.",
 )
 SINCE = Query(None, description="Only readers who were added on this day or later.")
+NOBODY = "There is no reader with this number."
 UNTIL = Query(None, description="Only readers who were added on this day or earlier.")
 
 
-@router.get(
-    "/", response={200: reader_shapes.ReaderPage, **problem_responses()}, summary="List readers"
-)
+@router.get("/", response=answers(reader_shapes.ReaderPage), summary="List readers")
 def list_readers(
     request: HttpRequest,
     state: State = WHICH_STATE,
@@ -72,29 +78,16 @@ def list_readers(
 
 
 @router.post(
-    "/look-up/",
-    response={200: Reader, **problem_responses(404, 413, 415)},
-    summary="Look a reader up by address",
+    "/look-up/", response=answers(Reader, 404, 413, 415), summary="Look a reader up by address"
 )
 def look_up_reader(request: HttpRequest, whom: Body[reader_shapes.AddressBody]) -> Reader:
     """Return the reader with this address. It changes nothing, so it needs no key."""
     key = address_of(whom.address).lower()
-    reader = Subscriber.objects.select_related("subscriber_import").filter(email_key=key).first()
-    if reader is None:
-        raise ProblemError(ProblemType.NOT_FOUND, "No reader has this address.")
-    return _reader(reader)
+    rows = Subscriber.objects.select_related("subscriber_import").filter(email_key=key)
+    return _reader(first_of(rows, "No reader has this address."))
 
 
-@router.post(
-    "/",
-    response={
-        201: ReaderAdded,
-        200: ReaderAdded,
-        **problem_responses(*CHANGE_STATUSES),
-    },
-    summary="Add a reader",
-    openapi_extra=KEY_PARAMETER,
-)
+@router.post("/", summary="Add a reader", **changing({201: ReaderAdded, 200: ReaderAdded}))
 def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
     """Add a reader to the list.
 
@@ -102,16 +95,15 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
     skipped, even if consent is stated.
     """
     where = " ".join(reader.where.split())
-
     flat = {name: getattr(reader, name) for name in FIELD_NAMES}
 
-    def check(_: str) -> None:
+    def check() -> None:
         address_of(reader.address)
         values_of(flat, reader.fields)
         tag_ids_of(reader.tags)
         refuse_half_a_statement(confirmed=reader.confirmed, where=where)
 
-    def work(_: str) -> HttpResponse:
+    def work() -> HttpResponse:
         caller = get_caller(request)
         name = caller.user.get_full_name() or caller.user.get_username()
         added = adding.add_reader(
@@ -141,22 +133,15 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
 
 
 @router.get(
-    "/{int:reader}/",
-    response={200: Reader, **problem_responses(404)},
-    summary="One reader",
-    url_name="reader",
+    "/{int:reader}/", response=answers(Reader, 404), summary="One reader", url_name="reader"
 )
 def get_reader(request: HttpRequest, reader: int) -> Reader:
     """Return one reader."""
     return _reader(_named(reader))
 
 
-@router.patch(
-    "/{int:reader}/",
-    response={200: reader_shapes.ReaderActedOn, **problem_responses(404, *CHANGE_STATUSES)},
-    summary="Edit a reader",
-    openapi_extra=KEY_PARAMETER,
-)
+@router.patch("/{int:reader}/", summary="Edit a reader", **changing({200: ReaderActedOn}, 404))
+@once
 def edit_reader(
     request: HttpRequest, reader: int, changes: Body[reader_shapes.ReaderEdit]
 ) -> HttpResponse:
@@ -165,68 +150,54 @@ def edit_reader(
     An own field with an empty text loses its value. A topic that the reader left is refused.
     """
     flat = {name: text for name in FIELD_NAMES if (text := getattr(changes, name)) is not None}
-
-    def work(_: str) -> HttpResponse:
-        found = _named(reader)
-        values, tags = values_of(flat, changes.fields), None
-        if changes.tags is not None:
-            tags = tag_ids_of(changes.tags, left=found.left_topics)
-        done = editing.edit_reader(reader, values, tags) == "saved"
-        if done:
-            record_reader_activity("edit", get_caller(request).user.pk, reader)
-        acted = reader_shapes.ReaderActedOn(
-            reader=reader, done=done, state=cast("State", found.state)
-        )
-        return json_response(acted, url=reverse("api:reader", args=[reader]))
-
-    return run_call(request, changes, work)
+    found = _named(reader)
+    values, tags = values_of(flat, changes.fields), None
+    if changes.tags is not None:
+        tags = tag_ids_of(changes.tags, left=found.left_topics)
+    done = editing.edit_reader(reader, values, tags) == "saved"
+    if done:
+        record_reader_activity("edit", get_caller(request).user.pk, reader)
+    return _acted_on(reader, done=done, state=found.state)
 
 
 @router.post(
     "/tags/",
-    response={200: reader_shapes.TagsChanged, **problem_responses(*CHANGE_STATUSES)},
     summary="Put tags on readers and take them off",
-    openapi_extra=KEY_PARAMETER,
+    **changing({200: reader_shapes.TagsChanged}),
 )
+@once
 def change_tags_of_readers(
     request: HttpRequest, change: Body[reader_shapes.TagChange]
 ) -> HttpResponse:
     """Change the tags of up to 1,000 readers. A topic that a reader left stays off."""
-
-    def work(_: str) -> HttpResponse:
-        ids = {
-            "added": tag_ids_of(change.add, "add"),
-            "removed": tag_ids_of(change.remove, "remove"),
-        }
-        changed = change_tags(change.readers, **ids)
-        by, chosen = get_caller(request).user.pk, len(set(change.readers))
-        for action, names in (("tag", change.add), ("untag", change.remove)):
-            for name in names:
-                record_readers_activity(action, by, readers=chosen, tag=name)
-        return json_response(reader_shapes.TagsChanged(changed=changed))
-
-    return run_call(request, change, work)
+    ids = {"added": tag_ids_of(change.add, "add"), "removed": tag_ids_of(change.remove, "remove")}
+    changed = change_tags(change.readers, **ids)
+    by, chosen = get_caller(request).user.pk, len(set(change.readers))
+    for action, names in (("tag", change.add), ("untag", change.remove)):
+        for name in names:
+            record_readers_activity(action, by, readers=chosen, tag=name)
+    return json_response(reader_shapes.TagsChanged(changed=changed))
 
 
 @router.get(
     "/{int:reader}/record/",
-    response={200: dict[str, object], **problem_responses(404)},
+    response=answers(dict[str, object], 404),
     summary="The personal data of a reader",
 )
 def export_reader(request: HttpRequest, reader: int) -> HttpResponse:
     """Return the data for a reader who requests it. The download is recorded."""
     if (data := load_personal_data(reader)) is None:
-        raise _nobody()
+        raise ProblemError(ProblemType.NOT_FOUND, NOBODY)
     record_reader_activity("download_data", get_caller(request).user.pk, reader)
     return HttpResponse(data.as_json(), content_type="application/json")
 
 
 @router.post(
     "/{int:reader}/new-address/",
-    response={201: ReaderMoved, **problem_responses(404, *CHANGE_STATUSES)},
     summary="Correct the address of a reader",
-    openapi_extra=KEY_PARAMETER,
+    **changing({201: ReaderMoved}, 404),
 )
+@once
 def correct_address(
     request: HttpRequest, reader: int, new: Body[reader_shapes.AddressBody]
 ) -> HttpResponse:
@@ -234,25 +205,21 @@ def correct_address(
 
     The old reader is unsubscribed. Readers who unsubscribed or complained cannot be moved.
     """
-
-    def work(_: str) -> HttpResponse:
-        _named(reader)
-        moved = adding.correct_address(reader, address_of(new.address))
-        if isinstance(moved, InputRefusal):
-            raise ProblemError(ProblemType.NOT_NOW, sentence_of(moved))
-        record_corrected_address(get_caller(request).user.pk, reader, moved.pk)
-        url = reverse("api:reader", args=[moved.pk])
-        return json_response(ReaderMoved(reader=moved.pk), 201, url=url, created=True)
-
-    return run_call(request, new, work)
+    _named(reader)
+    moved = adding.correct_address(reader, address_of(new.address))
+    if isinstance(moved, InputRefusal):
+        raise ProblemError(ProblemType.NOT_NOW, sentence_of(moved))
+    record_corrected_address(get_caller(request).user.pk, reader, moved.pk)
+    url = reverse("api:reader", args=[moved.pk])
+    return json_response(ReaderMoved(reader=moved.pk), 201, url=url, created=True)
 
 
 @router.post(
     "/{int:reader}/lift-bounce/",
-    response={200: reader_shapes.ReaderActedOn, **problem_responses(404, *CHANGE_STATUSES)},
     summary="Lift a bounce of a reader",
-    openapi_extra=KEY_PARAMETER,
+    **changing({200: ReaderActedOn}, 404),
 )
+@once
 def lift_bounce_of_reader(
     request: HttpRequest, reader: int, why: Body[reader_shapes.LiftReason]
 ) -> HttpResponse:
@@ -262,30 +229,24 @@ def lift_bounce_of_reader(
     the state before the bounce. A complaint or an unsubscribe is never lifted.
     """
     reason = " ".join(why.reason.split())
-
-    def check(_: str) -> None:
-        if not reason:
-            raise field_problem("reason", "State why you lift the bounce. It is recorded.")
-
-    def work(_: str) -> HttpResponse:
-        return _act(request, reader, "lift-bounce", reason)
-
-    return run_call(request, why, work, check=check)
+    if not reason:
+        raise field_problem("reason", "State why you lift the bounce. It is recorded.")
+    return _act(request, reader, "lift-bounce", reason)
 
 
 @router.post(
     "/{int:reader}/{action}/",
-    response={200: reader_shapes.ReaderActedOn, **problem_responses(404, *CHANGE_STATUSES)},
     summary="Unsubscribe, block, unblock or erase a reader",
-    openapi_extra=KEY_PARAMETER,
+    **changing({200: ReaderActedOn}, 404),
 )
+@once
 def act_on_reader(request: HttpRequest, reader: int, action: ActionName) -> HttpResponse:
     """Perform an action of the desk. None makes a reader confirmed.
 
     `block` blocks the address. `unblock` ends that block and nothing else. `erase` cannot be
     undone. `shut-out` and `let-in` are the former names of `block` and `unblock`.
     """
-    return run_call(request, None, lambda _: _act(request, reader, action))
+    return _act(request, reader, action)
 
 
 def _act(request: HttpRequest, reader: int, action: str, *reason: str) -> HttpResponse:
@@ -294,7 +255,11 @@ def _act(request: HttpRequest, reader: int, action: str, *reason: str) -> HttpRe
         ACTIONS[OLD_NAMES.get(action, action)], reader, get_caller(request).user.pk, *reason
     )
     state = Subscriber.objects.filter(pk=reader).values_list("state", flat=True).first()
-    acted = reader_shapes.ReaderActedOn(reader=reader, done=done, state=cast("State | None", state))
+    return _acted_on(reader, done=done, state=state)
+
+
+def _acted_on(reader: int, *, done: bool, state: str | None) -> HttpResponse:
+    acted = ReaderActedOn(reader=reader, done=done, state=cast("State | None", state))
     return json_response(acted, url=reverse("api:reader", args=[reader]))
 
 
@@ -310,14 +275,8 @@ def refuse_half_a_statement(*, confirmed: bool, where: str) -> None:
 
 
 def _named(reader: int) -> Subscriber:
-    found = Subscriber.objects.select_related("subscriber_import").filter(pk=reader).first()
-    if found is None:
-        raise _nobody()
-    return found
-
-
-def _nobody() -> ProblemError:
-    return ProblemError(ProblemType.NOT_FOUND, "There is no reader with this number.")
+    rows = Subscriber.objects.select_related("subscriber_import").filter(pk=reader)
+    return first_of(rows, NOBODY)
 
 
 def _reader(reader: Subscriber) -> Reader:

@@ -63,7 +63,7 @@ another file is another call
     call_fingerprints: files": «files → []»,
     test_a_repeated_call_imports_nothing_more
 an action through the API is one transaction with its saved answer
-    act_on_issue.work: «with join_transaction() → if True»:
+    act_on_issue: «with join_transaction() → if True»:
     test_api_call_runs_each_edition_action_once
 a program cannot add a reader who unsubscribed
     skip_reason: if «known is not None and known.state in GONE → False»:
