@@ -1,6 +1,6 @@
 """Uploads: make an import, or find the earlier one with the same content."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, BinaryIO
 
@@ -11,10 +11,16 @@ from django.db.models.functions import Now
 from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.tasks.run_leased_task import NO_LEASE
 from subscribers.fields.find_tags import find_or_add_tags
+from subscribers.fields.own_fields import load_fields
 from subscribers.importing import stored_file
+from subscribers.importing.file_format.files_in_zip import open_lists, posts_in
 from subscribers.importing.file_format.read_file import ReaderFile
+from subscribers.importing.file_format.recognise_columns import read_mapping
+from subscribers.importing.move.fields_and_tags_of_export import add_fields_and_tags
+from subscribers.importing.rejects_file import find_reading
 from subscribers.models import ImportSeenAddress, RejectedRow, SubscriberImport
 from subscribers.models.subscriber_import import NO_COUNTS, WITHOUT_CONTENT
+from subscribers.record_activity import record_import_activity
 
 State = SubscriberImport.State
 NOT_IMPORTED = (State.CHECKING, State.CHECKED)
@@ -51,6 +57,29 @@ def statement(
 def existing_imports() -> QuerySet[SubscriberImport]:
     """Select the imports that an upload of the same content finds."""
     return SubscriberImport.objects.exclude(state__in=WITHOUT_CONTENT)
+
+
+def accept_lists(
+    content: BinaryIO, filename: str, importer: Any, columns: Sequence[str] = ()
+) -> tuple[list[tuple[SubscriberImport, bool]], list[str]]:
+    """Store each list of an upload for a check, in the caller's transaction.
+
+    Return the imports, each with whether it is new, and the names of the fields and tags that the
+    export of another Homing added. `columns` are options such as `Town=city`.
+    """
+    added = add_fields_and_tags(content, importer.pk)
+    fields = load_fields()
+    mapping = read_mapping(columns, fields)
+    found = []
+    with open_lists(content, filename, stored_file.largest_size()) as lists:
+        posts = posts_in(content)
+        for one, name in lists:
+            with ReaderFile(one, name, mapping, fields, find_reading) as readers:
+                record, is_new = store_for_check(readers, one, name, importer, posts)
+            if is_new:
+                record_import_activity("upload", importer.pk, record)
+            found.append((record, is_new))
+    return found, added
 
 
 def store_for_check(

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
-from psycopg.types.json import Json
 
 from delivery.interface import enqueue_welcome, request_mail
 from delivery.models import Edition
@@ -26,12 +25,7 @@ from subscribers.importing.file_format.read_file import Row
 from subscribers.importing.file_format.recognise_columns import Fields
 from subscribers.importing.file_format.split_records import BadRow
 from subscribers.importing.file_format.validate_row import Candidate, excluded, validate_row
-from subscribers.importing.import_sentences import (
-    consent_detail,
-    list_detail,
-    lost_date_detail,
-    sign_up_detail,
-)
+from subscribers.importing.import_sentences import consent_detail, parts_of_details
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.models.subscriber_import import ADDED_PENDING, ADDED_UNSTATED, State
 from subscribers.refusal_sentences import refuse
@@ -52,20 +46,14 @@ CREATE_CANDIDATES = """
         consent varchar NOT NULL,
         email_key varchar COLLATE "C" GENERATED ALWAYS AS (lower(email)) STORED,
         has_left boolean GENERATED ALWAYS AS
-            (status NOT IN ('unstated', 'subscribed', 'unconfirmed')) STORED
-    ) ON COMMIT DROP;
-    CREATE TEMPORARY TABLE IF NOT EXISTS import_skipped (
-        line integer PRIMARY KEY, email varchar NOT NULL, why varchar NOT NULL
+            (status NOT IN ('unstated', 'subscribed', 'unconfirmed')) STORED,
+        why varchar,  -- the row is skipped
+        subscriber_id bigint  -- the reader who left according to the file
     ) ON COMMIT DROP;
     CREATE TEMPORARY TABLE IF NOT EXISTS import_added (
         id bigint PRIMARY KEY, email varchar NOT NULL, state varchar NOT NULL
     ) ON COMMIT DROP;
-    CREATE TEMPORARY TABLE IF NOT EXISTS import_left (
-        line integer PRIMARY KEY, email_key varchar COLLATE "C" NOT NULL, subscriber_id bigint,
-        status varchar NOT NULL, at timestamptz NOT NULL
-    ) ON COMMIT DROP;
-    TRUNCATE pg_temp.import_candidate, pg_temp.import_skipped, pg_temp.import_added,
-             pg_temp.import_left;
+    TRUNCATE pg_temp.import_candidate, pg_temp.import_added;
 """
 INSERT_CANDIDATES = """
     INSERT INTO import_candidate
@@ -112,35 +100,27 @@ NOTE_GONE = """
 """
 # The reader's own act explains more than a suppression, so it comes first.
 SKIP_UNMAILABLE = """
-    WITH gone AS (
-    DELETE FROM import_candidate
-     USING import_candidate AS candidate
+    UPDATE import_candidate
+       SET why = CASE WHEN subscriber.state IN ('unsubscribed', 'bounced', 'complained')
+                      THEN 'reader_' || subscriber.state
+                      WHEN suppression.origin = 'import' AND suppression.reason = 'manual'
+                      THEN 'suppressed_blocked'
+                      WHEN suppression.origin = 'import' THEN 'suppressed_by_import'
+                      ELSE 'suppressed_' || suppression.reason END
+      FROM import_candidate AS candidate
       LEFT JOIN subscriber USING (email_key)
       LEFT JOIN suppression ON suppression.address_key = candidate.email_key
                            AND suppression.lifted_at IS NULL
-     WHERE candidate.line = import_candidate.line
+     WHERE candidate.line = import_candidate.line AND candidate.why IS NULL
        AND (subscriber.state IN ('unsubscribed', 'bounced', 'complained')
             OR suppression.id IS NOT NULL)
-    RETURNING import_candidate.line, import_candidate.email,
-              CASE WHEN subscriber.state IN ('unsubscribed', 'bounced', 'complained')
-                   THEN 'reader_' || subscriber.state
-                   WHEN suppression.origin = 'import' AND suppression.reason = 'manual'
-                   THEN 'suppressed_blocked'
-                   WHEN suppression.origin = 'import' THEN 'suppressed_by_import'
-                   ELSE 'suppressed_' || suppression.reason END
-    )
-    INSERT INTO import_skipped SELECT * FROM gone
 """
+# The address was erased, so it is not stored again. A reader who signed up again is known.
 SKIP_ERASED = """
-    WITH gone AS (
-        DELETE FROM import_candidate WHERE email_key = ANY(%s)
-           -- An erased reader who signed up again is a known reader.
-           AND NOT EXISTS (SELECT FROM subscriber
-                            WHERE subscriber.email_key = import_candidate.email_key)
-        -- The address was erased, so it is not stored again.
-        RETURNING line, '', 'erased'
-    )
-    INSERT INTO import_skipped SELECT * FROM gone
+    UPDATE import_candidate SET why = 'erased', email = ''
+     WHERE email_key = ANY(%s)
+       AND NOT EXISTS (SELECT FROM subscriber
+                        WHERE subscriber.email_key = import_candidate.email_key)
 """
 # Before any decision, lock the readers who left according to the file, in id order.
 LOCK_GONE = """
@@ -152,38 +132,34 @@ LOCK_GONE = """
 """
 # A confirmation here wins over another product's file, unless the reader left there later.
 SKIP_GONE = """
-    WITH gone AS (
-        DELETE FROM import_candidate
-         USING import_candidate AS candidate
-          LEFT JOIN subscriber USING (email_key)
-          LEFT JOIN consent_record ON consent_record.id = subscriber.opt_in_id
-         WHERE candidate.line = import_candidate.line AND candidate.has_left
-        RETURNING candidate.*, subscriber.id AS subscriber_id,
-                  coalesce(subscriber.state = 'confirmed'
-                           AND consent_record.at >= coalesce(candidate.left_at, '-infinity'), false)
-                  AS stays
-    ), left_here AS (
-        INSERT INTO import_left
-        SELECT line, email_key, subscriber_id, status,
-               least(coalesce(left_at, statement_timestamp()), statement_timestamp())
-          FROM gone WHERE NOT stays
-    )
-    INSERT INTO import_skipped
-    SELECT line, email, CASE WHEN stays THEN 'confirmed_here' ELSE 'file_' || status END FROM gone
+    UPDATE import_candidate
+       SET why = CASE WHEN subscriber.state = 'confirmed'
+                       AND consent_record.at >= coalesce(candidate.left_at, '-infinity')
+                      THEN 'confirmed_here' ELSE 'file_' || candidate.status END,
+           left_at = least(coalesce(candidate.left_at, statement_timestamp()),
+                           statement_timestamp()),
+           subscriber_id = subscriber.id
+      FROM import_candidate AS candidate
+      LEFT JOIN subscriber USING (email_key)
+      LEFT JOIN consent_record ON consent_record.id = subscriber.opt_in_id
+     WHERE candidate.line = import_candidate.line AND candidate.why IS NULL AND candidate.has_left
 """
-# The effect of each status. A reader blocked elsewhere keeps their state.
-EFFECT = """
+# The rows of readers who left, and the effect of their status. A reader blocked elsewhere keeps
+# their state.
+LEFT = """
     (VALUES ('unsubscribed', 'unsubscribe', 'unsubscribed', 'left'),
             ('bounced', 'bounce', 'bounced', 'bounced'),
             ('complained', 'complaint', 'complained', 'complained'),
             ('blocked', 'manual', NULL, 'blocked')
     ) AS effect (status, reason, state, act)
+    JOIN import_candidate AS gone
+      ON gone.status = effect.status AND gone.why = 'file_' || gone.status
 """
 # The more serious of two reasons stays. A lifted reason no longer counts.
 SUPPRESS_GONE = f"""
     INSERT INTO suppression AS held (address_key, reason, origin, at)
-    SELECT email_key, reason, 'import', at
-      FROM import_left JOIN {EFFECT} USING (status)
+    SELECT email_key, reason, 'import', left_at
+      FROM {LEFT}
      ORDER BY email_key
     ON CONFLICT (address_key) DO UPDATE
     SET reason = excluded.reason, origin = excluded.origin, lifted_at = NULL, lifted_by_id = NULL,
@@ -198,22 +174,22 @@ UPDATE_GONE = f"""
     UPDATE subscriber
        SET state = CASE WHEN gravity_of_state_1(effect.state) > gravity_of_state_1(subscriber.state)
                         THEN effect.state ELSE subscriber.state END,
-           unsubscribed_at = CASE WHEN status = 'unsubscribed'
-                                  THEN coalesce(unsubscribed_at, import_left.at)
+           unsubscribed_at = CASE WHEN gone.status = 'unsubscribed'
+                                  THEN coalesce(unsubscribed_at, left_at)
                                   ELSE unsubscribed_at END
-      FROM import_left JOIN {EFFECT} USING (status)
-     WHERE subscriber.id = import_left.subscriber_id AND effect.state IS NOT NULL
+      FROM {LEFT}
+     WHERE subscriber.id = gone.subscriber_id AND effect.state IS NOT NULL
        AND subscriber.state <> 'pending'
        AND (gravity_of_state_1(effect.state) > gravity_of_state_1(subscriber.state)
-            OR status = 'unsubscribed' AND unsubscribed_at IS NULL)
+            OR gone.status = 'unsubscribed' AND unsubscribed_at IS NULL)
 """  # noqa: S608
 # Record each act once since the last opt-in or the lifting of a bounce. An operator's block is not
 # an act of the file.
 RECORD_GONE = f"""
     INSERT INTO consent_record (subscriber_id, act, how, subscriber_import_id, at, detail)
-    SELECT subscriber.id, act, 'import', %s, import_left.at, '{FILE_SAYS}' || status
-      FROM import_left JOIN {EFFECT} USING (status)
-      JOIN subscriber ON subscriber.id = import_left.subscriber_id
+    SELECT subscriber.id, act, 'import', %s, left_at, '{FILE_SAYS}' || gone.status
+      FROM {LEFT}
+      JOIN subscriber ON subscriber.id = gone.subscriber_id
      WHERE NOT EXISTS (
                SELECT FROM consent_record AS earlier
                 WHERE earlier.subscriber_id = subscriber.id AND earlier.act = effect.act
@@ -225,7 +201,7 @@ RECORD_GONE = f"""
                          AND later.id > earlier.id)))
      ORDER BY line
 """  # noqa: S608
-SKIPPED = "SELECT line, email, why FROM import_skipped ORDER BY line"
+SKIPPED = "SELECT line, email, why FROM import_candidate WHERE why IS NOT NULL ORDER BY line"
 
 # Insert in the order of the file, so that the ids have the same order.
 ADD = """
@@ -244,6 +220,7 @@ ADD = """
                SELECT %(confirmed)s AND status IS DISTINCT FROM 'unconfirmed'
                       AND (status IS DISTINCT FROM 'unstated' OR %(list_is_confirmed)s)
          ) AS _ (confirms)
+         WHERE why IS NULL
          ORDER BY line
         ON CONFLICT (email_key) DO NOTHING
         RETURNING id, email, email_key, state
@@ -269,15 +246,15 @@ ADD = """
 LOCK_KNOWN = """
     SELECT count(*) FROM (
         SELECT id FROM subscriber
-         WHERE email_key IN (SELECT email_key FROM import_candidate
-                              WHERE email NOT IN (SELECT email FROM import_added))
+         WHERE email_key IN (SELECT email_key FROM import_candidate WHERE why IS NULL
+                                AND email NOT IN (SELECT email FROM import_added))
          ORDER BY id FOR NO KEY UPDATE
     ) AS locked
 """
 TAG_KNOWN = """
     UPDATE subscriber SET tags = tags_with_1(subscriber.tags, subscriber.left_topics, added)
       FROM import_candidate CROSS JOIN LATERAL (SELECT import_candidate.tags || %s) AS _ (added)
-     WHERE subscriber.email_key = import_candidate.email_key
+     WHERE subscriber.email_key = import_candidate.email_key AND why IS NULL
        AND import_candidate.email NOT IN (SELECT email FROM import_added)
        AND tags_with_1(subscriber.tags, subscriber.left_topics, added) <> subscriber.tags
 """
@@ -287,12 +264,9 @@ COUNT_NEW = """
     SELECT count(*), count(*) FILTER (WHERE status = 'unconfirmed'),
            count(*) FILTER (WHERE status = 'unstated')
       FROM import_candidate
-     WHERE NOT EXISTS (SELECT FROM subscriber
+     WHERE why IS NULL
+       AND NOT EXISTS (SELECT FROM subscriber
                         WHERE subscriber.email_key = import_candidate.email_key)
-"""
-STORE_REJECTED_ROWS = """
-    INSERT INTO rejected_row (subscriber_import_id, line, result, email, reason, parameters)
-    SELECT %s, * FROM unnest(%s::integer[], %s::text[], %s::text[], %s::text[], %s::jsonb[])
 """
 READERS_TO_WELCOME = """
     SELECT id, email, name, fields FROM subscriber
@@ -460,12 +434,10 @@ def _size_of(row: Candidate | RejectedRow) -> int:
 
 def store_rejected_rows(import_id: int, rows: Sequence[RejectedRow]) -> None:
     """Store rejected and skipped rows for the report."""
-    names = ("line", "result", "email", "reason")
-    with connection.cursor() as cursor:
-        for some in _of_bounded_size(rows):
-            columns = [[getattr(row, name) for row in some] for name in names]
-            parameters = [Json(row.parameters) for row in some]
-            cursor.execute(STORE_REJECTED_ROWS, [import_id, *columns, parameters])
+    for row in rows:
+        row.subscriber_import_id = import_id
+    for some in _of_bounded_size(rows):
+        RejectedRow.objects.bulk_create(some)
 
 
 def _skip(
@@ -505,9 +477,7 @@ def _add(cursor: CursorWrapper, record: SubscriberImport) -> tuple[int, int, int
             "import_id": record.pk,
             "list_is_confirmed": record.list_is_confirmed,
             "detail": consent_detail(record),
-            "list_detail": list_detail(),
-            "signed_up": sign_up_detail(),
-            "date_lost": lost_date_detail(),
+            **parts_of_details(),
             "tags": tags,
             "welcome": record.welcome,
         },

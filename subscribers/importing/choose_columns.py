@@ -29,7 +29,7 @@ from subscribers.importing.file_format.recognise_columns import (
     read_target,
 )
 from subscribers.importing.file_format.yes_or_no import COMPLIMENTARY, PAID, TAG
-from subscribers.importing.import_sentences import OTHER_COLUMNS, change_sentence
+from subscribers.importing.import_sentences import OTHER_COLUMNS, second_sentence
 from subscribers.importing.rejects_file import reading_of
 from subscribers.models import SubscriberImport
 
@@ -86,9 +86,9 @@ def column_choices(record: SubscriberImport, chosen: Map[str, str]) -> list[Colu
             if (tag := offers.get(str(number)))
             else "",
             [
-                change_sentence(change, described)
-                for change in (described.changes if described else ())
-                if described and change["number"] == number
+                second_sentence(second, described)
+                for second in (described.seconds if described else ())
+                if described and second["number"] == number
             ],
         )
         for number, (name, read_as, samples) in enumerate(described.columns if described else (), 1)

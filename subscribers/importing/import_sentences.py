@@ -14,15 +14,8 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import digits, quoted
 from delivery.reader_fields import NAME
-from subscribers.importing.file_format.changed_columns import (
-    NOT_ADDRESS,
-    ONLY_IF_EMPTY,
-    REPLACED,
-    SECOND,
-    TAKEN_UP,
-)
 from subscribers.importing.file_format.read_file import Description
-from subscribers.importing.file_format.recognise_columns import EMAIL, SINCE, STATUS
+from subscribers.importing.file_format.recognise_columns import EMAIL, SINCE
 from subscribers.importing.file_format.status_columns import Status
 from subscribers.importing.file_format.yes_or_no import Answer
 from subscribers.models import RejectedRow, SubscriberImport
@@ -79,25 +72,6 @@ ANSWERS: Mapping[Answer, StrPromise] = {
     Answer.PAST: gettext_lazy("a date in the past, so no tag: {n}"),
     Answer.TEXT: gettext_lazy("another text, which counts as yes: {n}"),
 }
-_MAIN_COLUMNS: Mapping[str, object] = {
-    EMAIL: gettext_lazy("Email address"),
-    NAME.name: NAME.label,
-    STATUS: gettext_lazy("Status"),
-}
-_CHANGED = gettext_lazy("{column} is not read as {field}.")
-CHANGES: Mapping[str, StrPromise] = {
-    NOT_ADDRESS: gettext_lazy(
-        "{column} is ignored: only one column can be the email address, and {instead} is."
-    ),
-    SECOND: gettext_lazy(
-        "{column} is ignored, because {instead} is read as {field}. To join them, map both to it."
-    ),
-    REPLACED: gettext_lazy("{column} is not read as {field} any more, because {instead} is."),
-    TAKEN_UP: gettext_lazy(
-        "{column} is read as {field} now, because you gave another column a different use."
-    ),
-    ONLY_IF_EMPTY: gettext_lazy("The date in {column} counts only if {instead} has none."),
-}
 LOST: Mapping[str, StrPromise] = {
     "narrow": gettext_lazy(
         "Lost dates in {column}: {n}. The spreadsheet replaced them with #, because the column "
@@ -125,14 +99,6 @@ _UNKNOWN_REJECTS = gettext_lazy(
     "header and the line numbers as they are."
 )
 MOST_SHOWN = 12  # tags or columns in a list
-# The labels for the codes of a stored description.
-_FORMAT_WORDS: Mapping[str, StrPromise] = {
-    "commas": gettext_lazy("commas"),
-    "semicolons": gettext_lazy("semicolons"),
-    "tabs": gettext_lazy("tabs"),
-    "vertical bars": gettext_lazy("vertical bars"),
-    "one column": gettext_lazy("one column"),
-}
 _QUOTED = re.compile(r"“(.*)”", re.DOTALL)
 _MORE_COLUMNS = re.compile(r"([0-9,]+) more")
 
@@ -152,7 +118,7 @@ def describe_file(record: SubscriberImport) -> dict[str, Any] | None:
         "stated": str(_STATED) if record.list_is_confirmed else "",
         "notes": [
             *([str(_UNKNOWN_REJECTS)] if (read_as.reading or {}).get("is_guess") else ()),
-            *(change_sentence(change, read_as) for change in read_as.changes),
+            *(second_sentence(second, read_as) for second in read_as.seconds),
             *filter(None, [_doubts(read_as)]),
             *map(_lost_sentence, read_as.lost),
         ],
@@ -179,14 +145,22 @@ def lists_sentence(lists: Sequence[str]) -> str:
     return sentence.format(names=get_text_list(list(lists), _("and")))
 
 
-def change_sentence(change: Mapping[str, Any], read_as: Description) -> str:
-    """Say why a column is not read as it was mapped, or as Homing proposed."""
-    labels: dict[str, object] = {**read_as.field_labels, **OTHER_COLUMNS, **_MAIN_COLUMNS}
-    sentence = CHANGES.get(change["code"], _CHANGED)
+def second_sentence(second: Mapping[str, Any], read_as: Description) -> str:
+    """Say which columns are read instead of an ignored one."""
+    field = second["field"]
+    sentence = (
+        _("{column} is ignored: only one column can be the email address, and {instead} is.")
+        if field == EMAIL
+        else _(
+            "{column} is ignored, because {instead} is read as {field}. To join them, map both to "
+            "it."
+        )
+    )
+    labels = {**read_as.field_labels, NAME.name: NAME.label}
     return sentence.format(
-        column=_column(change["column"]),
-        field=quoted(str(labels.get(change["field"], change["field"]))),
-        instead=get_text_list(_first_columns(change["instead"]), _("and")),
+        column=_column(second["column"]),
+        field=quoted(str(labels.get(field, field))),
+        instead=get_text_list(_first_columns(second["instead"]), _("and")),
     )
 
 
@@ -223,7 +197,7 @@ def _doubts(read_as: Description) -> str:
 
 def format_sentence(read_as: Description) -> str:
     """Describe the format: “Ghost members: UTF-8, commas, with a header, CRLF”."""
-    delimiter = str(_FORMAT_WORDS.get(read_as.delimiter, read_as.delimiter))
+    delimiter = _(read_as.delimiter) if read_as.delimiter else ""
     header = _("with a header") if read_as.has_header else _("without a header")
     parts = (read_as.encoding, delimiter, header, read_as.line_ends)
     words = ", ".join(filter(None, parts))
@@ -408,22 +382,19 @@ def consent_detail(record: SubscriberImport) -> str:
     )
 
 
-def list_detail() -> str:
-    """Return the part of a detail for a row that the file alone would not confirm."""
-    return _(
-        "The file does not say whether the reader confirmed. The same statement covers it: the "
-        "exported list had confirmed subscriptions only"
-    )
+def parts_of_details() -> dict[str, str]:
+    """Write the parts of a consent record's detail that depend on the row.
 
-
-def sign_up_detail() -> str:
-    """Return the part of a detail for a row with a date, with a place for `{date}`."""
-    return _("Signed up there on {date}, according to the file")
-
-
-def lost_date_detail() -> str:
-    """Return the part of a detail for a lost date, with a place for `{date}`."""
-    return _("Signed up there on an unknown date: the file has “{date}”")
+    Two of them have a place for `{date}`.
+    """
+    return {
+        "list_detail": _(
+            "The file does not say whether the reader confirmed. The same statement covers it: the "
+            "exported list had confirmed subscriptions only"
+        ),
+        "signed_up": _("Signed up there on {date}, according to the file"),
+        "date_lost": _("Signed up there on an unknown date: the file has “{date}”"),
+    }
 
 
 def importer_name(record: SubscriberImport) -> str:

@@ -16,15 +16,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from delivery.humanise import digits
 from delivery.models import Newsletter
 from subscribers.desk_frame import desk_page, may_manage_readers, user_id_of
-from subscribers.fields.own_fields import load_fields
 from subscribers.files.bounded_upload import BoundedUpload, takes_upload
 from subscribers.files.safe_csv import csv_download
 from subscribers.importing import accept_upload, stored_file
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.choose_columns import ColumnError, check_again, column_choices
-from subscribers.importing.file_format.files_in_zip import may_be_mailed, open_lists, posts_in
+from subscribers.importing.file_format.files_in_zip import may_be_mailed
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
-from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.import_page import (
     STATES,
@@ -34,15 +32,12 @@ from subscribers.importing.import_page import (
     status_sentence,
     symbol_of,
 )
-from subscribers.importing.move.fields_and_tags_of_export import add_fields_and_tags
 from subscribers.importing.rejects_file import (
     are_rejects_deleted,
-    find_reading,
     reject_lines,
     rejects_name,
 )
-from subscribers.importing.undo.made_things import find_made
-from subscribers.importing.undo.undo_import import count_unchanged, start_undo
+from subscribers.importing.undo.undo_import import count_unchanged, find_made, start_undo
 from subscribers.importing.undo.undo_sentences import undo_lines, why_not_undone
 from subscribers.links.see_other import see_other
 from subscribers.models import RejectedRow, SubscriberImport, Tag
@@ -77,10 +72,9 @@ def imports(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
         with transaction.atomic():
             for file in sorted(files, key=lambda one: may_be_mailed(one.name or "")):
                 content, name = cast("BinaryIO", file.file), file.name or "a file"
-                with open_lists(content, name, stored_file.largest_size()) as lists:
-                    added += add_fields_and_tags(content, user_id_of(request))
-                    posts = posts_in(content)
-                    found += [_store(request, *one, posts) for one in lists]
+                lists, new_here = accept_upload.accept_lists(content, name, request.user)
+                found += lists
+                added += new_here
             if len(found) > 1:
                 together = SubscriberImport.objects.filter(pk__in=[one.pk for one, _ in found])
                 together.update(upload=uuid.uuid4())
@@ -100,16 +94,6 @@ def imports(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
     )
     messages.success(request, sentence.format(names=names))
     return see_other(reverse("readers:imports"))
-
-
-def _store(
-    request: HttpRequest, content: BinaryIO, name: str, posts: int
-) -> tuple[SubscriberImport, bool]:
-    with ReaderFile(content, name, (), load_fields(), find_reading) as readers:
-        record, is_new = accept_upload.store_for_check(readers, content, name, request.user, posts)
-    if is_new:
-        record_import_activity("upload", user_id_of(request), record)
-    return record, is_new
 
 
 @may_manage_readers

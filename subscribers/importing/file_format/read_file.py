@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Mapping as Map
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
+
+from django.utils.translation import gettext_noop
 
 from delivery.reader_fields import READER_FIELDS
 from subscribers.files.safe_csv import unguarded
@@ -113,7 +115,7 @@ class Description:
     field_labels: Map[str, str] = field(default_factory=dict)
     # The first columns: the name, what it is read as (empty for nothing), and some of its values.
     columns: Sequence[tuple[str, str, Sequence[str]]] = ()
-    changes: Sequence[Map[str, Any]] = ()  # of the use of columns
+    seconds: Sequence[Map[str, Any]] = ()  # ignored columns, as `SecondColumn`
     lost: Sequence[Map[str, Any]] = ()  # values, counted when the rows are read
     reading: Map[str, Any] | None = None  # for its rejected rows, as `Reading` in columns.py
 
@@ -404,52 +406,53 @@ class ReaderFile:
             if layout.address < len(fields)
         ]
         status = layout.status
+
+        def named(columns: Iterable[int]) -> list[str]:
+            return [_column_name(layout, column) for column in columns]
+
         return Description(
             encoding=self._encoding.words,
-            delimiter="one column" if width == 1 else DELIMITERS[self._delimiter],
+            delimiter=gettext_noop("one column") if width == 1 else DELIMITERS[self._delimiter],
             has_header=bool(layout.header_line),
             line_ends=", ".join(ends),
             address_column=_column_name(layout, layout.address),
             field_columns={
-                one.name: [_column_name(layout, column) for column in columns]
+                one.name: named(columns)
                 for one, columns in zip(self.fields, layout.fields, strict=True)
             },
             unused_columns=_unused_columns(layout),
             examples=tuple(_example(*row) for row in [*rows[:1], *self._rows_with_accents(rows)]),
             encoding_warning=self._encoding_warning,
             product=status.product if status else "",
-            status_columns=[_column_name(layout, at) for at in (status.columns if status else ())],
+            status_columns=named(status.columns if status else ()),
             hidden=status.hidden if status else "",
             other_columns={
-                other: [_column_name(layout, column) for column in columns]
+                other: named(columns)
                 for other, columns in zip(OTHERS, layout.others, strict=False)
                 if columns
             },
             tag_columns={
-                one.tag: [
-                    _column_name(layout, other.column)
+                one.tag: named(
+                    other.column
                     for other in layout.tags
                     if other.is_chosen and other.tag == one.tag
-                ]
+                )
                 for one in layout.tags
                 if one.is_chosen
             },
             offers={str(one.column + 1): one.tag for one in layout.tags if not one.is_chosen},
             columns=self._columns(layout, below),
-            doubts=[
-                _column_name(layout, one.column) for one in (status.left_out if status else ())
-            ],
+            doubts=named(one.column for one in (status.left_out if status else ())),
             field_labels={one.name: str(one.label) for one in self.fields},
             reading=asdict(self._reading_before or self._reading_of(layout)),
-            changes=[
+            seconds=[
                 {
                     "number": one.column + 1,
                     "column": _column_name(layout, one.column),
-                    "code": one.code,
                     "field": one.field,
-                    "instead": [_column_name(layout, at) for at in one.instead],
+                    "instead": named(one.instead),
                 }
-                for one in layout.changes[:MOST_COLUMNS]
+                for one in layout.seconds[:MOST_COLUMNS]
             ],
         )
 
@@ -472,15 +475,15 @@ class ReaderFile:
         self, layout: Layout, below: list[list[str]]
     ) -> list[tuple[str, str, Sequence[str]]]:
         """Describe each column: its name, what it is read as, and different values."""
-        uses = layout.uses
+        # The first use counts: a date of sign-up may be a status too.
+        uses = {at: use for use, some in reversed(layout.columns_of.items()) for at in some}
         found: list[tuple[str, str, Sequence[str]]] = []
         for column in range(min(layout.width, MOST_COLUMNS)):
             cells = (row[column].strip() for row in below if column < len(row))
             samples = dict.fromkeys(excerpt(cell)[:_LONGEST_SAMPLE] for cell in cells if cell)
             name = layout.header[column].strip() if column < len(layout.header) else ""
-            use = next(iter(uses.get(column, ())), "")
-            shown = (excerpt(name)[:_SHOWN], use, list(samples)[:_SAMPLES])
-            found.append(shown)
+            use = uses.get(column, "")
+            found.append((excerpt(name)[:_SHOWN], use, list(samples)[:_SAMPLES]))
         return found
 
     def _rows_with_accents(self, sample: list[tuple[str, str]]) -> list[tuple[str, str]]:

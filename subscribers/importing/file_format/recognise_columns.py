@@ -17,17 +17,11 @@ from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
+from django.utils.translation import gettext_noop
+
 from delivery.control_characters import strip_invisible
 from delivery.reader_fields import NAME, READER_FIELDS, ReaderField
 from subscribers.importing.file_format import header_words, status_columns
-from subscribers.importing.file_format.changed_columns import (
-    NOT_ADDRESS,
-    Change,
-    Uses,
-    changes_of_mapping,
-    dates_by_hand,
-    second_columns,
-)
 from subscribers.importing.file_format.header_words import key, keys
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.split_records import BadRow
@@ -41,7 +35,12 @@ from subscribers.importing.file_format.status_columns import (
 from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.file_format.yes_or_no import TAG, Answer, TagColumn, tag_column
 
-DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+DELIMITERS = {
+    ",": gettext_noop("commas"),
+    ";": gettext_noop("semicolons"),
+    "\t": gettext_noop("tabs"),
+    "|": gettext_noop("vertical bars"),
+}
 _STATED = "sep="  # Excel writes this line before the header
 _ADDRESS = re.compile(r"[^\s@<>,;|\"]+@[^\s@<>,;|\"]+\.[^\s@<>,;|\".]+")
 _LIKE_AN_ADDRESS = re.compile(r"[^\s@]+@[^\s@]+")
@@ -84,6 +83,14 @@ class Reading:
         return cls(**{key: stored[key] for key in known & stored.keys()}) if stored else None
 
 
+class SecondColumn(NamedTuple):
+    """An ignored column, from 0, that looks like `field`, which the others are read as."""
+
+    column: int
+    field: str
+    instead: Sequence[int]
+
+
 class Layout(NamedTuple):
     """The columns of a file, counted from 0; `header_line` is 0 without a header."""
 
@@ -96,18 +103,8 @@ class Layout(NamedTuple):
     others: tuple[tuple[int, ...], ...] = ()  # of `OTHERS`; empty if the file has none of them
     tags: tuple[TagColumn, ...] = ()  # that say yes or no to a tag
     names: tuple[str, ...] = ()  # of the fields
-    changes: tuple[Change, ...] = ()
+    seconds: tuple[SecondColumn, ...] = ()
     statuses: tuple[int, ...] = ()  # columns that may hold statuses
-
-    @property
-    def uses(self) -> dict[int, list[str]]:
-        """What each column is read as; a column of `OTHERS` may be a status too."""
-        found: dict[int, list[str]] = {self.address: [EMAIL]}
-        for use, columns in self.columns_of.items():
-            for column in columns:
-                if use not in found.setdefault(column, []):
-                    found[column].append(use)
-        return found
 
     @property
     def columns_of(self) -> dict[str, tuple[int, ...]]:
@@ -340,44 +337,28 @@ def layout_of(
         tuple(field.name for field in fields),
         statuses=tuple(sorted(may_be)),
     )
-    before = layout_of(records, (), filename, fields, reading) if mapping else None
-    changes = _changes(layout, before.uses if before else layout.uses, mapped, fields, sample)
-    return layout._replace(changes=tuple(changes))
+    return layout._replace(seconds=tuple(_second_columns(layout, mapped, fields, sample)))
 
 
-def _changes(
-    layout: Layout,
-    before: Uses,
-    mapped: Sequence[tuple[int, str]],
-    fields: Fields,
-    sample: Rows,
-) -> Iterator[Change]:
-    uses, columns_of = layout.uses, layout.columns_of
+def _second_columns(
+    layout: Layout, mapped: Sequence[tuple[int, str]], fields: Fields, sample: Rows
+) -> Iterator[SecondColumn]:
+    columns_of = layout.columns_of
     taken = {column for column, _ in mapped}
-    words = {at: key(word) for at, word in enumerate(layout.header) if at not in taken}
     rows = sum(1 for row in sample if layout.address < len(row))
-    also_addresses = {
-        at
-        for at in range(layout.width)
-        if (at, EMAIL) in mapped
-        or words.get(at) in header_words.ADDRESS
-        or (at not in taken and not uses.get(at) and 2 * _addresses(sample, at) > rows)
-    }
-    for at in sorted(also_addresses - {layout.address}):
-        if EMAIL not in uses.get(at, ()):
-            yield Change(at, NOT_ADDRESS, EMAIL, (layout.address,))
-    replaced = list(changes_of_mapping(before, uses, taken, columns_of))
-    noted = also_addresses.union(change.column for change in replaced)
-    yield from (change for change in replaced if change.column not in also_addresses)
-    by_hand = [at for at in columns_of.get(SINCE, ()) if (at, SINCE) in mapped]
-    yield from dates_by_hand(by_hand, SINCE)
     names = header_words.FULL_NAME | header_words.NAME
     names |= header_words.GIVEN_NAME | header_words.FAMILY_NAME
-    named = {at: NAME.name for at, word in words.items() if word in names and at not in noted}
-    for field in fields:
-        own = keys(f"fields.{field.name}") | keys(field.headers)
-        named |= {at: field.name for at, word in words.items() if word in own and at not in noted}
-    yield from second_columns(named, uses, columns_of)
+    words = {field.name: keys(f"fields.{field.name}") | keys(field.headers) for field in fields}
+    words[NAME.name] |= names
+    for at in sorted(set(range(layout.width)).difference(*columns_of.values())):
+        word = key(layout.header[at]) if at < len(layout.header) and at not in taken else ""
+        has_addresses = at not in taken and 2 * _addresses(sample, at) > rows
+        if (at, EMAIL) in mapped or word in header_words.ADDRESS or has_addresses:
+            yield SecondColumn(at, EMAIL, (layout.address,))
+        else:
+            meant = next((name for name, some in words.items() if word in some), "")
+            if instead := columns_of.get(meant, ()):
+                yield SecondColumn(at, meant, instead)
 
 
 def _first_columns(

@@ -1,6 +1,7 @@
 """Undo of an import: remove added readers who were neither mailed nor changed.
 
 It runs under the lease of imports, one range of ids at a time. Each chunk writes its checkpoint.
+It can also delete the tags and fields that the import made.
 """
 
 import uuid
@@ -10,31 +11,30 @@ from datetime import datetime
 from typing import NamedTuple
 
 from django.db import connection, reset_queries
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 
 from delivery.interface import wait_for_enqueues
+from delivery.models import Edition
 from delivery.retention.anonymise import anonymise_unconfirmed
 from delivery.retention.mailed_recipients import Mailed, load_mailed
 from delivery.tasks.run_leased_task import ClaimedTask
+from subscribers.field_and_tag_settings.change_fields_and_tags import (
+    TagInUseError,
+    delete_field,
+    delete_tag,
+    draft_uses,
+)
 from subscribers.importing.accept_upload import UNCLAIMED
-from subscribers.importing.undo.made_things import delete_made
-from subscribers.models import Subscriber, SubscriberImport
+from subscribers.models import ReaderFieldDefinition, Subscriber, SubscriberImport, Tag
 from subscribers.models.subscriber_import import KEPT
 
 State = SubscriberImport.State
 
 CHUNK = 1_000  # ids; the addresses of a chunk fit into a socket's buffer (apply.py)
 
-NEXT_READER = """
-    SELECT id FROM subscriber WHERE subscriber_import_id = %s AND id > %s ORDER BY id LIMIT 1
-"""
-# A separate statement, so that the next one sees what other transactions wrote before.
-LOCK_READERS = """
-    SELECT count(*) FROM (
-        SELECT FROM subscriber WHERE subscriber_import_id = %s AND id BETWEEN %s AND %s
-         ORDER BY id FOR UPDATE) AS locked
-"""
+_OPEN = (State.CHECKING, State.CHECKED, State.WAITING, State.RUNNING)
+
 READERS = """
     SELECT id, email_key, CASE WHEN confirmed_at IS NOT NULL THEN created_at END,
            opt_in_id IS NOT NULL OR coalesce(since.asked, false),
@@ -92,7 +92,9 @@ def run_undo(
 ) -> None:
     """Undo an import. Raises `TaskInterruptedError`."""
     record = running.task
-    while (first := _next_reader(record)) is not None:
+    readers = Subscriber.objects.filter(subscriber_import=record.pk).order_by("pk")
+    ids = readers.values_list("pk", flat=True)
+    while (first := ids.filter(pk__gt=record.undo_checkpoint).first()) is not None:
         _undo_chunk(running, first)
         on_progress(record)
         running.heartbeat()
@@ -120,13 +122,6 @@ def why_kept(reader: AddedReader, mailed: Mailed) -> str:
     return "kept_changed" if reader.is_changed else ""
 
 
-def _next_reader(record: SubscriberImport) -> int | None:
-    with connection.cursor() as cursor:
-        cursor.execute(NEXT_READER, [record.pk, record.undo_checkpoint])
-        row = cursor.fetchone()
-    return row[0] if row else None
-
-
 def _undo_chunk(running: ClaimedTask[SubscriberImport], first: int) -> None:
     record, last = running.task, first + CHUNK - 1
     with running.step() as cursor:
@@ -134,7 +129,9 @@ def _undo_chunk(running: ClaimedTask[SubscriberImport], first: int) -> None:
         running.hold()
         # Lock order: batches before readers, as a worker settles them.
         mailed = load_mailed(first, last)
-        cursor.execute(LOCK_READERS, [record.pk, first, last])
+        # A separate statement, so that the next one sees what other transactions wrote before.
+        locked = Subscriber.objects.filter(subscriber_import=record.pk, pk__range=(first, last))
+        list(locked.select_for_update().order_by("pk").values_list("pk"))
         cursor.execute(READERS, [record.pk, first, last])
         readers = [AddedReader(*row) for row in cursor.fetchall()]
         kept = {reader.id: why for reader in readers if (why := why_kept(reader, mailed))}
@@ -147,3 +144,77 @@ def _undo_chunk(running: ClaimedTask[SubscriberImport], first: int) -> None:
         found = {name: getattr(record, name) + counts[name] for name in ("undone", *KEPT)}
         running.checkpoint(**found, undo_checkpoint=last)
     reset_queries()  # Django keeps them in debug mode
+
+
+class MadeThings(NamedTuple):
+    """The names of tags and fields, by whether anything else uses them."""
+
+    free: list[str]
+    used: list[str]
+
+
+def find_made(record: SubscriberImport) -> MadeThings:
+    """Find what an undo could delete if it removed all readers of the import."""
+    found = MadeThings([], [])
+    others = Subscriber.objects.exclude(subscriber_import=record.pk)
+    for tag in _tags(record):
+        (found.used if _tag_is_used(tag, others) else found.free).append(tag.name)
+    for field in _fields(record):
+        (found.used if _field_is_used(field, others) else found.free).append(field.label)
+    return found
+
+
+def delete_made(record: SubscriberImport, by: uuid.UUID | None) -> MadeThings:
+    """Delete what nothing uses, in the caller's transaction; return both parts."""
+    found = MadeThings([], [])
+    readers = Subscriber.objects.all()
+    # The locks make changes of readers wait, so nobody gets a tag or field while it is deleted.
+    for tag in _tags(record).select_for_update():
+        is_deleted = False
+        if not _tag_is_used(tag, readers):
+            try:
+                is_deleted = delete_tag(tag.pk, by)
+            except TagInUseError:
+                is_deleted = False
+        (found.free if is_deleted else found.used).append(tag.name)
+    for field in _fields(record).select_for_update():
+        is_deleted = not _field_is_used(field, readers) and delete_field(field.key, by)
+        (found.free if is_deleted else found.used).append(field.label)
+    return found
+
+
+def _tags(record: SubscriberImport) -> QuerySet[Tag]:
+    return Tag.objects.filter(pk__in=record.made.get("tags", ())).order_by("pk")
+
+
+def _fields(record: SubscriberImport) -> QuerySet[ReaderFieldDefinition]:
+    made = record.made.get("fields", ())
+    return ReaderFieldDefinition.objects.filter(pk__in=made).order_by("pk")
+
+
+def _tag_is_used(tag: Tag, readers: QuerySet[Subscriber]) -> bool:
+    """Whether a reader, letter or open import uses a tag, or readers can choose it."""
+    with_tag = Q(tags__contains=[tag.pk]) | Q(left_topics__contains=[tag.pk])
+    # Editions keep pairs of id and name; the name may have changed.
+    editions = Edition.objects.exclude(with_tags=[], without_tags=[])
+    pairs = editions.values_list("with_tags", "without_tags")
+    return (
+        tag.is_topic
+        or draft_uses(tag=tag.pk)
+        or any(tag.pk == number for both in pairs for some in both for number, _ in some)
+        or SubscriberImport.objects.filter(state__in=_OPEN, tags__contains=[tag.pk]).exists()
+        or readers.filter(with_tag).exists()
+    )
+
+
+def _field_is_used(field: ReaderFieldDefinition, readers: QuerySet[Subscriber]) -> bool:
+    """Whether a reader, letter, open import or the sign-up form uses a field."""
+    open_imports = SubscriberImport.objects.filter(state__in=_OPEN)
+    mappings = open_imports.values_list("mapping", flat=True)
+    return (
+        field.on_form
+        or draft_uses(field=field.key)
+        or Edition.objects.filter(merge_fields__contains=[field.key]).exists()
+        or any(to == field.key for mapping in mappings for _, to in mapping)
+        or readers.filter(fields__has_key=field.key).exists()
+    )

@@ -55,18 +55,6 @@ DATES = (
     "bob@example.org,13/04/2023",
     "cy@example.org,04/13/2023",
 )
-GHOST = (
-    (
-        "id,email,name,note,subscribed_to_emails,complimentary_plan,stripe_customer_id,created_at,"
-        "deleted_at,labels,tiers"
-    ),
-    "1,ada@example.org,Ada,Met,true,true,,2023-04-03T10:00:00.000Z,,Cooks,",
-    '2,bob@example.org,Bob,,true,false,cus_1,2023-04-04T10:00:00.000Z,,"Cooks,Sailors",Gold',
-    "3,cy@example.org,Cy,,false,false,,2023-04-05T10:00:00.000Z,,Cooks,",
-    "4,dee@example.org,Dee,,true,false,,2023-04-06T10:00:00.000Z,2024-01-01T10:00:00.000Z,,",
-    "5,eve@example.org,Eve,,true,true,,2023-04-07T10:00:00.000Z,,,Gold",
-    "6,fay@example.org,Fay,,true,false,,2023-04-08T10:00:00.000Z,,,",
-)
 # The rejected row alone would be read in another way.
 ALONE = (
     (("email,name", "ada@example.org,Ada", "bob@example.org,Bob"), "bob@example.org,Bob,Reed"),
@@ -134,16 +122,6 @@ def corrected(text: str, right: Sequence[str], wrong: Sequence[str], delimiter: 
         ("list.csv", BARE, {1: "bob@@", 2: "cy@@", 3: "dee@@"}, ()),
         ("list.csv", BARE, {1: "bob@@"}, ()),
         ("list.csv", DATES, {1: "ada@@", 2: "bob@@"}, ()),
-        (
-            "members.csv",
-            GHOST,
-            {
-                **{at: f"{name}@@" for at, name in ((1, "ada"), (2, "bob"), (3, "cy"), (4, "dee"))},
-                5: GHOST[5].replace("true", "perhaps", 1),
-                6: f"{GHOST[6]},z",
-            },
-            ("--map", "complimentary_plan=tag:Free", "--map", "note=comment"),
-        ),
         *(("list.csv", right, {2: wrong}, ()) for right, wrong in ALONE),
     ],
 )

@@ -5,7 +5,6 @@ from typing import Any
 import psycopg
 import pytest
 from django.conf import LazySettings
-from django.db import IntegrityError
 
 from delivery.tasks import register_background_task
 from subscribers.importing.expire_uploads import expire_file
@@ -105,22 +104,6 @@ def test_imports_in_other_states_do_not_expire(state: str) -> None:
     assert not expire_file()
 
 
-def test_a_late_decision_imports_nothing_and_explains_it(window: WindowOf) -> None:
-    address = uploaded(window)
-    days_pass(7.5)
-    assert expire_file()
-
-    window.post(f"{address}import/", consent="ask")
-    answer = window.post(f"{address}drop/")
-    run_workers()
-
-    assert answer.answer.headers["Location"] == address
-    page = window.get(address).words
-    assert "The file was imported or deleted before, so there is nothing to discard." in page
-    assert WHAT_BECAME_OF_IT in page
-    assert not Subscriber.objects.exists()
-
-
 def test_a_locked_import_does_not_expire(
     window: WindowOf, other_session: psycopg.Connection[Any]
 ) -> None:
@@ -142,23 +125,3 @@ def test_every_worker_expires_one_file_at_a_time(window: WindowOf) -> None:
     register_background_task.run_all()
     assert set(SubscriberImport.objects.values_list("state", flat=True)) == {"expired"}
     assert not expire_file()
-
-
-@pytest.mark.parametrize(
-    ("broken", "rule"),
-    [
-        ({"state": "checked", "finished_at": None}, "a_checked_import_says_since_when"),
-        (
-            {"state": "expired", "rows": 1, "added": 1, "confirmed": False},
-            "an_expired_import_brought_nobody",
-        ),
-        ({"state": "expired"}, "an_expired_import_brought_nobody"),
-        (
-            {"state": "expired", "confirmed": False, "finished_at": None},
-            "an_import_that_has_ended_says_when",
-        ),
-    ],
-)
-def test_an_import_that_contradicts_itself_is_refused(broken: dict[str, Any], rule: str) -> None:
-    with pytest.raises(IntegrityError, match=rule):
-        SubscriberImportFactory(**broken)

@@ -182,13 +182,6 @@ def test_a_dry_run_reports_the_real_counts(
     )
 
 
-def test_a_dry_run_shows_names_in_an_uncertain_encoding(import_rows: ImportRows) -> None:
-    rows = "email,name\nada@example.org,Ada\nzofia@example.org,Zofia Żuraw\n"
-    printed = import_rows(content=rows.encode("iso8859-2"), options=("--dry-run",))
-    assert "For example: zofia@example.org, Zofia ¯uraw" in printed.lines
-    assert any("If a name looks wrong here" in line for line in printed.lines)
-
-
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True

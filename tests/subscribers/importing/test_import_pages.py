@@ -35,7 +35,6 @@ from tests.subscribers.importing.import_browser import (
     upload,
     uploaded,
 )
-from tests.subscribers.importing.not_a_csv_examples import NO_LISTS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -263,7 +262,7 @@ def test_a_file_that_cannot_be_imported_is_refused(window: WindowOf, settings: A
     settings.IMPORT_MAX_MB = 1
     too_large = b"email,name\n" + b"ada@example.org,Ada\n" * 60_000
     for content, sentence in (
-        NO_LISTS["a workbook"],
+        (b"%PDF-1.7\n", "Homing cannot read this format: a PDF document."),
         (too_large, "The file is larger than the limit of 1 MB."),
     ):
         page = upload(window, content)

@@ -2,7 +2,6 @@
 
 import io
 import os
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import psycopg
 import pytest
 from django.db import OperationalError, connection
 
-from delivery.tasks.run_leased_task import claim, open_tasks
+from delivery.tasks.run_leased_task import open_tasks
 from subscribers.importing import accept_upload
 from subscribers.importing.accept_upload import statement
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
@@ -24,7 +23,6 @@ from subscribers.importing.import_task import (
 )
 from subscribers.models import (
     ImportPiece,
-    ImportSeenAddress,
     Subscriber,
     SubscriberImport,
     Suppression,
@@ -34,7 +32,6 @@ from tests.subscribers.conftest import FileOf, ImportSubscribers
 from tests.subscribers.importing.import_browser import kept_in_waiting
 from tests.subscribers.importing.import_processes import (
     blocked_imports,
-    eventually,
     sign_up,
     wait_until_blocked,
 )
@@ -48,38 +45,16 @@ def a_long_list(file_of: FileOf) -> Path:
     return file_of(*[f"reader{number}@example.org,Reader" for number in range(LONG)])
 
 
-@pytest.mark.parametrize("is_of_earlier_release", [False, True])
-def test_no_piece_mails_a_reader_who_is_gone_further_down(
-    file_of: FileOf, *, is_of_earlier_release: bool
-) -> None:
+def test_no_piece_mails_a_reader_who_is_gone_further_down(file_of: FileOf) -> None:
     others = [f"reader{number}@example.org,pending" for number in range(CHUNK)]
     rows = ("ada@example.org,pending", *others, "ADA@example.org,unsubscribed")
     kept_in_waiting(file_of(*rows, header="email,status"))
     run_next_import(lambda: True)
     assert not Subscriber.objects.filter(email="ada@example.org").exists()
-    if is_of_earlier_release:  # which noted nobody in advance
-        ImportSeenAddress.objects.filter(has_left=True).update(line=2, has_left=False)
     run_next_import()
     assert Suppression.objects.get().address_key == "ada@example.org"
     counts = SubscriberImport.objects.get().counts
     assert (counts["added"], counts["duplicates"], counts["skipped"]) == (CHUNK, 1, 1)
-
-
-@pytest.mark.parametrize("rows", [CHUNK, LONG])
-def test_a_lease_lost_between_chunks_prevents_writing(file_of: FileOf, rows: int) -> None:
-    record = kept_in_waiting(a_long_list(file_of))
-
-    def take_over(progress: SubscriberImport) -> None:
-        if progress.rows == rows:
-            SubscriberImport.objects.update(lease_until="2026-01-01T00:00:00Z")
-            claim(SubscriberImport)
-
-    assert run_next_import(on_progress=take_over)
-
-    record.refresh_from_db()
-    assert (record.state, record.rows) == ("running", rows)
-    assert record.owner is not None
-    assert Subscriber.objects.count() == rows
 
 
 def test_only_one_import_applies_a_chunk_at_a_time(file_of: FileOf, database_url: str) -> None:
@@ -117,22 +92,6 @@ def test_a_stopping_worker_releases_the_import_after_a_chunk(file_of: FileOf) ->
     assert not open_tasks(SubscriberImport).exists()
     record.refresh_from_db()
     assert (record.rows, record.added) == (LONG, LONG)
-
-
-def test_an_import_without_progress_is_refused(file_of: FileOf) -> None:
-    path = a_long_list(file_of)
-    record = kept_in_waiting(path)
-    run_next_import(lambda: True)
-    SubscriberImport.objects.update(claims=SubscriberImport.MOST_CLAIMS)
-
-    run_next_import()
-
-    record.refresh_from_db()
-    assert (record.state, record.rows) == ("refused", CHUNK)
-    assert record.error == {"code": "import_stuck", "parameters": {"times": 10}}
-    assert not ImportPiece.objects.exists()
-    # The same file continues from there.
-    assert import_file(path, confirmed=True).record.added == LONG
 
 
 def test_rows_of_long_cells_make_short_chunks() -> None:
@@ -180,25 +139,6 @@ def test_a_reader_who_signs_up_during_an_import_is_known(
     other_session.commit()
     assert importing.result(PATIENCE_S).counts == {"added": 1, "known": 1}
     assert Subscriber.objects.get(email_key="ada@example.org").state == "pending"
-
-
-def test_two_imports_with_the_same_addresses_do_not_deadlock(
-    file_of: FileOf, import_subscribers: ImportSubscribers, database_url: str
-) -> None:
-    rows = [f"reader{number}@example.org,Reader" for number in range(LONG)]
-    files = [file_of(*rows, name="forwards.csv"), file_of(*reversed(rows), name="backwards.csv")]
-    with blocked_imports(database_url):
-        imports = [beside(partial(import_subscribers, path)) for path in files]
-        eventually(
-            database_url,
-            "SELECT count(*) = 2 FROM pg_stat_activity WHERE datname = current_database()"
-            " AND wait_event_type = 'Lock' AND wait_event = 'advisory'",
-        )
-
-    summaries = [one.result(PATIENCE_S).summary for one in imports]
-
-    assert sum(summary["added"] for summary in summaries) == LONG
-    assert sum(summary["known"] for summary in summaries) == LONG
 
 
 def test_a_too_large_file_is_refused_before_storing(file_of: FileOf, settings: Any) -> None:

@@ -20,8 +20,7 @@ from publishing.models import Draft
 from subscribers.data_requests.erase import erase
 from subscribers.importing.import_task import run_next_import
 from subscribers.importing.undo import undo_import
-from subscribers.importing.undo.made_things import find_made
-from subscribers.importing.undo.undo_import import run_undo, start_undo
+from subscribers.importing.undo.undo_import import find_made, run_undo, start_undo
 from subscribers.leaving.leave import leave
 from subscribers.models import (
     ConsentRecord,
@@ -183,20 +182,6 @@ def test_readers_whose_copies_were_dropped_count_as_mailed(
     Edition.objects.filter(pk=edition.pk).update(deliveries_dropped_at=Now())
     Delivery.objects.all().delete()
     assert undo(printed) == {"kept_mailed": 1}
-
-
-def test_an_undo_waits_for_a_publication_that_enqueues(
-    newsroom: Newsroom, import_rows: ImportRows
-) -> None:
-    printed = import_rows("ada@example.org,Ada", options=("--confirmed",))
-    with transaction.atomic():
-        edition = newsroom.publish()
-        undoing = beside(lambda: undo(printed))
-        wait_until_somebody_waits(undoing)
-    assert undoing.result(PATIENCE_S) == {"kept_mailed": 1}
-    newsroom.deliver_all()
-    assert newsroom.outcomes(edition) == ["sent"]
-    assert find_violations([edition.pk]) == []
 
 
 def test_a_publication_waits_for_a_running_chunk(

@@ -17,7 +17,7 @@ a confirmation call that starts during an undo keeps its readers
     load_mailed: «cursor.execute(_LOCK_BATCHES, values)»
     test_a_call_that_starts_first_keeps_its_readers
 a reader who confirms during an undo stays
-    _undo_chunk: «cursor.execute(LOCK_READERS, [record.pk, first, last])»
+    _undo_chunk: list(locked«.select_for_update()»
     test_a_reader_who_confirms_during_the_undo_stays
 an enqueued copy of a newsletter counts as mailed
     _MAILED: «kind = 'newsletter' OR» outcome
@@ -53,7 +53,7 @@ an import does not revive an erased reader
     _skip: «cursor.execute(SKIP_ERASED, [list(erased)]) → pass»
     test_an_erased_reader_is_skipped_with_a_reason
 an import records nothing about an erased reader
-    SKIP_ERASED: RETURNING line, «'' → email», 'erased
+    SKIP_ERASED: SET why = 'erased'«, email = ''»
     test_an_erased_reader_is_skipped_with_a_reason
 an import does not change a known reader
     ADD: ON CONFLICT (email_key) DO «NOTHING → UPDATE SET name = excluded.name» RETURNING id, email
@@ -104,7 +104,7 @@ an unstated subscription is confirmed by the second statement alone
     ADD: «AND (status IS DISTINCT FROM 'unstated' OR %(list_is_confirmed)s)»
     test_without_the_statement_about_the_list_readers_are_asked
 a reader unsubscribed in the file is not added
-    SKIP_GONE: AND «candidate.has_left → false» RETURNING
+    SKIP_GONE: AND candidate.why IS NULL AND «candidate.has_left → false»
     test_each_row_is_imported_by_its_status[members.2026-10-01.csv]
 a reader unsubscribed in the file is suppressed
     _skip: «cursor.execute(SUPPRESS_GONE) → pass»
@@ -128,7 +128,7 @@ within a piece the unsubscribed rows go first
     REMOVE_DUPLICATES: ORDER BY email_key, «has_left DESC NULLS LAST,» line
     test_an_unsubscribed_row_counts_anywhere_in_the_file
 a confirmation here counts more than another product's file
-    SKIP_GONE: coalesce(«subscriber.state = 'confirmed' → false»
+    SKIP_GONE: WHEN «subscriber.state = 'confirmed' → false»
     test_an_opted_in_reader_stays_unless_they_left_later
 a reader who unsubscribed after confirming here is unsubscribed
     SKIP_GONE: coalesce(«candidate.left_at → NULL::timestamptz», '-infinity')

@@ -27,15 +27,11 @@ def read(*cells: str) -> list[str | None]:
     ("cell", "date"),
     [
         ("45029", APRIL),  # Excel
-        ("45029.5", "2023-04-13T12:00:00+00:00"),
         ("1681380000", "2023-04-13T10:00:00+00:00"),
         ("1681380000123", "2023-04-13T10:00:00+00:00"),
         ("20230413", APRIL),
-        ("Apr 13, 2023", APRIL),
         ("April 13th, 2023 at 10:00 PM", "2023-04-13T22:00:00+00:00"),
-        ("13 April 2023", APRIL),
         ("13-Apr-23", APRIL),
-        ("13. März 2023", "2023-03-13"),
         ("13 de abril de 2023", APRIL),
         ("Thu, 13 Apr 2023 10:00:00 +0200", "2023-04-13T08:00:00+00:00"),
         (
@@ -51,10 +47,8 @@ def read(*cells: str) -> list[str | None]:
         ("١٣ أبريل ٢٠٢٣", APRIL),
         ("١٣\u200f/٤\u200f/٢٠٢٣", APRIL),
         ("2023-W15-4", APRIL),
-        ("13.04.2023", APRIL),
         ("13. 4. 2023", APRIL),
         ("2023. 04. 13.", APRIL),
-        ("2023/4/13", APRIL),
         ("2023-04-13 10:00:00 UTC", "2023-04-13T10:00:00+00:00"),
         ("2023-04-13 10:00:00 +0200 CEST", "2023-04-13T08:00:00+00:00"),
         ("04/13/2023", APRIL),
@@ -64,22 +58,18 @@ def read(*cells: str) -> list[str | None]:
         ("#####", Lost.NARROW),
         ("03/04/2023", Lost.AMBIGUOUS),
         ("13/4/12", Lost.AMBIGUOUS),  # 2012, or 12 April 2013
-        ("2199-01-01", Lost.OUT_OF_RANGE),
         ("1970-01-01", Lost.OUT_OF_RANGE),
         ("31/31/2023", Lost.UNREADABLE),
-        ("12345", Lost.UNREADABLE),
         ("9" * 10, Lost.UNREADABLE),
         ("March 3", Lost.UNREADABLE),
         ("13 Jui 2023", Lost.UNREADABLE),  # “juin” or “juillet”
         ("3 listopada 2023", Lost.UNREADABLE),  # Polish for November, Croatian for October
-        ("-45029", Lost.UNREADABLE),
         ("32000", Lost.UNREADABLE),  # before 1990
         ("13/04/2023 10:00 EST", Lost.UNREADABLE),
         ("29/02/2023", Lost.UNREADABLE),
         ("2023-04-13\0", Lost.UNREADABLE),
         ("13/04/2023 10:00" + " " * 60_000 + "x", Lost.UNREADABLE),
         ("a" * 60_000, Lost.UNREADABLE),
-        ("1" * 60_000, Lost.UNREADABLE),
     ],
 )
 def test_a_date_is_read_if_it_has_one_meaning(cell: str, date: str | None) -> None:

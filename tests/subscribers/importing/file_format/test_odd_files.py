@@ -1,6 +1,7 @@
 """One example for each rule of reading files."""
 
 import codecs
+import gzip
 import re
 
 import pytest
@@ -14,7 +15,7 @@ from subscribers.importing.import_sentences import columns_sentence, unused_sent
 from subscribers.models import RejectedRow
 from subscribers.refusal_sentences import refuse
 from tests.subscribers.importing.file_format.test_csv_dialects import read, rows_of
-from tests.subscribers.importing.not_a_csv_examples import NO_LISTS
+from tests.subscribers.importing.file_format.test_files_in_zip import packed
 
 MEGABYTE = 1024 * 1024
 ADA, BOB = ("ada@example.org", "Ada"), ("bob@example.org", "Bob")
@@ -67,12 +68,6 @@ class TestTheEncoding:
         plain = b"ada@example.org,Ada\n" * (MEGABYTE // 20 + 1)
         description, _ = read(b"h@example.org,H\x8fl\x8fne\n" + plain + b"z@example.org,Zo\xeb\n")
         assert description.encoding_warning == "other_encoding"
-
-    def test_only_the_start_of_a_file_shows_other_formats(self) -> None:
-        row = b"ada@example.org,Ada\n"
-        filler = row * (MEGABYTE // len(row) - 1)
-        filler += b"\n" * (MEGABYTE - len(filler))
-        assert rows_of(filler + b"%PDF-1.7,Ada\n")[-1].line == filler.count(b"\n") + 1
 
 
 class TestTheDelimiter:
@@ -231,10 +226,6 @@ class TestLinesAndQuotationMarks:
         description, found = read('\ufeff\ufeff"email","name"\nada@example.org,Ada\n')
         assert (description.address_column, found) == ("“email”", [ADA])
 
-    def test_line_numbers_stay_right_after_a_long_line(self) -> None:
-        content = "email\n" + "x" * 2 * LONGEST_LINE + "\rada@example.org\r\n\nbob@example.org\n"
-        assert [row.line for row in rows_of(content)] == [2, 3, 5]
-
     def test_lines_put_back_keep_their_order(self) -> None:
         content = lines(
             "email,name,more",
@@ -291,6 +282,33 @@ class TestAddressesAsTheyAreCopied:
         refused = validate_row(Row(2, copied, ("",)))
         assert isinstance(refused, RejectedRow)
         assert refused.email == copied
+
+
+# Files that are not lists of readers, with a part of their error.
+NO_LISTS: dict[str, tuple[bytes, str]] = {
+    "nothing": (b"", "The file is empty. Homing expects one reader per line"),
+    "blank lines": (b"\n\n  \n", "The file is empty"),
+    "a workbook": (
+        packed({"xl/sharedStrings.xml": "<sst><si><t>ada@example.org</t></si></sst>"}),
+        "Homing cannot read this format: an Excel workbook or a ZIP archive.",
+    ),
+    "a PDF": (b"%PDF-1.7\nada@example.org,Ada\n", "this format: a PDF document."),
+    "a gzip": (
+        gzip.compress(b"email\nada@example.org\n"),
+        "this format: a compressed file (gzip).",
+    ),
+    "a web page": (b"\n <HTML><table><tr><td>ada@example.org", "this format: a web page (HTML)."),
+    "bytes": (bytes(range(256)) * 400, "this format: binary data."),
+    "a letter": (
+        b"Dear readers,\r\nthe\x1bswifts.\n",
+        "They begin with “Dear readers, the swifts.”.",
+    ),
+    "a line without end": (b"x" * (LONGEST_LINE + 1), "The first lines contain no address"),
+    "addresses of houses": (
+        b"Address,Town\n1 Mill Lane,Wick\n",
+        "no column has a header for email",
+    ),
+}
 
 
 @pytest.mark.parametrize("kind", NO_LISTS)

@@ -68,15 +68,6 @@ def test_a_dry_run_reports_a_file_that_changes(long_list: Path) -> None:
         import_file(long_list, confirmed=False, dry_run=True, on_progress=save_the_file_again)
 
 
-def test_changes_of_the_file_do_not_affect_a_running_import(long_list: Path) -> None:
-    def truncate_the_file(_: SubscriberImport) -> None:
-        long_list.write_text("")
-
-    report = import_file(long_list, confirmed=False, on_progress=truncate_the_file)
-
-    assert report.record.added == Subscriber.objects.count() == CHUNK + 1
-
-
 def test_a_bad_path_is_named(tmp_path: Path, import_subscribers: ImportSubscribers) -> None:
     reading, writing = os.pipe()
     try:

@@ -11,10 +11,8 @@ from delivery.models import Delivery
 from subscribers.confirmed_readers import confirmed
 from subscribers.consent import consent_details
 from subscribers.data_requests.erase import erase
-from subscribers.importing.file_format.read_file import Row
 from subscribers.importing.file_format.recognise_columns import layout_of
 from subscribers.importing.file_format.status_columns import RowStatus
-from subscribers.importing.file_format.validate_row import validate_row
 from subscribers.importing.import_task import CHUNK
 from subscribers.models import ConsentRecord, RejectedRow, Subscriber, Suppression, Tag
 from subscribers.models.consent_record import OF_FORMS
@@ -90,23 +88,6 @@ def test_names_tags_and_dates_arrive_as_products_write_them(
     consent = ConsentRecord.objects.get(subscriber=reader).detail
     signed_up = consent.partition("Signed up there on ")[2][:10]
     assert (reader.name, list(tags), signed_up) == FIRST_READERS[name]
-
-
-def test_the_report_names_product_statuses_and_reasons(
-    import_subscribers: ImportSubscribers,
-) -> None:
-    printed = import_subscribers(
-        next(path for path in EXPORTS if path.name.startswith("members")), "--confirmed"
-    )
-    for line in (
-        "Format: Ghost members: UTF-8, commas, with a header, CRLF",
-        "Statuses: Subscribed: 1; Unsubscribed, suppressed: 1",
-        "A Ghost file does not show bounces or complaints.",
-    ):
-        assert line in printed.lines
-    assert "unsubscribed.bo@orchard.example.org: According to the file, this" in printed.text
-    assert "rejected.cy@orchard.example.org: The status in “subscribed_to_emails”" in printed.text
-    assert "Status: “subscribed_to_emails”, “deleted_at”" in printed.text
 
 
 MAILCHIMP = next(path for path in EXPORTS if path.name.startswith("subscribed_"))
@@ -347,11 +328,6 @@ class TestMapping:
             assert printed.summary["created"] is created
         assert the_list()["bob@example.org"] == ("Ada", "pending")
 
-    def test_an_unknown_header_is_listed(self, import_rows: ImportRows) -> None:
-        sentence = "no column “Kontakt”. Its columns are “Kontaktpunkt”, “Wer”"
-        with pytest.raises(CommandError, match=sentence):
-            import_rows(f"{ADA},A", header="Kontaktpunkt,Wer", options=("--map", "Kontakt=-"))
-
     @pytest.mark.parametrize(
         ("options", "sentence"),
         [
@@ -370,22 +346,6 @@ class TestMapping:
         with pytest.raises(CommandError, match=f"^{re.escape(sentence)}"):
             import_rows("ada@example.org,Ada", options=tuple(words))
         assert the_list() == {}
-
-
-@pytest.mark.parametrize(
-    ("email", "name", "read"),
-    [
-        ("'+ada@example.org", "'=Ada", ("+ada@example.org", "=Ada")),
-        (" ada@example.org ", " Ada  W ", ("ada@example.org", "Ada W")),
-        ("o'=b@example.org", "'Ada", ("o'=b@example.org", "'Ada")),
-    ],
-)
-def test_an_apostrophe_before_a_formula_is_removed(
-    email: str, name: str, read: tuple[str, str]
-) -> None:
-    found = validate_row(Row(2, email, (name,)))
-    assert not isinstance(found, RejectedRow)
-    assert (found.email, *found.values) == read
 
 
 def test_only_unconfirmed_readers_are_asked(

@@ -1,9 +1,6 @@
 """Columns that say yes or no to a tag, such as those of paying readers."""
 
-import re
-
 import pytest
-from django.core.management import CommandError
 
 from subscribers.importing.file_format.yes_or_no import Answer, TagColumn, tag_column
 from subscribers.models import Subscriber, SubscriberImport, Tag
@@ -77,13 +74,6 @@ def test_tags_of_columns_have_the_names_that_the_author_writes(import_rows: Impo
     assert "1 row gets the tag “Friends” (yes: 1, no: 1, empty: 1)." in printed.lines
     other = "1 row gets the tag “VIP” (empty: 2, another text, which counts as yes: 1)."
     assert other in printed.lines
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("name", ["", " ", "x" * 61, "a\x07b"])
-def test_a_tag_without_a_valid_name_is_refused(import_rows: ImportRows, name: str) -> None:
-    with pytest.raises(CommandError, match=re.escape("COLUMN=tag:NAME")):
-        import_rows(*ROWS, header=GHOST, options=("--map", f"complimentary_plan=tag:{name}"))
 
 
 @pytest.mark.django_db(transaction=True)
