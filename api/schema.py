@@ -45,16 +45,11 @@ class ResponseBody(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
 
 
-def json_response(
-    body: ResponseBody, status: int = 200, *, url: str = "", created: bool = False
-) -> HttpResponse:
-    """Build a response.
-
-    `url` becomes its Location if `created`, else its Content-Location.
-    """
+def json_response(body: ResponseBody, *, url: str = "", created: bool = False) -> HttpResponse:
+    """Build a response: 201 with `url` as its Location if `created`, else 200."""
     return HttpResponse(
         body.model_dump_json(by_alias=True).encode(),
-        status=status,
+        status=201 if created else 200,
         content_type="application/json",
         headers={"Location" if created else "Content-Location": url} if url else {},
     )

@@ -2,7 +2,7 @@
 
 import secrets
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, cast
 
@@ -12,15 +12,15 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import ngettext
 
 from api.bearer import Scope
 from delivery.control_characters import clean_name
 from delivery.humanise import digits
 from newsletter_site.models import LONGEST_NAME, ApiToken
 from newsletter_site.tokens.authenticate import PREFIX_LENGTH, RANDOM_BYTES, build_token, hash_token
-from publishing.api import issue_scopes as issue_scopes
-from subscribers.api import reader_scopes as reader_scopes
+from publishing.api import issue_scopes
+from subscribers.api import reader_scopes
 from subscribers.record_activity import record_activity
 
 # In the order of the page.
@@ -28,10 +28,6 @@ SCOPES: tuple[Scope, ...] = (*issue_scopes.SCOPES, *reader_scopes.SCOPES)
 NAMES = tuple(scope.name for scope in SCOPES)
 
 LONGEST_DAYS = 3650
-POSTED_BEFORE = gettext_lazy(
-    "This form was already sent, and its token was shown then. If you did not keep the token, "
-    "revoke it and create another one."
-)
 
 
 class TokenRefusedError(ValueError):
@@ -72,8 +68,7 @@ def create_token(
     """
     name = clean_name(name)
     chosen = set(scopes)
-    for error in _errors(user, name, chosen, expires_days):
-        raise TokenRefusedError(*error)
+    _refuse(user, name, chosen, expires_days)
     token = build_token(secrets.token_urlsafe(RANDOM_BYTES))
     new = ApiToken(
         user=user,
@@ -90,16 +85,14 @@ def create_token(
         ApiToken.objects.bulk_create([new], ignore_conflicts=True)
         row = ApiToken.objects.filter(hash=hash_token(token)).first()
         if row is None:
-            raise TokenRefusedError("form", POSTED_BEFORE)
+            sentence = _(
+                "This form was already sent, and its token was shown then. If you did not keep the "
+                "token, revoke it and create another one."
+            )
+            raise TokenRefusedError("form", sentence)
         about = {"days": expires_days, "from_command_line": from_command_line}
         _record("make_token", user.pk, row, flag=ADDITION, scopes=row.scopes, **about)
     return NewToken(row, token)
-
-
-def refuse_second_post(form_key: uuid.UUID) -> None:
-    """Raise `TokenRefusedError` if this form has already created its token."""
-    if ApiToken.objects.filter(form_key=form_key).exists():
-        raise TokenRefusedError("form", POSTED_BEFORE)
 
 
 def revoke(
@@ -132,10 +125,7 @@ def is_accepted(token: ApiToken, now: datetime) -> bool:
 
 
 def describe_state(token: ApiToken, now: datetime) -> str:
-    """Describe the state, such as “Last used 9 Oct 2026.
-
-    Expires 1 Jan 2027.” Days are in UTC.
-    """
+    """Describe the use and the end of a token in one or two sentences, with days in UTC."""
     if token.revoked_at is not None:
         return _("Revoked {day}.").format(day=_day(token.revoked_at))
     if token.expires_at is not None and token.expires_at <= now:
@@ -152,53 +142,39 @@ def _day(at: datetime) -> str:
     return date_format(at, _("j M Y"))
 
 
-def _errors(
-    user: Any, name: str, scopes: set[str], expires_days: int | None
-) -> Iterator[tuple[str, str]]:
+def _refuse(user: Any, name: str, scopes: set[str], expires_days: int | None) -> None:
     username = user.get_username()
     if not name:
-        yield "name", _("The name is empty. Enter one, such as the program that uses the token.")
+        reason = _("The name is empty. Enter one, such as the program that uses the token.")
+        raise TokenRefusedError("name", reason)
     if len(name) > LONGEST_NAME:
-        yield (
-            "name",
-            ngettext(
-                "The name has {n} character. Use at most {most}.",
-                "The name has {n} characters. Use at most {most}.",
-                len(name),
-            ).format(n=digits(len(name)), most=digits(LONGEST_NAME)),
+        reason = ngettext(
+            "The name has {n} character. Use at most {most}.",
+            "The name has {n} characters. Use at most {most}.",
+            len(name),
         )
+        reason = reason.format(n=digits(len(name)), most=digits(LONGEST_NAME))
+        raise TokenRefusedError("name", reason)
     if not name.isprintable():
-        yield "name", _("The name contains an invisible control character. Remove it.")
+        reason = _("The name contains an invisible control character. Remove it.")
+        raise TokenRefusedError("name", reason)
     if not scopes:
-        yield "scopes", _("Nothing is selected. Choose what the token is for.")
+        reason = _("Nothing is selected. Choose what the token is for.")
+        raise TokenRefusedError("scopes", reason)
     if unknown := scopes - set(NAMES):
-        yield (
-            "scopes",
-            _("“{scope}” is not a scope. Use one of: {scopes}.").format(
-                scope=min(unknown)[:40], scopes=", ".join(NAMES)
-            ),
-        )
+        reason = _("“{scope}” is not a scope. Use one of: {scopes}.")
+        reason = reason.format(scope=min(unknown)[:40], scopes=", ".join(NAMES))
+        raise TokenRefusedError("scopes", reason)
     if not (user.is_active and user.is_staff):
-        yield (
-            "user",
-            _("{username} cannot sign in, so the token would be refused.").format(
-                username=username
-            ),
-        )
+        reason = _("{username} cannot sign in, so the token would be refused.")
+        raise TokenRefusedError("user", reason.format(username=username))
     if too_much := scopes - {scope.name for scope in scopes_allowed_for(user)}:
-        yield (
-            "scopes",
-            _("{username} lacks the permission for “{scope}”. Choose other scopes.").format(
-                username=username, scope=min(too_much)
-            ),
-        )
+        reason = _("{username} lacks the permission for “{scope}”. Choose other scopes.")
+        reason = reason.format(username=username, scope=min(too_much))
+        raise TokenRefusedError("scopes", reason)
     if expires_days is not None and not 1 <= expires_days <= LONGEST_DAYS:
-        yield (
-            "expires",
-            _("A token can expire after 1 to {most} days, or never.").format(
-                most=digits(LONGEST_DAYS)
-            ),
-        )
+        reason = _("A token can expire after 1 to {most} days, or never.")
+        raise TokenRefusedError("expires", reason.format(most=digits(LONGEST_DAYS)))
 
 
 def _record(code: str, by: uuid.UUID, row: ApiToken, **params: Any) -> None:

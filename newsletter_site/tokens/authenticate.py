@@ -3,10 +3,13 @@
 import hashlib
 import re
 import zlib
+from datetime import timedelta
 
-from django.db import connection
+from django.db.models import Q
+from django.db.models.functions import Now
 
 from api.bearer import Caller
+from newsletter_site.models import ApiToken
 from newsletter_site.one_query_permissions import PermissionsBackend
 
 PREFIX = "homing_"
@@ -15,23 +18,7 @@ PREFIX_LENGTH = len(PREFIX) + 4  # shown, so that owners recognise their tokens
 
 _FORM = re.compile(r"homing_([A-Za-z0-9_-]{43})([0-9a-f]{8})")
 
-USE_NOTED_EVERY_S = 60
-
-_FIND = """
-    SELECT id, user_id, scopes,
-           last_used_at IS NULL OR last_used_at < clock_timestamp() - make_interval(secs => %s)
-      FROM api_token
-     WHERE hash = %s AND revoked_at IS NULL
-       AND (expires_at IS NULL OR expires_at > clock_timestamp())
-"""
-# One of many simultaneous calls writes; the others do not wait.
-_NOTE_USE = """
-    UPDATE api_token SET last_used_at = clock_timestamp()
-     WHERE id = (SELECT id FROM api_token
-                  WHERE id = %s AND (last_used_at IS NULL
-                        OR last_used_at < clock_timestamp() - make_interval(secs => %s))
-                    FOR UPDATE SKIP LOCKED)
-"""
+_USE_NOTED_EVERY = timedelta(minutes=1)
 
 
 def build_token(random: str) -> str:
@@ -61,16 +48,16 @@ def find_caller(token: str) -> Caller | None:
     """
     if not is_well_formed(token):
         return None
-    with connection.cursor() as cursor:
-        cursor.execute(_FIND, [USE_NOTED_EVERY_S, hash_token(token)])
-        row = cursor.fetchone()
+    is_valid = Q(expires_at=None) | Q(expires_at__gt=Now())
+    is_due = Q(last_used_at=None) | Q(last_used_at__lt=Now() - _USE_NOTED_EVERY)
+    found = ApiToken.objects.filter(is_valid, hash=hash_token(token), revoked_at=None)
+    row = found.annotate(is_due=is_due).first()
     if row is None:
         return None
-    token_id, user_id, scopes, must_note_use = row
-    user = PermissionsBackend().get_user(user_id)
+    user = PermissionsBackend().get_user(row.user_id)
     if user is None or not user.is_staff:
         return None
-    if must_note_use:
-        with connection.cursor() as cursor:
-            cursor.execute(_NOTE_USE, [token_id, USE_NOTED_EVERY_S])
-    return Caller(user, frozenset(scopes))
+    if row.is_due:
+        # Of many simultaneous calls, only the first writes.
+        ApiToken.objects.filter(is_due, pk=row.pk).update(last_used_at=Now())
+    return Caller(user, frozenset(row.scopes))

@@ -39,7 +39,6 @@ def tokens(request: HttpRequest) -> HttpResponse:
         return _page(request)
     try:
         form_key = _form_key(request.POST.get("form", ""))
-        api_tokens.refuse_second_post(form_key)
         if error := identity_error(request):
             raise TokenRefusedError("password_or_code", error)
         new = api_tokens.create_token(

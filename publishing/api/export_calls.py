@@ -45,7 +45,7 @@ def request_export(request: HttpRequest) -> HttpResponse:
     if is_new:
         record_export_activity("request_export", user, export)
     url = reverse("api:export", args=[export.pk])
-    return json_response(_status(export), 201 if is_new else 200, url=url, created=is_new)
+    return json_response(_status(export), url=url, created=is_new)
 
 
 @router.get(

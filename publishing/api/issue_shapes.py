@@ -1,15 +1,18 @@
 """The bodies of requests and responses of the calls about issues."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import Field, create_model
 
+from api.problem import FieldError, ProblemError, ProblemType
 from api.schema import RequestBody, ResponseBody
-from publishing.api.content_body import ContentBody
+from delivery.issue_attributes import CONTENT_ATTRIBUTES, TITLE
+from publishing.content.edition_content import Content, find_problems
 from publishing.editions.find_edition import HIGHEST_VERSION
 from publishing.editions.issue_address import LONGEST_OLD_SLUG
+from subscribers.fields.own_fields import load_own_fields
 
 # For a longer wait, schedule the issue.
 LONGEST_HOLD_S = 86_400
@@ -23,6 +26,47 @@ State = Literal[
 ]
 Outcome = Literal["waiting", "sent", "unknown", "suppressed", "withdrawn", "failed"]
 ISSUE = "5b7c0f4e-3b0a-4c39-9d0e-0d1b8c1c7a11"
+
+
+def _content_fields() -> dict[str, Any]:
+    """Return a field for each attribute. Only the title is required."""
+    return {
+        one.api_name: (
+            str,
+            Field(
+                default=... if one is TITLE else "",
+                max_length=one.longest,
+                description=one.api.description,
+                examples=[one.api.example],
+            ),
+        )
+        for one in CONTENT_ATTRIBUTES
+    }
+
+
+if TYPE_CHECKING:
+
+    class ContentBody(RequestBody): ...
+
+else:
+    ContentBody = create_model("ContentBody", __base__=RequestBody, **_content_fields())
+
+
+def content_in(body: ContentBody) -> Content:
+    """Build the content that a call sends."""
+    return Content.from_input(
+        **{one.content: getattr(body, one.api_name) for one in CONTENT_ATTRIBUTES}
+    )
+
+
+def refuse_problems(content: Content) -> None:
+    """Raise `ProblemError` for content that cannot be published."""
+    errors = [
+        FieldError(problem.attribute.api_name, problem.sentence)
+        for problem in find_problems(content, load_own_fields())
+    ]
+    if errors:
+        raise ProblemError(ProblemType.NOT_VALID, errors[0].detail, errors=errors)
 
 
 class Clock(RequestBody):

@@ -94,7 +94,7 @@ def upload_past_issues(
             move.refresh_from_db()
             url = reverse("api:past_issues", args=[move.pk])
             received = MoveReceived(**_fields(move), readers=lists_in(file))
-            return json_response(received, 201, url=url, created=True)
+            return json_response(received, url=url, created=True)
 
         return run_call(request, None, work, files=[FileDigest(name, digest)])
 

@@ -2,6 +2,7 @@
 
 import uuid
 from dataclasses import replace
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -17,7 +18,6 @@ from delivery.rules.scheduled_time import ScheduledTime
 from publishing.actions.edition_actions import CannotDoThatError, reschedule
 from publishing.activity.record_issue_activity import record_rescheduling
 from publishing.api import issue_scopes
-from publishing.api.content_body import content_in, refuse_problems
 from publishing.api.issue_shapes import (
     Clock,
     IssueStatus,
@@ -26,6 +26,8 @@ from publishing.api.issue_shapes import (
     NewVersion,
     Published,
     Words,
+    content_in,
+    refuse_problems,
 )
 from publishing.api.routing import THE_VERSION, address_of, edition_named, router
 from publishing.approval.record_approval import NEEDS_TWO, NeedsApprovalError, needs_approval
@@ -131,31 +133,18 @@ def _publish(
             raise ProblemError(ProblemType.TAKES_TWO, str(NEEDS_TWO))
 
     def work() -> HttpResponse:
-        at = _moment(words, is_known=True)
-        asked = PublishRequest(
-            content=content,
-            issue=issue,
-            version=version,
-            goes_to=goes_to,
-            archive=archive,
-            at=at,
-            tags=tags,
-            address=address,
-        )
+        asked: dict[str, Any] = {
+            "issue": issue,
+            "version": version,
+            "goes_to": goes_to,
+            "archive": archive,
+            "at": _moment(words, is_known=True),
+            "tags": tags,
+            "address": address,
+        }
         try:
             published = publish(
-                author,
-                key,
-                content,
-                hold_s=hold_s,
-                issue=issue,
-                version=version,
-                goes_to=goes_to,
-                archive=archive,
-                without_note=without_note,
-                tags=tags,
-                at=at,
-                address=address,
+                author, key, content, hold_s=hold_s, without_note=without_note, **asked
             )
         except KeyUsedForOtherContentError as error:
             raise DifferentContentError(address_of(error.edition)) from None
@@ -164,7 +153,7 @@ def _publish(
         except VersionRefusedError as error:
             raise ProblemError(ProblemType.NOT_NOW, str(error)) from None
         edition, created = published.edition, published.created
-        if not created and not asked.is_answered_by(edition):
+        if not created and not PublishRequest(content=content, **asked).is_answered_by(edition):
             difference = "options" if has_content(edition, content) else "content"
             raise ProblemError(
                 ProblemType.OTHER_CONTENT,
@@ -172,12 +161,13 @@ def _publish(
                 "sent and nothing was changed.",
                 earlier_url=address_of(edition),
             )
-        version_made, audience = edition.version, edition.audience
         answer = Published(
-            issue=edition.issue_id, version=version_made, audience=audience, created=created
+            issue=edition.issue_id,
+            version=edition.version,
+            audience=edition.audience,
+            created=created,
         )
-        status = 201 if created else 200
-        return json_response(answer, status, url=address_of(edition), created=created)
+        return json_response(answer, url=address_of(edition), created=created)
 
     return run_call(request, words, work, check=check)
 

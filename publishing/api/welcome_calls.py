@@ -11,7 +11,7 @@ from api.problem import ProblemError, ProblemType, answers
 from api.schema import ResponseBody, json_response
 from delivery.issue_attributes import TITLE
 from publishing.api import issue_scopes
-from publishing.api.content_body import ContentBody, content_in, refuse_problems
+from publishing.api.issue_shapes import ContentBody, content_in, refuse_problems
 from publishing.approval.record_approval import NeedsApprovalError
 from publishing.editions.welcome_letter import welcome_letter
 from publishing.publish.switch_welcome_letter import count_sent, turn_off, turn_on

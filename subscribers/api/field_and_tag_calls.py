@@ -39,7 +39,7 @@ def list_fields(request: HttpRequest) -> OwnFields:
 def add_field(request: HttpRequest, field: Body[NewField]) -> HttpResponse:
     """Add a field. Its key is a merge field in letters, and cannot be changed later."""
     added = bodies.add_field(field, _caller(request))
-    return json_response(added, 201, url=reverse("api:field", args=[added.key]), created=True)
+    return json_response(added, url=reverse("api:field", args=[added.key]), created=True)
 
 
 @fields.get("/{slug:key}/", response=answers(OwnField, 404), summary="One field", url_name="field")
@@ -73,7 +73,7 @@ def list_tags(request: HttpRequest) -> AllTags:
 def add_tag(request: HttpRequest, tag: Body[NewTag]) -> HttpResponse:
     """Add a tag, which no reader has yet."""
     added = bodies.add_tag(tag, _caller(request))
-    return json_response(added, 201, url=reverse("api:tag", args=[added.tag]), created=True)
+    return json_response(added, url=reverse("api:tag", args=[added.tag]), created=True)
 
 
 @tags.get("/{int:tag}/", response=answers(OneTag, 404), summary="One tag", url_name="tag")

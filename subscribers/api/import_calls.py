@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from contextlib import ExitStack
 from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
@@ -32,18 +31,12 @@ from subscribers.api.reader_shapes import (
     UndoChoice,
 )
 from subscribers.api.uploaded_file import FILENAME, upload_parameters, uploaded_file
-from subscribers.fields.own_fields import load_fields
 from subscribers.importing import accept_upload
 from subscribers.importing import import_sentences as sentences
-from subscribers.importing.file_format.files_in_zip import open_lists, posts_in
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
-from subscribers.importing.file_format.read_file import ReaderFile
-from subscribers.importing.file_format.recognise_columns import read_mapping
 from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.import_page import status_sentence
-from subscribers.importing.move.fields_and_tags_of_export import add_fields_and_tags
-from subscribers.importing.rejects_file import find_reading, reject_lines
-from subscribers.importing.stored_file import largest_size
+from subscribers.importing.rejects_file import reject_lines
 from subscribers.importing.undo.undo_import import start_undo
 from subscribers.importing.undo.undo_sentences import why_not_undone
 from subscribers.models import SubscriberImport
@@ -100,30 +93,11 @@ def upload_import(
 
         def work() -> HttpResponse:
             allow_silence(LONGEST_READING)
-            caller = get_caller(request)
-            add_fields_and_tags(file, caller.user.pk)
-            fields = load_fields()
-            mapping = read_mapping(columns, fields)
-            with ExitStack() as stack:
-                lists = [
-                    (ReaderFile(content, one, mapping, fields, find_reading), content, one)
-                    for content, one in stack.enter_context(open_lists(file, name, largest_size()))
-                ]
-                posts = posts_in(file)
-                found = [
-                    accept_upload.store_for_check(
-                        stack.enter_context(readers), content, one, caller.user, posts
-                    )
-                    for readers, content, one in lists
-                ]
-            for each, is_new in found:
-                if is_new:
-                    record_import_activity("upload", caller.user.pk, each)
+            found, _ = accept_upload.accept_lists(file, name, get_caller(request).user, columns)
             (record, created), *others = found
             more = [each.pk for each, _ in others]
             return json_response(
                 ImportReceived(**_import_fields(record), created=created, more=more),
-                201 if created else 200,
                 url=reverse("api:import", args=[record.pk]),
                 created=created,
             )
@@ -162,46 +136,39 @@ def import_rejects(request: HttpRequest, import_id: int) -> HttpResponseBase:
 @router.post(
     "/{int:import_id}/import/", summary="Import a checked file", **changing({200: Import}, 404)
 )
+@once
 def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]) -> HttpResponse:
     """Start the import. It adds readers and resubscribes nobody."""
     where = " ".join(decision.where.split())
-    read = read_tags(json.dumps(decision.tags))
-    tags = () if isinstance(read, InputRefusal) else read
-
-    def check() -> None:
-        refuse_half_a_statement(confirmed=decision.confirmed, where=where)
-        if decision.list_is_confirmed and not decision.confirmed:
-            sentence = "The call states that the list is confirmed, but “confirmed” is not true."
-            raise field_problem("list_is_confirmed", sentence)
-        if isinstance(read, InputRefusal):
-            raise field_problem("tags", sentence_of(read))
-        if decision.welcome and not decision.confirmed:
-            sentence = "The letter goes to confirmed readers only. Others get it when they confirm."
-            raise field_problem("welcome", sentence)
-        if decision.welcome and Newsletter.objects.get_current().welcome_issue is None:
-            raise field_problem("welcome", "No welcome letter is on, so none can be sent.")
-
-    def work() -> HttpResponse:
-        caller, record = get_caller(request), _named(import_id)
-        is_checked = record.state == State.CHECKED
-        if is_checked and decision.list_is_confirmed and not record.leaves_subscriptions_open:
-            raise field_problem("list_is_confirmed", sentence_of(InputRefusal("list_not_open")))
-        stated = accept_upload.statement(
-            confirmed=decision.confirmed,
-            where=where,
-            list_is_confirmed=decision.list_is_confirmed,
-            importer=caller.user,
-            tags=tags,
-            welcome=decision.welcome,
-        )
-        if not accept_upload.start_import(import_id, stated):
-            sentence = f"Only a checked file can be imported. {status_sentence(record)}"
-            raise ProblemError(ProblemType.NOT_NOW, sentence)
-        added = record.added
-        record_import_activity("import", caller.user.pk, _named(import_id), added=added)
-        return _answer(import_id)
-
-    return run_call(request, decision, work, check=check)
+    tags = read_tags(json.dumps(decision.tags))
+    refuse_half_a_statement(confirmed=decision.confirmed, where=where)
+    if decision.list_is_confirmed and not decision.confirmed:
+        sentence = "The call states that the list is confirmed, but “confirmed” is not true."
+        raise field_problem("list_is_confirmed", sentence)
+    if isinstance(tags, InputRefusal):
+        raise field_problem("tags", sentence_of(tags))
+    if decision.welcome and not decision.confirmed:
+        sentence = "The letter goes to confirmed readers only. Others get it when they confirm."
+        raise field_problem("welcome", sentence)
+    if decision.welcome and Newsletter.objects.get_current().welcome_issue is None:
+        raise field_problem("welcome", "No welcome letter is on, so none can be sent.")
+    caller, record = get_caller(request), _named(import_id)
+    is_checked = record.state == State.CHECKED
+    if is_checked and decision.list_is_confirmed and not record.leaves_subscriptions_open:
+        raise field_problem("list_is_confirmed", sentence_of(InputRefusal("list_not_open")))
+    stated = accept_upload.statement(
+        confirmed=decision.confirmed,
+        where=where,
+        list_is_confirmed=decision.list_is_confirmed,
+        importer=caller.user,
+        tags=tags,
+        welcome=decision.welcome,
+    )
+    if not accept_upload.start_import(import_id, stated):
+        sentence = f"Only a checked file can be imported. {status_sentence(record)}"
+        raise ProblemError(ProblemType.NOT_NOW, sentence)
+    record_import_activity("import", caller.user.pk, _named(import_id), added=record.added)
+    return _answer(import_id)
 
 
 @router.post("/{int:import_id}/undo/", summary="Undo an import", **changing({200: Import}, 404))

@@ -8,7 +8,7 @@ from ninja import Body, Router
 from ninja.params.functions import Query
 
 from api.bearer import Bearer, get_caller
-from api.idempotent_call import changing, once, run_call
+from api.idempotent_call import changing, once
 from api.problem import ProblemError, ProblemType, answers, field_problem, first_of
 from api.schema import BEFORE, LIMIT, DecimalInt, IsoDay, json_response
 from delivery.reader_fields import FIELD_NAMES
@@ -88,6 +88,7 @@ def look_up_reader(request: HttpRequest, whom: Body[reader_shapes.AddressBody]) 
 
 
 @router.post("/", summary="Add a reader", **changing({201: ReaderAdded, 200: ReaderAdded}))
+@once
 def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
     """Add a reader to the list.
 
@@ -95,41 +96,30 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
     skipped, even if consent is stated.
     """
     where = " ".join(reader.where.split())
+    refuse_half_a_statement(confirmed=reader.confirmed, where=where)
+    user = get_caller(request).user
     flat = {name: getattr(reader, name) for name in FIELD_NAMES}
-
-    def check() -> None:
-        address_of(reader.address)
-        values_of(flat, reader.fields)
-        tag_ids_of(reader.tags)
-        refuse_half_a_statement(confirmed=reader.confirmed, where=where)
-
-    def work() -> HttpResponse:
-        caller = get_caller(request)
-        name = caller.user.get_full_name() or caller.user.get_username()
-        added = adding.add_reader(
-            address_of(reader.address),
-            values_of(flat, reader.fields),
-            stated_by=name,
-            consent=where,
-            tags=tag_ids_of(reader.tags),
-        )
-        known = added.reader
-        if known is not None and added.result == "added":
-            record_reader_activity("add_by_program", caller.user.pk, known.pk)
-        # No address here: erasing a reader does not change a saved response.
-        return json_response(
-            ReaderAdded(
-                result=added.result,
-                reader=known.pk if known else None,
-                state=cast("State", known.state) if known else None,
-                reason=sentence_of(added.reason) if added.reason else "",
-            ),
-            201 if added.result == "added" else 200,
-            url=reverse("api:reader", args=[known.pk]) if known else "",
-            created=added.result == "added",
-        )
-
-    return run_call(request, reader, work, check=check)
+    added = adding.add_reader(
+        address_of(reader.address),
+        values_of(flat, reader.fields),
+        stated_by=user.get_full_name() or user.get_username(),
+        consent=where,
+        tags=tag_ids_of(reader.tags),
+    )
+    known = added.reader
+    if known is not None and added.result == "added":
+        record_reader_activity("add_by_program", user.pk, known.pk)
+    # No address here: erasing a reader does not change a saved response.
+    return json_response(
+        ReaderAdded(
+            result=added.result,
+            reader=known.pk if known else None,
+            state=cast("State", known.state) if known else None,
+            reason=sentence_of(added.reason) if added.reason else "",
+        ),
+        url=reverse("api:reader", args=[known.pk]) if known else "",
+        created=added.result == "added",
+    )
 
 
 @router.get(
@@ -211,7 +201,7 @@ def correct_address(
         raise ProblemError(ProblemType.NOT_NOW, sentence_of(moved))
     record_corrected_address(get_caller(request).user.pk, reader, moved.pk)
     url = reverse("api:reader", args=[moved.pk])
-    return json_response(ReaderMoved(reader=moved.pk), 201, url=url, created=True)
+    return json_response(ReaderMoved(reader=moved.pk), url=url, created=True)
 
 
 @router.post(

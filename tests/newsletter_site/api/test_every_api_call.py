@@ -37,50 +37,32 @@ PUBLISH, OPERATE, LOOK, WRITE = "publish_edition", "operate_sending", "view_issu
 MANAGE = "manage_readers"
 OF_READERS = {*reader_actions.ACTIONS, *reader_actions.OLD_NAMES}
 
-# Each operation, with the scope of its token and its permissions. One of the permissions is enough.
+# The operations of each scope, and the permissions of which a user needs one.
+OF_SCOPES = {
+    "publish": (
+        """publishIssue publishVersion rescheduleIssue uploadPastIssues getPastIssues getWelcome
+        putWelcome""",
+        {PUBLISH},
+    ),
+    "operate": ("actOnIssue", {PUBLISH, OPERATE}),
+    "status": ("listIssues issueStatus issueReceipt", {PUBLISH, OPERATE, LOOK, WRITE}),
+    "copies": ("listCopies", {PUBLISH, OPERATE, MANAGE}),
+    "readers": (
+        """listReaders lookUpReader addReader editReader changeTagsOfReaders getReader exportReader
+        actOnReader liftBounceOfReader correctAddress listFields addField getField editField
+        deleteField listTags addTag getTag editTag deleteTag requestExport getExport
+        downloadExport""",
+        {MANAGE},
+    ),
+    "imports": (
+        "listImports uploadImport getImport importRejects decideImport undoImport dropImport",
+        {MANAGE},
+    ),
+}
 TABLE = {
-    "publishIssue": ("publish", {PUBLISH}),
-    "publishVersion": ("publish", {PUBLISH}),
-    "rescheduleIssue": ("publish", {PUBLISH}),
-    "actOnIssue": ("operate", {PUBLISH, OPERATE}),
-    "listIssues": ("status", {PUBLISH, OPERATE, LOOK, WRITE}),
-    "issueStatus": ("status", {PUBLISH, OPERATE, LOOK, WRITE}),
-    "issueReceipt": ("status", {PUBLISH, OPERATE, LOOK, WRITE}),
-    "listCopies": ("copies", {PUBLISH, OPERATE, MANAGE}),
-    "listReaders": ("readers", {MANAGE}),
-    "lookUpReader": ("readers", {MANAGE}),
-    "addReader": ("readers", {MANAGE}),
-    "editReader": ("readers", {MANAGE}),
-    "changeTagsOfReaders": ("readers", {MANAGE}),
-    "getReader": ("readers", {MANAGE}),
-    "exportReader": ("readers", {MANAGE}),
-    "actOnReader": ("readers", {MANAGE}),
-    "liftBounceOfReader": ("readers", {MANAGE}),
-    "correctAddress": ("readers", {MANAGE}),
-    "listFields": ("readers", {MANAGE}),
-    "addField": ("readers", {MANAGE}),
-    "getField": ("readers", {MANAGE}),
-    "editField": ("readers", {MANAGE}),
-    "deleteField": ("readers", {MANAGE}),
-    "listTags": ("readers", {MANAGE}),
-    "addTag": ("readers", {MANAGE}),
-    "getTag": ("readers", {MANAGE}),
-    "editTag": ("readers", {MANAGE}),
-    "deleteTag": ("readers", {MANAGE}),
-    "listImports": ("imports", {MANAGE}),
-    "uploadImport": ("imports", {MANAGE}),
-    "getImport": ("imports", {MANAGE}),
-    "importRejects": ("imports", {MANAGE}),
-    "decideImport": ("imports", {MANAGE}),
-    "undoImport": ("imports", {MANAGE}),
-    "dropImport": ("imports", {MANAGE}),
-    "requestExport": ("readers", {MANAGE}),
-    "getExport": ("readers", {MANAGE}),
-    "downloadExport": ("readers", {MANAGE}),
-    "uploadPastIssues": ("publish", {PUBLISH}),
-    "getPastIssues": ("publish", {PUBLISH}),
-    "getWelcome": ("publish", {PUBLISH}),
-    "putWelcome": ("publish", {PUBLISH}),
+    name: (scope, permissions)
+    for scope, (names, permissions) in OF_SCOPES.items()
+    for name in names.split()
 }
 PERMISSIONS = (PUBLISH, OPERATE, LOOK, WRITE, MANAGE)
 
@@ -314,6 +296,13 @@ def test_plain_http_is_refused_and_never_redirected(program: Program) -> None:
         answer = method(f"{API}/issues/", headers={"Authorization": f"Bearer {program.token}"})
         assert (answer.status_code, type_of(answer)) == (403, "use-https")
         assert "Location" not in answer.headers
+
+
+def test_a_body_without_its_length_is_refused(program: Program) -> None:
+    headers = {"Authorization": f"Bearer {program.token}", "Transfer-Encoding": "chunked"}
+    answer = program.client.post(f"{API}/imports/", secure=True, headers=headers)
+    assert (answer.status_code, type_of(answer)) == (400, "not-readable")
+    assert "is chunked and has no length" in answer.json()["detail"]
 
 
 def test_unknown_addresses_get_problems(program: Program) -> None:

@@ -24,7 +24,7 @@ from subscribers.desk.readers_csv import csv_lines
 from subscribers.models import ConsentRecord, Subscriber
 from tests.failed_statements import failed_statements
 from tests.newsletter_site.api_caller import Program
-from tests.publishing.second_connection import PATIENCE_S, at_once, beside
+from tests.publishing.second_connection import PATIENCE_S, beside
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory
 from tests.subscribers.importing.import_processes import wait_until_blocked
 from tests.subscribers.signup_browser import press
@@ -199,12 +199,6 @@ def test_downloading_personal_data_is_logged(program: Program) -> None:
     )
 
 
-def test_concurrent_calls_add_a_reader_once(program: Program) -> None:
-    answers = at_once(*[lambda: program.post("/readers/", {"address": ADA})] * 3)
-    assert sorted(answer.json()["result"] for answer in answers) == ["added", "known", "known"]
-    assert mails() == 1
-
-
 @pytest.mark.parametrize("stated", [{}, {"confirmed": True, "where": "Signed at the fair"}])
 def test_a_reader_added_by_a_program_did_not_sign_up(
     program: Program, stated: dict[str, Any]
@@ -234,15 +228,3 @@ def test_adding_a_reader_twice_logs_no_database_error(database_url: str) -> None
     assert (first.result, other.result) == ("added", "known")
     assert first.reader == other.reader == Subscriber.objects.get()
     assert failed == []
-
-
-def test_a_reader_is_added_after_an_aborted_call(database_url: str) -> None:
-    with transaction.atomic():
-        add_reader(ADA, NO_VALUES, stated_by="Mona Reeve")
-        second = beside(
-            lambda: add_reader(ADA, NO_VALUES, stated_by="Mona Reeve", consent="at the counter")
-        )
-        wait_until_blocked(database_url, "transactionid", "%subscriber%")
-        transaction.set_rollback(True)
-    assert second.result(PATIENCE_S).result == "added"
-    assert Subscriber.objects.get().state == Subscriber.State.CONFIRMED

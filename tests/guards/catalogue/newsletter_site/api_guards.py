@@ -4,10 +4,10 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 a revoked token is not accepted
-    _FIND: «AND revoked_at IS NULL»
+    find_caller: hash=hash_token(token)«, revoked_at=None»)
     test_a_revoked_token_is_refused
 an expired token is not accepted
-    _FIND: OR «expires_at > clock_timestamp() → true»)
+    find_caller: Q(expires_at=None) | «Q(expires_at__gt=Now()) → ~Q(expires_at=None)»
     test_an_expired_token_is_refused
 tokens of a user who may not sign in are refused
     find_caller: if user is None «or not user.is_staff»:
@@ -25,7 +25,7 @@ revoking refuses tokens outside the given ones
     revoke: row = «among → ApiToken.objects».select_for_update(
     test_a_user_cannot_revoke_another_users_token
 no token gets more permissions than its user has
-    _errors: if «too_much := scopes - {scope.name for scope in scopes_allowed_for(user)} → False»:
+    _refuse: if «too_much := scopes - {scope.name for scope in scopes_allowed_for(user)} → False»:
     test_a_token_needs_its_owners_permissions
 cookies of an API call are ignored
     ApiBoundary.__call__: «request.META.pop("HTTP_COOKIE", None)»
