@@ -78,7 +78,7 @@ def problem_responses(*statuses: int) -> dict[int, type[ProblemBody]]:
 
 
 def answers(found: Any, *problems: int) -> dict[int, Any]:
-    """Return the bodies of the answers of an operation that changes nothing, by status."""
+    """Return the answers of an operation that changes nothing, by status."""
     return {200: found, **problem_responses(*problems)}
 
 
@@ -115,7 +115,7 @@ class ProblemError(Exception):
 
 
 def first_of(rows: QuerySet[Row], sentence: str) -> Row:
-    """Return the first row. Raise `ProblemError` (404) with the sentence if there is none."""
+    """Return the first row, or raise `ProblemError` (404) with the sentence."""
     row = rows.first()
     if row is None:
         raise ProblemError(ProblemType.NOT_FOUND, sentence)

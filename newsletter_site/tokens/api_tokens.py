@@ -125,7 +125,7 @@ def is_accepted(token: ApiToken, now: datetime) -> bool:
 
 
 def describe_state(token: ApiToken, now: datetime) -> str:
-    """Describe the use and the end of a token in one or two sentences, with days in UTC."""
+    """Describe when a token was used and when it ends. Days are in UTC."""
     if token.revoked_at is not None:
         return _("Revoked {day}.").format(day=_day(token.revoked_at))
     if token.expires_at is not None and token.expires_at <= now:

@@ -39,11 +39,9 @@ WHERE = Field(
 
 if TYPE_CHECKING:
 
-    class ReaderFieldsBody(RequestBody):
-        """The reader's fields in a request."""
+    class ReaderFieldsBody(RequestBody): ...
 
-    class ReaderFieldsResponse(ResponseBody):
-        """The reader's fields in a response."""
+    class ReaderFieldsResponse(ResponseBody): ...
 else:
     ReaderFieldsBody = create_model(
         "ReaderFieldsBody",

@@ -87,7 +87,7 @@ def store_for_check(
 ) -> tuple[SubscriberImport, bool]:
     """Store a new or refused file for a check. Return its import; True if it is new.
 
-    `posts` are in the same ZIP file.
+    `posts` is the number of posts in the same ZIP file.
     """
     file.description = replace(file.description, posts=posts)
     with transaction.atomic():

@@ -89,7 +89,7 @@ REMOVE_DUPLICATES = """
     DELETE FROM import_candidate
      WHERE line NOT IN (SELECT line FROM first_time)
 """
-# Before the first piece. Otherwise an earlier row of a reader who is gone would be mailed.
+# This runs before the first chunk, because an earlier row of a reader who is gone would be mailed.
 NOTE_GONE = """
     INSERT INTO import_seen_address (subscriber_import_id, email_key, line, has_left)
     SELECT DISTINCT ON (email_key) %s, email_key, line, true

@@ -99,7 +99,10 @@ def status_sentence(record: SubscriberImport) -> str:
     refused = _("The import was refused. {reason}").format(
         reason=sentences.refusal_sentence(record)
     )
-    return " ".join([refused, *(_rows_before_refusal(record) if record.rows else ())])
+    before = _("Rows read before: {rows}. Added: {added}.").format(
+        added=digits(record.added), rows=digits(record.rows)
+    )
+    return f"{refused} {before}" if record.rows else refused
 
 
 def list_sentence(record: SubscriberImport) -> str:
@@ -144,17 +147,10 @@ def _gone(record: SubscriberImport) -> int:
     return sum(count for code, count in because if code.startswith(FILE_REASON))
 
 
-def _rows_before_refusal(record: SubscriberImport) -> list[str]:
-    sentence = _("Rows read before: {rows}. Added: {added}.")
-    return [sentence.format(added=digits(record.added), rows=digits(record.rows))]
-
-
 def _expired(record: SubscriberImport) -> str:
     upload = _("No reader was added. Upload the file again to import it.")
-    if record.checked_at is None or record.finished_at is None:
-        checked = _("The file was checked and not imported in time, so it was deleted.")
-        return f"{checked} {upload}"
-    days = (record.finished_at - record.checked_at).days
+    was, ended = record.checked_at, record.finished_at
+    days = (ended - was).days if was and ended else 0
     checked = ngettext(
         "The file was checked and not imported within {n} day, so it was deleted.",
         "The file was checked and not imported within {n} days, so it was deleted.",

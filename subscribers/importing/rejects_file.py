@@ -25,7 +25,7 @@ def iter_rejected_rows(record: SubscriberImport) -> Iterator[RejectedRow]:
 
 
 def reject_lines(record: SubscriberImport) -> Iterator[str]:
-    """Write the header and each rejected row, or that the rows were deleted."""
+    """Write the header and each rejected row, or say that the rows were deleted."""
     if are_rejects_deleted(record):
         yield csv_line(*IN_FRONT)
         yield csv_line("", deleted_rows_sentence(record))

@@ -56,9 +56,10 @@ def choose_lists(paths: Sequence[str]) -> list[str]:
 
 
 def may_be_mailed(name: str) -> bool:
-    """Whether the name of a list does not say that its readers are gone.
+    """Return False if the name of a list says that its readers are gone.
 
-    Such lists come last, so that nobody is asked to confirm who is gone in another one.
+    The other lists are imported last. Otherwise a reader who is gone in another list would be asked
+    to confirm.
     """
     said = MAILCHIMP_EXPORT.match(name)
     return name not in _HOMING[:1] and (said is None or said[1].lower() == "subscribed")

@@ -387,7 +387,7 @@ class ReaderFile:
         self.mapping = self.mapping or mapping
 
     def _with_found_fields(self, layout: Layout) -> Mapping:
-        """Add the own fields to the mapping, so that later changes of them do not count."""
+        """Add recognised own fields to the mapping, so that later changes do not matter."""
         by_hand = {to for _, to in self.mapping}
         found = tuple(
             (f"column {column + 1}", one.name)

@@ -62,7 +62,7 @@ TAGS, LEFT_TOPICS, SINCE, CONSENT = OTHERS = ("tags", "left_topics", "since", "c
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What all rows of a file showed, for reading its rejected rows like the others.
+    """How the rows of a file were read, for reading its rejected rows in the same way.
 
     Columns are numbered from 0. Parts that are None are unknown: the rejected rows show them.
     """
@@ -84,7 +84,7 @@ class Reading:
 
 
 class SecondColumn(NamedTuple):
-    """An ignored column, from 0, that looks like `field`, which the others are read as."""
+    """An ignored column, from 0, and the columns that are read as `field` instead."""
 
     column: int
     field: str
@@ -242,7 +242,7 @@ def layout_of(
     # A first row without addresses may be a header in unknown words.
     first = records[0][1] if records and not any(map(looks_like_address, records[0][1])) else []
     sample = [fields for _, fields in records[0 if at is None else at + 1 :]]
-    # Rejected rows that are all too long would look like wider ones.
+    # If all rejected rows are too long, their length does not show the number of columns.
     width = reading.width if reading else _width_of_rows(header, sample)
     mapped = _mapped_columns(mapping, header or first, width)
     by_hand = {field: [at for at, to in mapped if to == field] for _, field in mapped}
@@ -316,7 +316,7 @@ def layout_of(
             kept = kept.union(found[field.name])
     for other in (TAGS, LEFT_TOPICS, CONSENT):
         named = _first_columns(words, header_words.OTHERS[other], kept)
-        # Tags are joined, also those of a column by hand with those of a named one.
+        # Several columns of tags are joined, whether they are mapped or named by the header.
         others[other] = (*by_hand.get(other, ()), *named)
     kept = kept.union(*others.values())
     chosen = [

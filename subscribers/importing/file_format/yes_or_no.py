@@ -41,7 +41,7 @@ class Answer(StrEnum):
 
 
 class TagColumn(NamedTuple):
-    """A column, counted from 0, and its tag. It is only offered unless `is_chosen`."""
+    """A column, counted from 0, and its tag. Unless `is_chosen`, it is only offered."""
 
     column: int
     tag: str

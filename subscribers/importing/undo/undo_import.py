@@ -60,7 +60,7 @@ class AddedReader(NamedTuple):
 
     id: int
     email_key: str
-    mailed_from: datetime | None  # no letter left for them before; None if none ever did
+    mailed_from: datetime | None  # no issue was sent to them before; None if none ever was
     opted_in: bool
     is_changed: bool
 
@@ -68,7 +68,7 @@ class AddedReader(NamedTuple):
 def start_undo(import_id: int, *, made_too: bool = False, by: uuid.UUID | None = None) -> bool:
     """Let a worker undo an import that added its readers; False if nothing changes.
 
-    With `made_too` it also deletes the tags and fields that the import made and nothing uses.
+    With `made_too` it also deletes the tags and fields that the import made, if nothing uses them.
     """
     has_ended = Q(state=State.FINISHED) | Q(state=State.REFUSED, rows__gt=0)
     imports = SubscriberImport.objects.filter(has_ended, pk=import_id)
@@ -82,7 +82,7 @@ def start_undo(import_id: int, *, made_too: bool = False, by: uuid.UUID | None =
 
 
 def count_unchanged(import_id: int) -> int:
-    """Count the readers of an import of whom an undo takes back at most all."""
+    """Count the readers whom an undo of an import can remove at most."""
     unchanged = Subscriber.objects.filter(edited_at=None, opt_in=None)
     return unchanged.filter(subscriber_import=import_id).count()
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.conf import LazySettings
 
 from delivery.tasks import register_background_task
 from subscribers.importing.expire_uploads import expire_file
@@ -82,14 +81,6 @@ def test_expiry_counts_from_the_last_check_or_upload(window: WindowOf) -> None:
     assert not expire_file()
     days_pass(2)
     assert expire_file()
-
-
-def test_the_expiry_is_a_setting(window: WindowOf, settings: LazySettings) -> None:
-    settings.IMPORT_EXPIRES_DAYS = 1
-    address = uploaded(window)
-    days_pass(1.5)
-    assert expire_file()
-    assert "not imported within 1 day, so" in window.get(address).words
 
 
 @pytest.mark.parametrize("state", ["checking", "waiting", "running", "finished", "refused"])
