@@ -164,7 +164,7 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
         "takes_two": takes_two,
         "confirmed": now_confirmed,
         "chart": chart_of(points),
-        "figures": "; ".join(f"{point.moment} {digits(point.readers)}" for point in points),
+        "figures": "; ".join(f"{point.date} {digits(point.readers)}" for point in points),
         "sources": source_table(load_new_readers(first_month(now.date()))),
         "undelivered": reader_counts.undelivered_of(ended, counts, zone),
         "unconfirmed": sum(counts[one.pk].unknown for one in ended),

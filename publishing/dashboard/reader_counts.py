@@ -1,6 +1,5 @@
 """The numbers of readers over time, from issues that were mailed."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -28,17 +27,10 @@ def newest_mailed() -> list[Any]:
 
 def points_of(mailed: Sequence[Any], confirmed_now: int, zone: ZoneInfo) -> list[Point]:
     """Return the confirmed readers at each issue that has their number, and now."""
-    editions = [edition for edition in mailed if edition.confirmed_then is not None]
-    days = [_day(edition, zone) for edition in editions]
-    issues_on = Counter(days)
     points = [
-        Point(
-            day,
-            edition.confirmed_then,
-            # The time tells issues of the same day apart.
-            f"{edition.published_at.astimezone(zone):%H:%M}" if issues_on[day] > 1 else "",
-        )
-        for day, edition in zip(days, editions, strict=True)
+        Point(_day(edition, zone), edition.confirmed_then)
+        for edition in mailed
+        if edition.confirmed_then is not None
     ]
     return [*points, Point("", confirmed_now)] if points else []
 

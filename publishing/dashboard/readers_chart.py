@@ -19,26 +19,15 @@ _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The readers at a date, empty for now.
-
-    `time` is given if another point has the same date.
-    """
+    """The readers at a date, empty for now."""
 
     when: str
     readers: int
-    time: str = ""
 
     @property
     def date(self) -> str:
         """The date as a label of the chart."""
         return self.when or _("now")
-
-    @property
-    def moment(self) -> str:
-        """The date, with the time if another point has the same date."""
-        if not self.time:
-            return self.date
-        return _("{date} at {time}").format(date=self.date, time=self.time)
 
 
 def chart_of(points: Sequence[Point]) -> dict[str, Any] | None:
@@ -84,10 +73,10 @@ def _change(points: Sequence[Point]) -> str:
     same = list(takewhile(lambda point: point.readers == last.readers, reversed(points[:-1])))
     since = same[-1] if same else before
     if same:
-        change = _("No change since {date}.").format(date=since.moment)
+        change = _("No change since {date}.").format(date=since.date)
     else:
         change = _than(last.readers - before.readers, before)
-    if first.moment != since.moment:
+    if first.date != since.date:
         change += f" {_than(last.readers - first.readers, first)}"
     return change
 
@@ -110,7 +99,7 @@ def _than(difference: int, point: Point) -> str:
         text = ngettext("{n} more than on {date}.", "{n} more than on {date}.", number)
     else:
         text = ngettext("{n} fewer than on {date}.", "{n} fewer than on {date}.", number)
-    return text.format(n=digits(number), date=point.moment)
+    return text.format(n=digits(number), date=point.date)
 
 
 def _labels(points: Sequence[Point]) -> tuple[str, ...]:
@@ -133,7 +122,7 @@ def _words(points: Sequence[Point]) -> str:
         text = _("Confirmed readers: {before} on {first}, {after} now")
     return text.format(
         before=digits(first.readers),
-        first=first.moment,
+        first=first.date,
         after=digits(last.readers),
-        last=last.moment,
+        last=last.date,
     )

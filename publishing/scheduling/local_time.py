@@ -6,7 +6,6 @@ An ambiguous time is refused, not guessed. Pure.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -136,7 +135,8 @@ def _choose_time(entered: datetime, zone: str, there: ZoneInfo, which: str) -> S
         ) from None
     local = f"{entered:{LOCAL}}"
     if first.astimezone(there).replace(tzinfo=None) != entered:
-        raise InvalidTimeError("at", _never_comes(entered, zone, there, second, first))
+        earlier, later = second.astimezone(there), first.astimezone(there)
+        raise InvalidTimeError("at", _never_comes(entered, zone, earlier, later))
     if first == second:
         return ScheduledTime(first, local, zone)
     choices = ScheduledTime(first, local, zone), ScheduledTime(second, local, zone)
@@ -169,22 +169,16 @@ def _too_far(entered: datetime, zone: str) -> str:
     )
 
 
-def _never_comes(
-    entered: datetime, zone: str, there: ZoneInfo, before: datetime, after: datetime
-) -> str:
-    """Explain a skipped time; `before` and `after` are moments around the change."""
-    change = _change_between(before, after, there)
-    begins = _by_clock_before(change, there)
-    ends = change.astimezone(there).replace(tzinfo=None)
-    last = begins - timedelta(minutes=1)
-    if begins.date() == last.date() == ends.date():
-        times = [f"{at:%H:%M}" for at in (begins, ends, last)]
-    else:
-        times = [day_and_time(at) for at in (begins, ends, last)]
+def _never_comes(entered: datetime, zone: str, earlier: datetime, later: datetime) -> str:
     return _(
-        "{time} does not exist in {zone}: the clocks there go from {begins} straight to {ends}. "
-        "The nearest times are {last} and {ends}."
-    ).format(time=day_and_time(entered), zone=zone, begins=times[0], ends=times[1], last=times[2])
+        "{time} does not exist in {zone}, because the clocks there go forward. Choose {earlier} or "
+        "{later}."
+    ).format(
+        time=day_and_time(entered),
+        zone=zone,
+        earlier=day_and_time(earlier),
+        later=day_and_time(later),
+    )
 
 
 def _comes_twice(entered: datetime, zone: str, first: datetime, second: datetime) -> str:
@@ -204,26 +198,6 @@ def late_start_sentence(moment: ScheduledTime, started: datetime) -> str:
     return _(
         "It was scheduled for {moment} and started {late} late, because no worker was running."
     ).format(moment=moment.words, late=late)
-
-
-def _change_between(before: datetime, after: datetime, there: ZoneInfo) -> datetime:
-    """Find the exact second of a change of offset between two moments."""
-    as_before = _offset(before, there)
-
-    def has_changed(seconds: int) -> bool:
-        return _offset(before + timedelta(seconds=seconds), there) != as_before
-
-    between = range(int((after - before).total_seconds()))
-    return before + timedelta(seconds=bisect_left(between, True, key=has_changed))
-
-
-def _by_clock_before(change: datetime, there: ZoneInfo) -> datetime:
-    """Return the local time of a change by the offset before it."""
-    return (change + _offset(change - timedelta(seconds=1), there)).replace(tzinfo=None)
-
-
-def _offset(at: datetime, there: ZoneInfo) -> timedelta:
-    return at.astimezone(there).utcoffset() or timedelta()
 
 
 @cache

@@ -89,19 +89,17 @@ def test_the_change_names_no_date_twice(points: list[tuple[str, int]], change: s
     assert chart["change"] == change
 
 
-def test_the_time_distinguishes_issues_of_one_day() -> None:
-    morning, evening = Point("1 Jul", 5, "09:00"), Point("1 Jul", 7, "18:30")
-    chart = chart_of([morning, evening, Point("", 7)])
-    assert chart is not None
-    assert chart["change"] == "No change since 1 Jul at 18:30. 2 more than on 1 Jul at 09:00."
-    assert chart["labels"] == ("1 Jul", "", "now")
-
-
 @pytest.mark.parametrize(("points", "labels"), [(2, 2), (3, 3), (4, 4), (5, 3), (6, 2), (13, 4)])
 def test_dates_are_evenly_spaced_or_only_at_the_ends(points: int, labels: int) -> None:
     chart = charted(*range(points))
     assert len(chart["labels"]) == labels
     assert (chart["labels"][0], chart["labels"][-1]) == ("1 Jul", f"{points} Jul")
+
+
+def test_a_date_is_labelled_once() -> None:
+    chart = chart_of([Point("1 Jul", 5), Point("1 Jul", 7), Point("", 7)])
+    assert chart is not None
+    assert chart["labels"] == ("1 Jul", "", "now")
 
 
 def test_a_bar_on_another_scale_leaves_the_rest_empty() -> None:
