@@ -7,8 +7,7 @@ from django.db.models import Q
 
 from delivery.interface import request_lifting
 from delivery.models import Edition
-from subscribers.consent.consent_details import REFUSED_ON_SENDING
-from subscribers.consent.consent_log import record_consent
+from subscribers.consent.consent_log import REFUSED_ON_SENDING, record_consent
 from subscribers.data_requests.erase import erased_among
 from subscribers.links import request_token
 from subscribers.links.request_token import Request

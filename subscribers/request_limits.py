@@ -6,9 +6,8 @@ attempts.
 
 from collections.abc import Sequence
 from datetime import timedelta
-from hashlib import blake2b
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -16,8 +15,7 @@ from django.db.models.functions import Now
 
 from delivery.interface import request_mail
 from delivery.models import Edition
-from subscribers.consent.consent_details import TOO_FAST
-from subscribers.consent.consent_log import record_consent
+from subscribers.consent.consent_log import TOO_FAST, record_consent
 from subscribers.models import ConsentRecord, Subscriber
 from subscribers.models.consent_record import Act
 from subscribers.reserve_ids import next_request_number
@@ -26,6 +24,7 @@ HOUR_S = 3600
 DAY_S = 24 * HOUR_S
 SUSPICIOUS_PER_HOUR = 3
 NOT_MAILED = 0  # the number of a request that gets no mail, because of the daily limit
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 # The columns that count a reader's requests, by kind of mail.
 COUNTERS = {Edition.Kind.CONFIRMATION: "requests", Edition.Kind.RECORD: "record_requests"}
 
@@ -39,7 +38,7 @@ def seconds_until_turn(network: str, suspicious: bool = False) -> int:
         return 0
     per_hour = settings.SIGN_UPS_PER_HOUR
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_lock_id(network)])
+        cursor.execute(_LOCK, [f"sign-up {network}"])
         # Not clock_timestamp(): a volatile bound prevents the use of the index.
         cursor.execute(
             """
@@ -54,7 +53,7 @@ def seconds_until_turn(network: str, suspicious: bool = False) -> int:
             """,
             [network, HOUR_S, per_hour],
         )
-        asked = [PastRequest(seconds_ago, detail == TOO_FAST) for seconds_ago, detail in cursor]
+        asked = [(seconds_ago, detail == TOO_FAST) for seconds_ago, detail in cursor]
     return seconds_to_wait(asked, suspicious, per_hour)
 
 
@@ -77,21 +76,15 @@ def _next_number(reader: Subscriber, counter: str) -> int:
     return number
 
 
-class PastRequest(NamedTuple):
-    """One request of a network: its age, and whether its form returned too fast."""
-
-    seconds_ago: float
-    suspicious: bool = False
-
-
-def seconds_to_wait(asked: Sequence[PastRequest], suspicious: bool, per_hour: int) -> int:
+def seconds_to_wait(asked: Sequence[tuple[float, bool]], suspicious: bool, per_hour: int) -> int:
     """Return the seconds until a network may request mail, at most an hour.
 
-    `asked` holds its requests of the last hour, latest first.
+    `asked` holds its requests of the last hour: the age in seconds, and whether the form returned
+    too fast.
     """
-    wait = _until_fewer_than(per_hour, [one.seconds_ago for one in asked])
+    wait = _until_fewer_than(per_hour, [seconds_ago for seconds_ago, _ in asked])
     if suspicious:
-        fast = [one.seconds_ago for one in asked if one.suspicious]
+        fast = [seconds_ago for seconds_ago, is_fast in asked if is_fast]
         wait = max(wait, _until_fewer_than(min(SUSPICIOUS_PER_HOUR, per_hour), fast))
     return wait
 
@@ -110,8 +103,3 @@ def _mails_within_a_day(subscriber_id: int) -> int:
         at__gt=Now() - timedelta(seconds=DAY_S),
     )
     return int(mailed.count())
-
-
-def _lock_id(network: str) -> int:
-    digest = blake2b(network.encode(), digest_size=8, person=b"sign-up").digest()
-    return int.from_bytes(digest, "big", signed=True)

@@ -28,7 +28,7 @@ from publishing.content.sanitise_html import first_image, render_public_issue
 from publishing.content.summary import summarise
 from publishing.editions.edition_status import LARGE_COLUMNS
 from publishing.editions.slug_from_title import first_address
-from subscribers.links.page_newsletter import newsletter_of
+from subscribers.links.token_page import newsletter_of
 from subscribers.signup.signup_form import SignUpForm
 from subscribers.signup.signup_view import cacheable_form_context, for_one_visitor, form_context
 

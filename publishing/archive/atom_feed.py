@@ -18,7 +18,7 @@ from publishing.content.edition_content import only_xml_characters, plain_title
 from publishing.content.finish_sanitised_tags import absolute_addresses
 from publishing.content.summary import summarise
 from publishing.templatetags.desk import signature
-from subscribers.links.page_newsletter import newsletter_of
+from subscribers.links.token_page import newsletter_of
 
 IN_FEED = 20
 

@@ -26,7 +26,7 @@ from publishing.models import Draft, Issue, MovedIssue, Snippet, UploadedImage
 from publishing.progress.edition_progress import counts_of
 from publishing.progress.outcomes_csv import deliveries_csv
 from publishing.progress.reader_outcomes import ALL, DeliveriesDroppedError, every_delivery
-from subscribers.consent import consent_details
+from subscribers.consent import consent_log
 from subscribers.desk.reader_list import CHUNK, rows_by_id, with_suppressed
 from subscribers.desk.readers_csv import suppression_lines, tags_as_json
 from subscribers.fields.own_fields import load_own_fields
@@ -161,7 +161,7 @@ def _note(records: Sequence[Mapping[str, str]]) -> str:
     notes = []
     for one in records:
         words = (one["at"][:10], one["act"], one["how"], one["network"])
-        detail = consent_details.sentence_of(one["detail"])
+        detail = consent_log.sentence_of(one["detail"])
         notes.append(" ".join(filter(None, (*words, f"({detail})" if detail else ""))))
     return "; ".join(notes)
 

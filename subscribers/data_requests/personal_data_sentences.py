@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from delivery.humanise import digits
 from delivery.interface import ReasonCode
 from delivery.reader_fields import READER_FIELDS
-from subscribers.consent import consent_details
+from subscribers.consent import consent_log
 from subscribers.data_requests.personal_data import Entry, PersonalData, time_of_mail
 from subscribers.models.consent_record import Act, How
 from subscribers.models.subscriber import Subscriber
@@ -243,5 +243,5 @@ def _consent(entry: Entry, labels: Mapping[str, str], instead: Mapping[str, Prom
     if entry["file"]:
         details.append(_("File: {name}").format(name=entry["file"]))
     if entry["detail"]:
-        details.append(consent_details.sentence_of(entry["detail"]))
+        details.append(consent_log.sentence_of(entry["detail"]))
     return {**entry, "sentence": capfirst(act), "details": details}

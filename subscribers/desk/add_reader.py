@@ -10,8 +10,7 @@ from psycopg.types.json import Jsonb
 from delivery.interface import LOCK_ENQUEUE
 from delivery.models import Edition
 from delivery.reader_fields import FIELD_COLUMNS, FIELD_NAMES
-from subscribers.consent.consent_details import ADDRESS_CORRECTED
-from subscribers.consent.consent_log import columns_of, record_consent
+from subscribers.consent.consent_log import ADDRESS_CORRECTED, columns_of, record_consent
 from subscribers.data_requests.erase import erased_among
 from subscribers.fields.topics import lock_tags
 from subscribers.leaving.leave import leave

@@ -16,7 +16,7 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.interface import enqueue_welcome, request_mail
 from delivery.models import Edition
-from subscribers.consent.consent_details import FILE_SAYS
+from subscribers.consent.consent_log import FILE_SAYS
 from subscribers.data_requests.erase import erased_among
 from subscribers.fields.find_tags import find_or_add_tags
 from subscribers.fields.own_fields import hold_fields

@@ -1,4 +1,4 @@
-"""Pages whose URL grants access."""
+"""The newsletter of a public page, and pages whose URL grants access."""
 
 from typing import Any
 
@@ -6,7 +6,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
-from subscribers.links.page_newsletter import newsletter_of
+from delivery.models import Newsletter
+
+
+def newsletter_of(request: HttpRequest) -> Newsletter:
+    """Return the newsletter. The middleware read it to know the page's language."""
+    newsletter = getattr(request, "newsletter", None)
+    return newsletter if isinstance(newsletter, Newsletter) else Newsletter.objects.get_current()
 
 
 def token_page(

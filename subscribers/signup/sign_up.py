@@ -9,7 +9,7 @@ from django.db import transaction
 
 from delivery.models import Edition
 from delivery.reader_fields import FIELD_NAMES
-from subscribers.consent.consent_details import TOO_FAST
+from subscribers.consent.consent_log import TOO_FAST
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import Act
 from subscribers.request_limits import ask_for_mail, seconds_until_turn

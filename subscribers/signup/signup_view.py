@@ -19,8 +19,7 @@ from subscribers.consent.consent_wording import (
     full_wording,
     read_wording,
 )
-from subscribers.links.page_newsletter import newsletter_of
-from subscribers.links.token_page import token_page
+from subscribers.links.token_page import newsletter_of, token_page
 from subscribers.models.consent_record import How
 from subscribers.signup.confirm import open_link
 from subscribers.signup.sign_up import sign_up

@@ -10,13 +10,12 @@ from subscribers.client_network import network_of
 from subscribers.request_limits import (
     HOUR_S,
     SUSPICIOUS_PER_HOUR,
-    PastRequest,
     seconds_to_wait,
 )
 
 
-def asked(*seconds_ago: float, suspicious: bool = False) -> list[PastRequest]:
-    return [PastRequest(ago, suspicious) for ago in seconds_ago]
+def asked(*seconds_ago: float, suspicious: bool = False) -> list[tuple[float, bool]]:
+    return [(ago, suspicious) for ago in seconds_ago]
 
 
 def test_a_network_cannot_exceed_its_hourly_limit() -> None:

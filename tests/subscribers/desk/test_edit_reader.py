@@ -100,22 +100,6 @@ def test_an_edit_changes_fields_and_tags(window: WindowOf, birds: int) -> None:
     assert 'class="error"' in window.post(url, name="x" * 257).source
 
 
-@pytest.mark.parametrize("word", ["seen", "tags", "consent", "where", "csrfmiddlewaretoken"])
-def test_an_own_field_breaks_no_control_of_the_forms(
-    window: WindowOf, birds: int, word: str
-) -> None:
-    ReaderFieldDefinition.objects.create(key=word, label="Own", position=2)
-    typed = {"email": ADA, "tags": str(birds), f"field-{word}": "mine", "field-city": "Lyon"}
-    window.post(ADD, **window.get(ADD).form_with("email").fields | typed)
-    assert (ada().fields, ada().tags) == ({"city": "Lyon", word: "mine"}, [birds])
-    assert ada().state == "pending"
-    url = f"{READERS}{ada().pk}/edit/"
-    shown = window.get(url).form_with("seen").fields
-    assert shown[f"field-{word}"] == "mine"
-    assert window.post(url, **{**shown, f"field-{word}": "new"}).status == 303
-    assert ada().fields == {"city": "Lyon", word: "new"}
-
-
 def test_a_left_topic_cannot_be_put_on(window: WindowOf, birds: int) -> None:
     reader = SubscriberFactory(email=ADA, left_topics=[birds])
     url = f"{READERS}{reader.pk}/edit/"

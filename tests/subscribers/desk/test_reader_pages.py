@@ -105,10 +105,8 @@ def test_a_search_finds_addresses_and_names(operator: Client, text: str, found: 
     [
         ("ada@müller.例え.example", True),
         ("\u202aADA@MU\u0308LLER.例え.example\u202c", True),
-        ("ada@xn--mller-kva.xn--r8jz45g.example", True),
         ("müller", True),
         ("da@müller.例え.ex", True),
-        ("ada@müller.ex", False),
         ("müllerei", False),
         ("ü@müller.例え.example", False),
     ],

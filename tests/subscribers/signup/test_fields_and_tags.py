@@ -5,12 +5,10 @@ from html import unescape
 
 import pytest
 from django.core.signing import Signer
-from django.http import HttpResponse
 
-from delivery.models import Edition, Newsletter
-from delivery.reader_fields import ReaderField
+from delivery.models import Edition
 from subscribers.models import ConsentRecord, ReaderFieldDefinition, Subscriber, Tag
-from subscribers.signup.signup_form import embed_form_html, sign_tags
+from subscribers.signup.signup_form import sign_tags
 from tests.publishing.author_browser import Page, WindowOf
 from tests.subscribers.factories import SubscriberFactory
 from tests.subscribers.importing.import_browser import someone
@@ -97,15 +95,9 @@ OWN_WORDS = ["csrfmiddlewaretoken", "wording", "how", "shown", "tags", "reply", 
 OWN_WORDS += ["reader", "idempotency_key", "recipient", "joinh", "consent", "where", "seen"]
 
 
-@pytest.fixture(params=OWN_WORDS)
-def word(request: pytest.FixtureRequest) -> str:
-    """Add a field with a word of ours as its name."""
-    word = str(request.param)
-    ReaderFieldDefinition.objects.create(key=word, label="Own", position=3, on_form=True)
-    return word
-
-
+@pytest.mark.parametrize("word", OWN_WORDS)
 def test_an_own_field_breaks_no_control_of_the_form(word: str) -> None:
+    ReaderFieldDefinition.objects.create(key=word, label="Own", position=3, on_form=True)
     browser = visitor(strict=True)
     form = Page(browser.get("/subscriptions/")).form_with("email")
     assert form.fields["how"] == "form"
@@ -118,21 +110,6 @@ def test_an_own_field_breaks_no_control_of_the_form(word: str) -> None:
     record = ConsentRecord.objects.get()
     assert (record.how, record.name) == ("form", "Ada")
     assert record.fields == {"city": "Graz", word: "mine"}
-
-
-def test_an_own_field_breaks_no_form_on_another_site(word: str, tags: list[int]) -> None:
-    Newsletter.objects.update_or_create(pk=1, defaults={"own_sites": "https://site.example"})
-    fields = (ReaderField(word, "Own", "", "", autocomplete="off", is_own=True),)
-    pasted = embed_form_html("https://letter.example.org", "Tides", fields, tags)
-    form = Page(HttpResponse(pasted)).form_with("email")
-    typed = {"email": ADA, f"field-{word}": "mine"}
-    headers = {"Origin": "https://site.example"}
-    answer = visitor(strict=True).post(
-        "/subscriptions/embedded/", {**form.fields, **typed}, headers=headers
-    )
-    assert answer.status_code == 200
-    record = ConsentRecord.objects.get()
-    assert (record.how, record.fields, record.tags) == ("embedded form", {word: "mine"}, tags)
 
 
 def test_the_link_to_our_page_carries_the_tags(tags: list[int]) -> None:

@@ -34,7 +34,7 @@ each network has its own count
     seconds_until_turn: WHERE network «= %s → >= left(%s, 0)» AND at
     test_another_network_is_not_limited
 simultaneous sign-ups of one network are counted in order
-    seconds_until_turn: «cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_lock_id(network)])»
+    seconds_until_turn: «cursor.execute(_LOCK, [f"sign-up {network}"])»
     test_concurrent_sign_ups_of_a_network_are_limited
 a visitor's own header about their network is ignored
     network_of: if «settings.TRUST_PROXY → True» else

@@ -9,7 +9,7 @@ from django.core.management import CommandError
 
 from delivery.models import Delivery
 from subscribers.confirmed_readers import confirmed
-from subscribers.consent import consent_details
+from subscribers.consent import consent_log
 from subscribers.data_requests.erase import erase
 from subscribers.importing.file_format.recognise_columns import layout_of
 from subscribers.importing.file_format.status_columns import RowStatus
@@ -131,7 +131,7 @@ class TestWhoIsKnown:
         assert not confirmed().exists()
         line = ConsentRecord.objects.get(subscriber=reader)
         assert (line.act, line.how, line.detail) == ("left", "import", "file_says_unsubscribed")
-        in_words = consent_details.sentence_of(line.detail)
+        in_words = consent_log.sentence_of(line.detail)
         assert in_words == "According to the imported file, the reader unsubscribed."
 
     @pytest.mark.parametrize(("left_at", "stays"), [("", True), ("2020-01-01", True), ("2", False)])
