@@ -31,7 +31,7 @@ a change affects no reader who was added after the question
     Selection.readers: «found.filter(pk__lte=self.up_to) if self.up_to else found → found»
     test_all_found_readers_change_and_later_ones_do_not
 a change puts no topic on a reader who left it
-    change_tags: tags_without_1(tags_with_1(tags, «left_topics → '{{}}'»,
+    _NEW_TAGS: tags_without_1(tags_with_1(tags, «left_topics → '{{}}'»,
     test_selected_readers_get_a_tag_once
     test_a_topic_left_meanwhile_stays_off
 """)

@@ -100,7 +100,7 @@ a typed name is in no mail before the reader confirms
     sign_up: «→ Subscriber.objects.filter(pk=reader.pk).update(**values)¶» detail = TOO_FAST
     test_signing_up_again_confirms_the_new_name
 visitors cannot invent the tags of a form
-    read_tags: for tag in «_SIGNER.unsign(signed) → signed.partition(":")[0]».split("-")
+    read_tags: for tag in «_TAGS_SIGNER.unsign(signed) → signed.partition(":")[0]».split("-")
     test_visitors_cannot_invent_tags
 
 # --- Confirming ---
