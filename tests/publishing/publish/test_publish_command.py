@@ -59,6 +59,9 @@ def test_letter_is_published_and_last_line_is_the_result(author, text):
     assert printed["issue"] == str(edition.issue_id)
 
 
+OF_EDITH = ("--title", "T", "--author", "edith", "--text-file", "README.md")
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -67,8 +70,8 @@ def test_letter_is_published_and_last_line_is_the_result(author, text):
         (("--title", "T", "--html-file", "/dev/zero"), "is too large"),
         (("--title", "T", "--author", "edith", "--text-file", "UTF-16"), "NUL"),
         (("--title", "T", "--author", "edith", "--text-file", "LATIN"), "not UTF-8"),
-        (("--title", "T", "--text-file", "README.md", "--version", "2"), "--issue"),
-        (("--title", "T", "--text-file", "README.md", "--goes-to", "reached"), "--issue"),
+        ((*OF_EDITH, "--version", "2"), "name its issue"),
+        ((*OF_EDITH, "--goes-to", "reached"), "name its issue"),
         (("--title", "T", "--text-file", "no"), "^“no” cannot be read: No such file"),
     ],
 )
