@@ -21,8 +21,9 @@ logger = logging.getLogger(__name__)
 
 
 @register("homing")
-def check_streams_differ(**kwargs: Any) -> Iterable[CheckMessage]:
-    """Require two streams: Postmark forbids newsletters and confirmations on one."""
+def check_settings(**kwargs: Any) -> Iterable[CheckMessage]:
+    """Name settings that contradict each other, or are unsafe together."""
+    # Postmark forbids newsletters and confirmations on one stream.
     if settings.POSTMARK_BROADCAST_STREAM == settings.POSTMARK_TRANSACTIONAL_STREAM:
         yield Error(
             _(
@@ -32,11 +33,7 @@ def check_streams_differ(**kwargs: Any) -> Iterable[CheckMessage]:
             hint=_("Set a broadcast stream for newsletters and another stream for confirmations."),
             id="delivery.E001",
         )
-
-
-@register("homing")
-def check_token_is_encrypted(**kwargs: Any) -> Iterable[CheckMessage]:
-    """Warn about plain http, which shows the server token to the network."""
+    # Plain http shows the server token to the network.
     url = urlsplit(settings.POSTMARK_BASE_URL)
     local = url.hostname in {"127.0.0.1", "localhost", "::1"}
     if url.scheme == "http" and not local and not settings.DEBUG:
@@ -47,11 +44,7 @@ def check_token_is_encrypted(**kwargs: Any) -> Iterable[CheckMessage]:
             hint=_("Use an https URL."),
             id="delivery.W001",
         )
-
-
-@register("homing")
-def check_webhook_credentials(**kwargs: Any) -> Iterable[CheckMessage]:
-    """Warn if only one of user and password is set: every event would be refused."""
+    # With only one of user and password, every event would be refused.
     names = ("POSTMARK_WEBHOOK_USER", "POSTMARK_WEBHOOK_PASSWORD")
     missing = [name for name in names if not getattr(settings, name)]
     if len(missing) == 1:
@@ -63,11 +56,7 @@ def check_webhook_credentials(**kwargs: Any) -> Iterable[CheckMessage]:
             hint=_("Set both to the values in the webhook address, or set neither."),
             id="delivery.W003",
         )
-
-
-@register("homing")
-def check_last_lookup_is_after_deadline(**kwargs: Any) -> Iterable[CheckMessage]:
-    """Warn if the last look-up is before the deadline: a call may be accepted later."""
+    # A call may be accepted until its deadline.
     last = settings.DELIVERY_LOOKUP_AFTER_S[-1]
     if last < settings.DELIVERY_HTTP_DEADLINE_S:
         yield Advice(

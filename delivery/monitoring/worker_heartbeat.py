@@ -19,6 +19,12 @@ ACTIVE_WITHIN_S = 60
 ACTIVE_WITHIN = f"{ACTIVE_WITHIN_S} seconds"
 # In SQL: whether a worker was heard from lately.
 IS_ACTIVE_WORKER = f"heard_at > clock_timestamp() - interval '{ACTIVE_WITHIN}'"
+# In SQL: all workers in one row, with the problems of active ones.
+WORKERS = f"""(
+    SELECT count(*) FILTER (WHERE {IS_ACTIVE_WORKER}) AS active, max(heard_at) AS heard_at,
+           array_agg(problems::text ORDER BY started_at, id)
+               FILTER (WHERE {IS_ACTIVE_WORKER} AND problems <> '[]') AS problems
+    FROM worker) AS worker"""  # noqa: S608 -- a constant
 
 
 @dataclass(frozen=True, slots=True)

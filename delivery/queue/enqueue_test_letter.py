@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models.functions import Lower
 
 from delivery.mail.mark_test_letter import TEST_ISSUE, TEST_RECIPIENT
@@ -10,6 +10,7 @@ from delivery.models import Batch, Delivery, Edition
 from delivery.queue.batches.insert_and_split import first_batch_id
 from delivery.queue.enqueue_transactional import AHEAD_OF_ALL
 from delivery.queue.erasure_lock import LOCK_ENQUEUE
+from delivery.queue.short_transaction import require_transaction
 
 # So large that two restores of one database do not skip to the same number.
 NUMBERS_SKIPPED = 1_000
@@ -44,10 +45,7 @@ def enqueue_test(
     `fields` are the values of the edition's `merge_fields`. Must be called inside the transaction
     that creates the edition.
     """
-    if not connection.in_atomic_block:
-        raise transaction.TransactionManagementError(
-            "A test letter must be enqueued in the transaction that creates it; there is none."
-        )
+    require_transaction()
     with connection.cursor() as cursor:
         # Either a concurrent erasure waits for this transaction, or this one waits for the erasure.
         cursor.execute(LOCK_ENQUEUE)

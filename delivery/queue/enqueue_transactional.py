@@ -2,11 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
+from uuid import UUID
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.db.models import F
 
@@ -18,7 +20,7 @@ from delivery.models.delivery import Outcome
 from delivery.queue.batches.batch_size import batch_size_for
 from delivery.queue.batches.insert_and_split import DRAWN_NUMBERS, first_batch_id, insert_batches
 from delivery.queue.enqueue_edition import CURRENT_POSITION
-from delivery.queue.short_transaction import lock_edition
+from delivery.queue.short_transaction import lock_edition, require_transaction
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.outcomes import INACTIVE
 
@@ -65,11 +67,7 @@ def request_mail(
     recipient has this kind and version already, and `LookupError` if the edition has no room for
     another batch.
     """
-    if not connection.in_atomic_block:
-        raise transaction.TransactionManagementError(
-            "No transaction is open. Request the mail in the same transaction as its cause: wrap "
-            "both in transaction.atomic()."
-        )
+    require_transaction()
     if not recipients:
         return
     deliveries = [(recipient, address, "", None) for recipient, address in recipients]
@@ -103,29 +101,30 @@ def _insert_deliveries(edition: Edition, deliveries: Sequence[NewDelivery], *, a
 
 def _edition(kind: Edition.Kind, version: int) -> Edition:
     """Return the edition of the `version`-th mail of this kind; create it if missing."""
-    editions = Edition.objects.filter(issue_id=ISSUE_BY_KIND[kind], version=version)
-    edition = editions.first()
-    if edition is None:
+
+    def write() -> dict[str, Any]:
         title, mail = compose_transactional(kind, Newsletter.objects.get_current())
         content = "\0".join((title, mail.html, mail.text))
-        # With two concurrent first requests, one creates it and the other finds it.
-        Edition.objects.bulk_create(
-            [
-                Edition(
-                    issue_id=ISSUE_BY_KIND[kind],
-                    version=version,
-                    kind=kind,
-                    stream=settings.POSTMARK_TRANSACTIONAL_STREAM,
-                    title=title,
-                    html_mail=mail.html,
-                    text_mail=mail.text,
-                    content_hash=hashlib.sha256(content.encode()).digest(),
-                )
-            ],
-            ignore_conflicts=True,
-        )
-        edition = editions.get()
-    return edition
+        return {
+            "kind": kind,
+            "stream": settings.POSTMARK_TRANSACTIONAL_STREAM,
+            "title": title,
+            "html_mail": mail.html,
+            "text_mail": mail.text,
+            "content_hash": hashlib.sha256(content.encode()).digest(),
+        }
+
+    return _get_or_create(ISSUE_BY_KIND[kind], version, write)
+
+
+def _get_or_create(issue: UUID, version: int, write: Callable[[], dict[str, Any]]) -> Edition:
+    editions = Edition.objects.filter(issue_id=issue, version=version)
+    if (edition := editions.first()) is not None:
+        return edition
+    # With two concurrent first requests, one creates it and the other finds it.
+    new = Edition(issue_id=issue, version=version, **write())
+    Edition.objects.bulk_create([new], ignore_conflicts=True)
+    return editions.get()
 
 
 def _new_batch(cursor: CursorWrapper, edition: int, place: int, deliveries: int) -> int:
@@ -183,16 +182,15 @@ def enqueue_welcome(
     `asked_at`, the provider is first asked whether it has the letter already. Must be called
     inside the transaction of the opt-in. Raises `IntegrityError` if an opt-in has the letter.
     """
-    if not connection.in_atomic_block:
-        raise transaction.TransactionManagementError(
-            "A welcome letter must be enqueued in the transaction of the opt-in; there is none."
-        )
+    require_transaction()
     letter = Edition.objects.filter(
         issue_id__in=Newsletter.objects.values("welcome_issue"), version=1
     ).first()
     if letter is None or not readers:
         return
-    edition = _welcome_edition(letter, opt_in)
+    edition = _get_or_create(
+        letter.issue_id, opt_in, lambda: {name: getattr(letter, name) for name in _COPIED}
+    )
     keys = edition.merge_fields
     deliveries = [
         (reader, address, name, json.dumps([own.get(key, "") for key in keys]) if keys else None)
@@ -202,16 +200,3 @@ def enqueue_welcome(
     with connection.cursor() as cursor:
         for reader, *_ in readers if asked_at else ():
             cursor.execute(_ASK_FIRST, [letter.issue_id, opt_in, reader, asked_at])
-
-
-def _welcome_edition(letter: Edition, opt_in: int) -> Edition:
-    """Return the letter's edition for request `opt_in`; create it if missing."""
-    editions = Edition.objects.filter(issue_id=letter.issue_id, version=opt_in)
-    edition = editions.first()
-    if edition is None:
-        content = {name: getattr(letter, name) for name in _COPIED}
-        # With two concurrent first opt-ins, one creates it and the other finds it.
-        delivery = Edition(issue_id=letter.issue_id, version=opt_in, **content)
-        Edition.objects.bulk_create([delivery], ignore_conflicts=True)
-        edition = editions.get()
-    return edition

@@ -38,6 +38,15 @@ def together() -> Iterator[None]:
         yield
 
 
+def require_transaction() -> None:
+    """Raise `TransactionManagementError` if no transaction is open."""
+    if not connection.in_atomic_block:
+        raise transaction.TransactionManagementError(
+            "No transaction is open. Call this in the same transaction as its cause: wrap both in "
+            "transaction.atomic()."
+        )
+
+
 @contextmanager
 def join_transaction() -> Iterator[None]:
     """Make the queue use the open transaction, which limits its idle time itself."""

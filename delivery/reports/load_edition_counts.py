@@ -12,7 +12,7 @@ from django.db.backends.utils import CursorWrapper
 from delivery.models import Batch
 from delivery.models.attempt import NO_BATCH
 from delivery.monitoring.refused_writes import IS_READ_ONLY, READ_ONLY
-from delivery.monitoring.worker_heartbeat import IS_ACTIVE_WORKER, shared_write_fault
+from delivery.monitoring.worker_heartbeat import WORKERS, shared_write_fault
 from delivery.queue.batches.batch_state import IS_CRASHING
 from delivery.queue.batches.roll_up import ROLLED_UP
 from delivery.queue.scheduled_editions import IS_DUE
@@ -131,11 +131,7 @@ def _select(batches: str) -> str:
                min(unknown_since) AS unknown_since
         FROM ({batches}) AS by_state
     ) AS count ON true
-    LEFT JOIN LATERAL (
-        SELECT max(heard_at) AS heard_at, count(*) FILTER (WHERE {IS_ACTIVE_WORKER}) AS active,
-               array_agg(problems::text ORDER BY started_at, id)
-                   FILTER (WHERE {IS_ACTIVE_WORKER} AND problems <> '[]') AS problems
-        FROM worker) AS worker ON true
+    CROSS JOIN {WORKERS}
     LEFT JOIN (SELECT {SLOWDOWN_COLUMNS} FROM send_rate) AS slowdown ON true
     """  # noqa: S608 -- the names are constants
 
@@ -208,13 +204,18 @@ def pop_slowed_to(row: dict[str, Any]) -> float | None:
     return slowed_to(slowdown, settings.DELIVERY_RATE_PER_S)
 
 
+def pop_write_fault(row: dict[str, Any], *, active: int) -> Reason | None:
+    """Remove the workers' problems from a row; return the fault that stops all writes."""
+    problems = [Reason.loads_all(text) for text in row.pop("problems") or ()]
+    shared = shared_write_fault(active, problems)
+    return READ_ONLY if row.pop("is_read_only") else shared
+
+
 def _counts_from(row: dict[str, Any]) -> EditionCounts:
     at, local, zone = (row.pop(f"scheduled_{name}") for name in ("for", "local", "zone"))
     row["scheduled"] = ScheduledTime(at, local, zone) if at else None
     row["slowed_to_per_s"] = pop_slowed_to(row)
-    problems = [Reason.loads_all(text) for text in row.pop("problems") or ()]
-    shared = shared_write_fault(row.pop("active"), problems)
-    row["write_fault"] = READ_ONLY if row.pop("is_read_only") else shared
+    row["write_fault"] = pop_write_fault(row, active=row.pop("active"))
     for name in ("control_reason", "reason"):
         row[name] = Reason.loads(row[name])
     for name in ("with_tags", "without_tags"):

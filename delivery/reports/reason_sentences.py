@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -40,7 +39,12 @@ def _sentence(code: str, params: Params) -> str:
     if code in {Code.QUERY_STATUS, Code.QUERY_UNREADABLE, Code.QUERY_INCOMPLETE}:
         # Older versions stored the name itself.
         params = {**params, "subject": _SUBJECTS.get(params["subject"], params["subject"])}
-    return str(SENTENCES[code]).format_map(params)
+    words = _in_words(params)
+    sentence = str(SENTENCES[code]).format_map(words)
+    if code in WRITE_FAULTS and "time" in words:
+        lasted = gettext("It has lasted for {time}.").format(time=words["time"])
+        return f"{sentence} {lasted}"
+    return sentence
 
 
 SENTENCES: Mapping[str, Promise] = {
@@ -101,6 +105,29 @@ SENTENCES: Mapping[str, Promise] = {
         "may still have the copies. Check with Postmark again later. Resend them only if a second "
         "copy is acceptable."
     ),
+    Code.NO_LATER_MAIL: _(
+        "Nothing was accepted after these copies, so an empty search proves nothing. Homing tries "
+        "to send a check mail that reaches nobody. If Postmark accepts none within {time}, an "
+        "author must decide."
+    ),
+    Code.CHECK_MAIL_HIDDEN: _(
+        "Postmark's search does not show Homing's check mail yet, so it may not show these copies "
+        "either. If it is not shown within {time}, an author must decide."
+    ),
+    Code.BOUNCE_RATE: _(
+        "Homing paused this issue because the bounce rate is above the limit. Bounced: {count} of "
+        "{sent} ({percent} %, limit {limit} %). Check where these readers came from, then resume "
+        "or cancel."
+    ),
+    Code.COMPLAINT_RATE: _(
+        "Homing paused this issue because the complaint rate is above the limit. Marked as spam: "
+        "{count} of {sent} ({percent} %, limit {limit} %). Check where these readers came from, "
+        "then resume or cancel."
+    ),
+    Code.SECOND_COPY: _(
+        "Postmark accepted more than one copy for reader {recipient}: {message_ids}."
+    ),
+    Code.OLD_DATA_KEPT: _("Some old data could not be deleted: {rules}. The log shows the errors."),
     Code.NOT_FOUND: _("Postmark did not answer, and its search does not show this copy."),
     Code.NOT_FOUND_YET: _(
         "Postmark's search does not show it yet. It is too early to conclude anything."
@@ -181,6 +208,29 @@ SENTENCES: Mapping[str, Promise] = {
         "PostgreSQL does not report its {fields} to the role of the workers, so some restored "
         "backups go unnoticed. After restoring one, run ./homing reconcile --restored."
     ),
+    Code.DISK_FULL: _(
+        "The database's disk is full, so writes fail ({sqlstate}). Nothing is lost. Homing "
+        "continues once there is space."
+    ),
+    Code.READ_ONLY: _(
+        "The database is read-only, so writes fail ({sqlstate}). Nothing is lost. Homing continues "
+        "once it accepts writes."
+    ),
+    Code.NO_PERMISSION: _(
+        "Homing's database role lacks a permission, so writes fail ({sqlstate}). Nothing is lost. "
+        "Homing continues once the permission is granted."
+    ),
+    Code.WRONG_ENCODING: _(
+        "The database's encoding cannot hold a character, so writes fail ({sqlstate}). Homing "
+        "needs a database with the encoding UTF8."
+    ),
+    Code.DATABASE_UNREACHABLE: _(
+        "A worker cannot reach the database. Nothing is lost. Homing continues once it answers."
+    ),
+    Code.WRITES_FAIL: _(
+        "Writes to the database fail again and again ({sqlstate}). Nothing is lost. The log of the "
+        "workers shows where."
+    ),
 }
 
 # The requests that can fail, by the constants of postmark/responses.py.
@@ -245,21 +295,6 @@ def _tries_used_up(params: Params) -> str:
     return f"{tries.format(n=digits(params['tries']))} {last}"
 
 
-def _no_later_mail(params: Params) -> str:
-    return gettext(
-        "Nothing was accepted after these copies, so an empty search proves nothing. Homing tries "
-        "to send a check mail that reaches nobody. If Postmark accepts none within {time}, an "
-        "author must decide."
-    ).format(time=duration(params["for_s"]))
-
-
-def _check_mail_hidden(params: Params) -> str:
-    return gettext(
-        "Postmark's search does not show Homing's check mail yet, so it may not show these copies "
-        "either. If it is not shown within {time}, an author must decide."
-    ).format(time=duration(params["for_s"]))
-
-
 def _parked(params: Params) -> str:
     crashes = params["crashes"]
     return ngettext(
@@ -269,20 +304,15 @@ def _parked(params: Params) -> str:
     ).format(n=digits(crashes))
 
 
-def _bounce_rate(params: Params) -> str:
-    return gettext(
-        "Homing paused this issue because the bounce rate is above the limit. Bounced: {count} of "
-        "{sent} ({percent} %, limit {limit} %). Check where these readers came from, then resume "
-        "or cancel."
-    ).format(**_rate(params))
-
-
-def _complaint_rate(params: Params) -> str:
-    return gettext(
-        "Homing paused this issue because the complaint rate is above the limit. Marked as spam: "
-        "{count} of {sent} ({percent} %, limit {limit} %). Check where these readers came from, "
-        "then resume or cancel."
-    ).format(**_rate(params))
+def _in_words(params: Params) -> Params:
+    """Write lists, durations and rates as sentences show them."""
+    words = {
+        name: ", ".join(value) if isinstance(value, list) else value
+        for name, value in params.items()
+    }
+    if "for_s" in params:
+        words["time"] = duration(params["for_s"])
+    return words | (_rate(params) if "percent" in params else {})
 
 
 def _rate(params: Params) -> dict[str, str]:
@@ -309,63 +339,9 @@ def _started_late(params: Params) -> str:
     ).format(scheduled=scheduled.words, started=started.words)
 
 
-def _second_copy(params: Params) -> str:
-    return gettext(
-        "Postmark accepted more than one copy for reader {recipient}: {message_ids}."
-    ).format(recipient=params["recipient"], message_ids=", ".join(params["message_ids"]))
-
-
-def _old_data_kept(params: Params) -> str:
-    return gettext("Some old data could not be deleted: {rules}. The log shows the errors.").format(
-        rules=", ".join(params["rules"])
-    )
-
-
-_WRITE_FAULTS: Mapping[str, Promise] = {
-    Code.DISK_FULL: _(
-        "The database's disk is full, so writes fail ({sqlstate}). Nothing is lost. Homing "
-        "continues once there is space."
-    ),
-    Code.READ_ONLY: _(
-        "The database is read-only, so writes fail ({sqlstate}). Nothing is lost. Homing continues "
-        "once it accepts writes."
-    ),
-    Code.NO_PERMISSION: _(
-        "Homing's database role lacks a permission, so writes fail ({sqlstate}). Nothing is lost. "
-        "Homing continues once the permission is granted."
-    ),
-    Code.WRONG_ENCODING: _(
-        "The database's encoding cannot hold a character, so writes fail ({sqlstate}). Homing "
-        "needs a database with the encoding UTF8."
-    ),
-    Code.DATABASE_UNREACHABLE: _(
-        "A worker cannot reach the database. Nothing is lost. Homing continues once it answers."
-    ),
-    Code.WRITES_FAIL: _(
-        "Writes to the database fail again and again ({sqlstate}). Nothing is lost. The log of the "
-        "workers shows where."
-    ),
-}
-
-
-def _write_fault(code: Code, params: Params) -> str:
-    sentence = str(_WRITE_FAULTS[code]).format_map(params)
-    if "for_s" not in params:
-        return sentence
-    lasted = gettext("It has lasted for {time}.").format(time=duration(params["for_s"]))
-    return f"{sentence} {lasted}"
-
-
 # Sentences that cannot be made by filling in parameters.
 RENDERERS: Mapping[str, Callable[[Params], str]] = {
-    Code.NO_LATER_MAIL: _no_later_mail,
-    Code.CHECK_MAIL_HIDDEN: _check_mail_hidden,
     Code.TRIES_USED_UP: _tries_used_up,
     Code.PARKED: _parked,
-    Code.BOUNCE_RATE: _bounce_rate,
-    Code.COMPLAINT_RATE: _complaint_rate,
     Code.STARTED_LATE: _started_late,
-    Code.SECOND_COPY: _second_copy,
-    Code.OLD_DATA_KEPT: _old_data_kept,
-    **{code: partial(_write_fault, code) for code in WRITE_FAULTS},
 }

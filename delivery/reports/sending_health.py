@@ -12,11 +12,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import clock_and_day, digits
-from delivery.monitoring.refused_writes import IS_READ_ONLY, READ_ONLY
-from delivery.monitoring.worker_heartbeat import IS_ACTIVE_WORKER, shared_write_fault
+from delivery.monitoring.refused_writes import IS_READ_ONLY
+from delivery.monitoring.worker_heartbeat import WORKERS
 from delivery.queue.scheduled_editions import IS_DUE
 from delivery.queue.shared_send_rate import SLOWDOWN_COLUMNS
-from delivery.reports.load_edition_counts import pop_slowed_to, rows_by_name
+from delivery.reports.load_edition_counts import pop_slowed_to, pop_write_fault, rows_by_name
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.reason import Reason
 from delivery.tasks.periodic_task_lease import IS_ACTIVE
@@ -30,7 +30,7 @@ _CALLS_WITHIN = "1 day"
 
 _STATE = f"""
     SELECT clock_timestamp() AS now,
-           worker.number AS workers, worker.heard_at, worker.problems,
+           worker.active AS workers, worker.heard_at, worker.problems,
            {IS_READ_ONLY} AS is_read_only, lease.calls,
            lease.held > 0 OR EXISTS (SELECT FROM batch WHERE state = 'ready')
                           OR EXISTS (SELECT FROM batch WHERE state = 'unknown')
@@ -39,11 +39,7 @@ _STATE = f"""
            least(lease.since, doubt.since) AS unknown_since, doubt.next_lookup_at,
            {NEWEST_WEBHOOK_AT} AS webhook_at, task.succeeded_at AS polled_at,
            task.failures AS poll_failures, slowdown.*
-    FROM (SELECT count(*) FILTER (WHERE {IS_ACTIVE_WORKER}) AS number,
-                 max(heard_at) AS heard_at,
-                 array_agg(problems::text ORDER BY started_at, id)
-                     FILTER (WHERE {IS_ACTIVE_WORKER} AND problems <> '[]') AS problems
-          FROM worker) AS worker
+    FROM {WORKERS}
     CROSS JOIN (SELECT count(*) AS held, count(*) FILTER (WHERE state = 'sending') AS calls,
                        coalesce(sum(unknown), 0) AS unknown, min(unknown_since) AS since
                 FROM batch WHERE state IN ('claimed', 'sending', 'looking_up')) AS lease
@@ -121,9 +117,7 @@ def read_health() -> Health:
     with connection.cursor() as cursor:
         cursor.execute(_HEALTH, [])
         (found,) = rows_by_name(cursor)
-    problems = [Reason.loads_all(text) for text in found.pop("problems") or ()]
-    shared = shared_write_fault(found["workers"], problems)
-    found["write_fault"] = READ_ONLY if found.pop("is_read_only") else shared
+    found["write_fault"] = pop_write_fault(found, active=found["workers"])
     return Health(slowed_to_per_s=pop_slowed_to(found), **found)
 
 
