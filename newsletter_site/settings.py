@@ -111,7 +111,6 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 MIDDLEWARE = [
     "newsletter_site.logs.log_requests.RequestLogging",
     "newsletter_site.operations.ops_middleware.OperationsMiddleware",
-    "newsletter_site.operations.metrics.site_metrics.RequestMetrics",
     # Outside the other middleware: API calls get no redirects and no pages.
     "newsletter_site.api.api_middleware.ApiBoundary",
     "django.middleware.security.SecurityMiddleware",

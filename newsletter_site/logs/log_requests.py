@@ -1,4 +1,4 @@
-"""Log one line for each request, with its route but not its path (docs/logs.md)."""
+"""Log and count each request, by its route and not by its path (docs/logs.md)."""
 
 import logging
 import re
@@ -19,17 +19,18 @@ from structlog.contextvars import clear_contextvars
 
 from delivery import log_context
 from newsletter_site.logs.routes_in_logs import route_of
+from newsletter_site.operations.metrics.site_metrics import NO_ROUTE, observe_request
 
 logger = logging.getLogger(__name__)
 
 HEADER = "X-Request-ID"
 _ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
-# Monitoring requests these every few seconds. Only failures are logged.
+# Monitoring requests these every few seconds. Only failures are logged, and none is counted.
 _QUIET = ("/health/", "/metrics")
 
 
 class RequestLogging:
-    """Bind the id of a request, and log the request when its answer is sent.
+    """Bind the id of a request. Log and count the request when its answer is sent.
 
     The outermost middleware.
     """
@@ -97,11 +98,16 @@ def _count_bytes(content: Iterable[bytes], sent: list[int]) -> Iterator[bytes]:
 
 
 def _log_request(request: HttpRequest, status: int, started_s: float, sent: list[int]) -> None:
+    seconds = time.monotonic() - started_s
+    if not request.path.startswith(_QUIET):
+        # By route, because an address may contain a token.
+        match = request.resolver_match
+        observe_request(f"/{match.route}" if match else NO_ROUTE, status, seconds)
     fields = {
         "method": request.method,
         "route": route_of(request),
         "status": status,
-        "ms": round((time.monotonic() - started_s) * 1000, 1),
+        "ms": round(seconds * 1000, 1),
         "bytes": sent[0],
     }
     event = "%(method)s %(route)s was answered %(status)d"

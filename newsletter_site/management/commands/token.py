@@ -4,12 +4,12 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
 from delivery.interface import database_time
 from newsletter_site.models import ApiToken
+from newsletter_site.sign_in.change_accounts import find_author
 from newsletter_site.tokens import api_tokens
 from newsletter_site.tokens.api_tokens import NAMES, TokenRefusedError
 
@@ -56,7 +56,7 @@ class Command(BaseCommand):
 
     def _create(self, options: dict[str, Any]) -> None:
         new = api_tokens.create_token(
-            _user(options["username"]),
+            find_author(options["username"]),
             options["name"],
             options["scope"],
             expires_days=options["expires_days"],
@@ -80,7 +80,7 @@ class Command(BaseCommand):
     def _list(self, options: dict[str, Any]) -> None:
         tokens = ApiToken.objects.select_related("user").order_by("-pk")
         if options["username"]:
-            tokens = tokens.filter(user=_user(options["username"]))
+            tokens = tokens.filter(user=find_author(options["username"]))
         now = database_time()
         for token in tokens:
             self.stdout.write(
@@ -96,12 +96,3 @@ class Command(BaseCommand):
         # Nobody is signed in here, so the activity log names the token's owner.
         row = api_tokens.revoke(number, owner, among=ApiToken.objects.all(), from_command_line=True)
         self.stdout.write(_("Token {id} was revoked.").format(id=row.pk))
-
-
-def _user(username: str) -> Any:
-    user = get_user_model().objects.filter(username=username).first()
-    if user is None:
-        raise CommandError(
-            _("No user has the name “{username}”. Check the spelling.").format(username=username)
-        )
-    return user

@@ -80,22 +80,15 @@ def run_check(check: str, host: str = "") -> CheckResult:
 
 
 @cache
-def _known_migrations() -> dict[MigrationName, tuple[MigrationName, ...]]:
-    """Return every migration on disk with those it replaces. Read once in a process."""
-    loader = MigrationLoader(None, ignore_no_migrations=True)
-    return {name: tuple(migration.replaces) for name, migration in loader.disk_migrations.items()}
+def _known_migrations() -> frozenset[MigrationName]:
+    """Return every migration on disk. Read once in a process."""
+    return frozenset(MigrationLoader(None, ignore_no_migrations=True).disk_migrations)
 
 
 def find_pending_migrations(cursor: CursorWrapper) -> tuple[str, ...]:
     """Return the migrations that the database lacks, as `app.name`, in order."""
-    applied = set(MigrationRecorder(cursor.db).applied_migrations())
-    return tuple(
-        sorted(
-            ".".join(name)
-            for name, replaced in _known_migrations().items()
-            if name not in applied and not (replaced and applied.issuperset(replaced))
-        )
-    )
+    applied = MigrationRecorder(cursor.db).applied_migrations()
+    return tuple(sorted(".".join(name) for name in _known_migrations() - set(applied)))
 
 
 def check_ready(cursor: CursorWrapper) -> CheckResult:

@@ -1,11 +1,7 @@
 """The site's counters: posts under a key, sign-ins, and requests by route."""
 
-import time
-from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
-
-from django.http import HttpRequest, HttpResponse
 
 from delivery.monitoring.metrics_storage import Histogram, metrics_buffer
 from idempotency.run_once import PostOutcome
@@ -44,20 +40,4 @@ def observe_request(route: str, status: int, seconds: float) -> None:
     status_class = UNAVAILABLE if status == 503 else f"{status // 100}xx"
     metrics_buffer.add(REQUESTS, route=route, status=status_class)
     metrics_buffer.observe(REQUEST_SECONDS, seconds, route=route)
-
-
-class RequestMetrics:
-    """Middleware after health checks and /metrics, which are not counted."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        started_s = time.perf_counter()
-        response = self.get_response(request)
-        # By route, because an address may contain a token.
-        match = request.resolver_match
-        route = f"/{match.route}" if match else NO_ROUTE
-        observe_request(route, response.status_code, time.perf_counter() - started_s)
-        flusher.schedule()
-        return response
+    flusher.schedule()

@@ -220,7 +220,7 @@ def test_the_command_creates_lists_and_revokes(edith: Any) -> None:
     assert ApiToken.objects.get().revoked_at is not None
     assert "on the command line" in plain_sentence_of(LogEntry.objects.latest("pk"))
     for message, wrong in (
-        ("No user has the name “x”", ("create", "x", "--name", "a", "--scope", "status")),
+        ("No author has the user name “x”", ("create", "x", "--name", "a", "--scope", "status")),
         ("edith lacks the permission", ("create", "edith", "--name", "a", "--scope", "readers")),
         ("Token 7 does not exist", ("revoke", "7")),
     ):
