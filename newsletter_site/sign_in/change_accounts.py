@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from delivery import log_context
+from delivery.control_characters import strip_invisible
 from newsletter_site.models import User
 from subscribers.record_activity import record_activity
 
@@ -47,7 +48,7 @@ def find_groups(names: Iterable[str]) -> list[Group]:
 
 def add_account(username: str, email: str, groups: list[Group], password: str | None) -> User:
     """Add an account that can sign in once it has a password. Raises `CommandError`."""
-    account = User(username=username, email=email, is_staff=True)
+    account = User(username=username, email=strip_invisible(email), is_staff=True)
     try:
         # Its constraint is the last word if two commands add the same name.
         account.full_clean(exclude=["password"])

@@ -32,7 +32,7 @@ def test_an_added_account_has_its_groups_and_may_sign_in(monkeypatch: pytest.Mon
     assert ines.check_password("swifts over the hedge")
     assert ines.has_perm("publishing.write_draft")
 
-    assert accounts("add", "ola", "--email", "ola@a.org")["has_password"] is False
+    assert accounts("add", "ola", "--email", "\u202aola@a.org\u202c")["has_password"] is False
     assert get_user_model().objects.get(username="ola").email == "ola@a.org"
     changed = accounts("group", "ines", "--add", "Operators", "--remove", "Writers")
     assert changed["groups"] == ["Operators"]
