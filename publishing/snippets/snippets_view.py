@@ -12,15 +12,11 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from delivery.control_characters import clean_name
-from delivery.humanise import digits
 from publishing.content.edition_content import remove_invisible
 from publishing.desk_access import desk_page, may_write, user_id_of
 from publishing.models import LONGEST_SNIPPET_NAME, Snippet
 from publishing.snippets.save_snippet import (
     LONGEST_TEXT,
-    MOST_SNIPPETS,
-    NAME_TAKEN,
-    can_add_snippet,
     delete_snippet,
     load_snippets,
     markup_by_name,
@@ -69,7 +65,7 @@ def list_snippets(request: HttpRequest) -> HttpResponse:
     if "menu" in request.GET:
         menu = {"snippets": markup_by_name(request.GET["menu"])}
         return render(request, "publishing/snippets/menu.html", menu)
-    context = {"snippets": load_snippets(), "limit": "" if can_add_snippet() else _limit_sentence()}
+    context = {"snippets": load_snippets()}
     return desk_page(request, "publishing/snippets/snippets.html", context)
 
 
@@ -107,26 +103,17 @@ def _edit(request: HttpRequest, snippet: Snippet, heading: str, **context: str) 
     form = SnippetForm(request.POST if request.method == "POST" else None, snippet)
     if form.is_bound and form.is_valid():
         snippet.name, snippet.text = form.cleaned_data["name"], form.cleaned_data["text"]
-        refusal = save_snippet(snippet, user_id_of(request))
-        if not refusal:
+        if save_snippet(snippet, user_id_of(request)):
             messages.success(request, _("Saved."))
             return see_other(reverse(LIST))
-        if refusal == NAME_TAKEN:
-            sentence = _("There is a snippet “{name}” already. Choose another name.")
-            form.add_error("name", sentence.format(name=snippet.name))
-        else:
-            form.add_error(None, _limit_sentence())
+        sentence = _("There is a snippet “{name}” already. Choose another name.")
+        form.add_error("name", sentence.format(name=snippet.name))
     return _page(request, "snippet_form.html", {"form": form, "heading": heading, **context})
 
 
 def _page(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
     place = {"back": reverse(LIST), "place": _("Snippets")}
     return desk_page(request, f"publishing/snippets/{template}", {**place, **context})
-
-
-def _limit_sentence() -> str:
-    sentence = _("There are {n} snippets, which is the limit. Delete one before you add another.")
-    return sentence.format(n=digits(MOST_SNIPPETS))
 
 
 def _snippet_or_404(number: int) -> Snippet:

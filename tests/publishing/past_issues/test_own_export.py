@@ -66,7 +66,11 @@ def export(author: Any, three_readers: Any, tmp_path: Path) -> Path:
     publish(author.pk, "4", Content(title="Later", text="Not yet"), hold_s=0, at=tomorrow("UTC"))
     called_back = publish(author.pk, "5", Content(title="Never", text="Wrong"), hold_s=60).edition
     cancel(called_back.pk)
-    path = tmp_path / "homing.zip"
+    return exported(tmp_path)
+
+
+def exported(folder: Path) -> Path:
+    path = folder / "homing.zip"
     call_command("export_all", str(path), verbosity=0)
     return path
 
@@ -102,8 +106,7 @@ def test_a_site_knows_its_own_issues(author: Any, export: Path) -> None:
 
 def test_an_issue_of_another_product_comes_in_once(author: Any, tmp_path: Path) -> None:
     move(substack(), author)
-    path = tmp_path / "homing.zip"
-    call_command("export_all", str(path), verbosity=0)
+    path = exported(tmp_path)
     for first, second in ((path.read_bytes(), substack()), (substack(), path.read_bytes())):
         empty_tables()
         assert move(first, author).counts["moved"] == 1
@@ -166,8 +169,7 @@ def test_an_issue_without_a_page_comes_back_without_one(
 ) -> None:
     secret = Content(title="For members", html="<p>Only you.</p>", text="Only you.")
     first = publish(author.pk, "1", secret, hold_s=0, archive="none").edition
-    path = tmp_path / "homing.zip"
-    call_command("export_all", str(path), verbosity=0)
+    path = exported(tmp_path)
     empty_tables()
 
     assert move(path.read_bytes(), author).counts == {"moved": 1}

@@ -8,10 +8,7 @@ from django.contrib.admin.models import LogEntry
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.models import Draft, Snippet
 from publishing.snippets.save_snippet import (
-    LIMIT_REACHED,
     LONGEST_TEXT,
-    MOST_SNIPPETS,
-    save_snippet,
 )
 from tests.publishing.author_browser import FORM, WindowOf
 
@@ -98,16 +95,6 @@ def test_a_text_of_many_lines_may_have_its_full_length(window):
     window.post(ADD, name="Long", text=text)
 
     assert len(Snippet.objects.get().text) == LONGEST_TEXT
-
-
-def test_there_are_at_most_fifty_snippets(window):
-    Snippet.objects.bulk_create(Snippet(name=f"{n}", text="x") for n in range(MOST_SNIPPETS))
-
-    page = window.post(ADD, **SIGNATURE)
-
-    assert "There are 50 snippets, which is the limit." in page.words
-    assert "Add a snippet" not in window.get(PAGE).words
-    assert save_snippet(Snippet(name="a", text="b"), window.author.pk) == LIMIT_REACHED
 
 
 def test_the_composer_offers_snippets_in_the_format_of_the_letter(window):
