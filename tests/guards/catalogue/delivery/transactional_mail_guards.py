@@ -4,10 +4,10 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 mail is requested in the transaction of its cause
-    request_mail: batch. " if «not connection.in_atomic_block → False»:
+    request_mail: batch. " «require_transaction()»
     test_a_request_outside_a_transaction_is_refused
 two simultaneous first requests share one edition
-    _edition: ignore_conflicts=«True → False») edition
+    _get_or_create: ignore_conflicts=«True → False») return
     test_two_first_requests_at_once_share_one_edition
 a batch number that is taken is skipped
     _new_batch: «ON CONFLICT (id) DO NOTHING» RETURNING id
@@ -52,7 +52,7 @@ a refused transactional mail costs no confirmed reader the newsletter
     RegisteredReaders.mark_refused: if «kind == Edition.Kind.NEWSLETTER → True»: mailable.append
     test_a_refused_transactional_mail_keeps_confirmed_readers
 a welcome letter is enqueued in the transaction of the opt-in
-    enqueue_welcome: if «not connection.in_atomic_block → False»:
+    enqueue_welcome: letter. " «require_transaction()»
     test_an_opt_in_cannot_enqueue_its_letter_twice
 a confirmed reader gets the welcome letter
     open_link: «enqueue_welcome( → dict(»
