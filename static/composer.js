@@ -81,7 +81,7 @@ function find(button) {
   const field = fieldOf(form, button.closest("[data-hints]").dataset.hints);
   const { find: words, before } = button.dataset;
   let at = field.value.indexOf(words);
-  // The same text may be in code before it.
+  // Skip the same text in code before it.
   for (let left = Number(before); left > 0; left--) at = field.value.indexOf(words, at + 1);
   if (at >= 0) reveal(field, at, at + words.length);
 }

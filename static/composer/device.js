@@ -9,7 +9,7 @@ export class Device {
     this.belongTo(id);
   }
 
-  // A new form has no draft yet. After its first save, its copy is stored under the draft's id.
+  // A new form has no draft yet. After the first save, the copy is stored under the draft's id.
   belongTo(id) {
     if (this.key) localStorage.removeItem(this.key);
     this.prefix = `${PREFIX}:${this.user}:${id || "new"}:`;

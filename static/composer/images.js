@@ -3,7 +3,7 @@ import { ask } from "./request.js";
 import { textOf } from "./texts.js";
 import { insert } from "./tools.js";
 
-// Alt text, address and title may have pairs of brackets. No part may match in two ways: that takes minutes.
+// Alt text, address and title may have pairs of brackets. A part that matches in two ways could take minutes.
 const ALT = /(?<!\\)!\[((?:\\.|[^[\]\\]|\[[^[\]]*\])*)\]/;
 const TARGET = /(\(\s*(?:<([^<>\n]+)>|((?:[^\s()<>]|\([^\s()]*\))+))(?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?\s*\))/;
 const IN_MARKDOWN = new RegExp(`${ALT.source}${TARGET.source}${/(\{[\w=% ]*\})?/.source}`, "g");

@@ -1,4 +1,4 @@
-// The tools above the letter. What they insert is in the page's template, and the browser can undo it.
+// The tools above the letter. The page's template has the texts that they insert. The browser can undo each.
 const ADDRESS = /^(?:https?:\/\/|mailto:)\S+$/i;
 // Longer texts are inserted without undo: the command's time grows with the square of the lines (4,000: minutes).
 const MOST_LINES = 500;
