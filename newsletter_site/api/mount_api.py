@@ -14,7 +14,7 @@ from publishing.api import publishing_calls, issue_calls  # noqa: F401  isort: s
 from api.problem import FieldError, ProblemError, ProblemType, problem_response
 from api.strict_parser import StrictParser, refuse_unknown_queries, shorten_name
 from publishing.api import export_calls, past_issue_calls, welcome_calls
-from publishing.api.routing import router as issues
+from publishing.api.publishing_calls import router as issues
 from subscribers.api import field_and_tag_calls, import_calls, reader_calls
 
 

@@ -27,7 +27,7 @@ from publishing.api.issue_shapes import (
     Outcome,
     ReceiptBody,
 )
-from publishing.api.routing import THE_VERSION, address_of, edition_named, router
+from publishing.api.publishing_calls import THE_VERSION, address_of, edition_named, router
 from publishing.editions.edition_status import load_status
 from publishing.editions.find_edition import HIGHEST_VERSION
 from publishing.progress.issue_list import newest_before, rows_of

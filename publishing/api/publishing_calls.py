@@ -6,14 +6,16 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from ninja import Body
+from django.urls import reverse
+from ninja import Body, Router
+from ninja.params.functions import Query
 
 from api.bearer import Bearer, get_caller
 from api.idempotent_call import DifferentContentError, changing, once, require_key, run_call
 from api.problem import ProblemError, ProblemType, field_problem
 from api.schema import DecimalInt, json_response
 from delivery.interface import database_time, join_transaction
-from delivery.models import Newsletter
+from delivery.models import Edition, Newsletter
 from delivery.rules.scheduled_time import ScheduledTime
 from publishing.actions.edition_actions import CannotDoThatError, reschedule
 from publishing.activity.record_issue_activity import record_rescheduling
@@ -29,10 +31,10 @@ from publishing.api.issue_shapes import (
     content_in,
     refuse_problems,
 )
-from publishing.api.routing import THE_VERSION, address_of, edition_named, router
 from publishing.approval.record_approval import NEEDS_TWO, NeedsApprovalError, needs_approval
 from publishing.editions.audience import TagChoice
-from publishing.editions.edition_status import load_status
+from publishing.editions.edition_status import NoSuchEditionError, load_edition, load_status
+from publishing.editions.find_edition import HIGHEST_VERSION
 from publishing.editions.issue_address import exact_address
 from publishing.editions.tag_sentences import unknown_tag_sentence
 from publishing.editions.versions import VersionRefusedError, version_refusal, versions_of
@@ -48,6 +50,28 @@ from publishing.scheduling.local_time import InvalidTimeError, parse_scheduled_t
 from subscribers.fields.find_tags import UnknownTagError, find_tags
 
 _MADE = {201: Published, 200: Published}
+
+router = Router(tags=["Issues"])
+# An action needs the version that the caller saw, because a newer one may exist now.
+THE_VERSION = Query(
+    ..., ge=1, le=HIGHEST_VERSION, description="The version that the call acts on.", example=1
+)
+
+
+def address_of(edition: Edition) -> str:
+    """Return the URL of an edition's status."""
+    return f"{reverse('api:issue_status', args=[edition.issue_id])}?version={edition.version}"
+
+
+def edition_named(issue: uuid.UUID, version: int | None) -> Edition:
+    """Return the named version of an issue, or the newest if `version` is None.
+
+    Raises `ProblemError`.
+    """
+    try:
+        return load_edition(issue, version)
+    except NoSuchEditionError as error:
+        raise ProblemError(ProblemType.NOT_FOUND, str(error)) from None
 
 
 @router.post(

@@ -49,7 +49,7 @@ from publishing.dashboard.issue_pages import (
     page_of,
     upcoming,
 )
-from publishing.dashboard.reader_sources import first_month, source_table
+from publishing.dashboard.reader_counts import first_month, source_table
 from publishing.dashboard.readers_chart import chart_of
 from publishing.dashboard.sending_now import Sending, page_contents, sending_now
 from publishing.dashboard.todo_items import (

@@ -8,7 +8,7 @@ import pytest
 from django.http import HttpResponse
 
 from delivery.models import Newsletter
-from publishing.dashboard.reader_sources import first_month, source_table
+from publishing.dashboard.reader_counts import first_month, source_table
 from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber
 from subscribers.signup.signup_form import embed_form_html
