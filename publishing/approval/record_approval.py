@@ -71,7 +71,7 @@ def approval_hash(
     """
     content = content or content_of(draft)
     columns = columns or edition_columns(content)
-    # Values with their names: without them, two different drafts could have one hash.
+    # Each value has its name. Otherwise two different drafts could have one hash.
     approved = {
         **{name: value for name, value in columns.items() if name != "content_hash"},
         "content": content.sha256.hex(),

@@ -130,12 +130,6 @@ def _issue_or_404(text: str) -> uuid.UUID:
     return issue
 
 
-def _as_html(fields: DraftFields) -> DraftFields:
-    if fields.format == HTML:
-        return fields
-    return replace(fields, format=HTML, letter=render_markdown(fields.letter))
-
-
 @keep_when_signed_out
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -339,7 +333,8 @@ def _saved(request: HttpRequest, draft: Draft, fields: DraftFields, then: str) -
         case "markdown" if fields.format == HTML and fields.letter.strip():
             return see_other(reverse("desk:draft_to_markdown", args=[draft.pk]))
         case "html" | "markdown" if fields.format != then:
-            fields = _as_html(fields) if then == HTML else replace(fields, format=MARKDOWN)
+            letter = render_markdown(fields.letter) if then == HTML else fields.letter
+            fields = replace(fields, format=then, letter=letter)
             result = save_draft.save(draft.pk, draft.revision, fields, by=user_id_of(request))
             if not result.is_saved:
                 return _respond(request, result, fields)

@@ -81,18 +81,18 @@ def _render(request: HttpRequest, fields: DraftFields, *, slug: str = "") -> Htt
         html = _HEAD.sub(lambda head: f'{head[0]}<base target="_blank">', preview.html, count=1)
         without_html = "publishing/composer/preview_without_html.html"
         answer = HttpResponse(html or render_to_string(without_html, {"text": preview.text}))
-    answer.headers["Content-Security-Policy"] = frame_policy()
+    return in_frame(answer)
+
+
+def in_frame(answer: HttpResponse, styles: str = "'unsafe-inline'") -> HttpResponse:
+    """Give the content of a frame with a letter its policy."""
     answer.headers["Cache-Control"] = "no-store"
     answer.headers["Referrer-Policy"] = "no-referrer"
-    return answer
-
-
-def frame_policy(styles: str = "'unsafe-inline'") -> str:
-    """Return the policy of a frame with a letter."""
     # Uploaded images have the site's address, even if the desk was opened under another name.
     site = urlsplit(settings.SITE_URL)
-    return (
+    answer.headers["Content-Security-Policy"] = (
         f"default-src 'none'; style-src {styles}; "
         f"img-src 'self' https: data: {site.scheme}://{site.netloc}; "
         f"form-action 'none'; base-uri 'none'; frame-ancestors 'self'; sandbox {SANDBOX}"
     )
+    return answer

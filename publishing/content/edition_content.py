@@ -76,9 +76,9 @@ def remove_invisible(text: str) -> str:
 class Content:
     """What readers get of an issue: each of `CONTENT_ATTRIBUTES`, with LF line ends.
 
-    The HTML has braces that are no fields as entities; the others have them after a backslash.
-    Without `has_page` the archive has no page of it, so the mail has no link to one. The hash does
-    not depend on it.
+    Braces that begin no field are entities in the HTML, and follow a backslash in other texts.
+    Without `has_page` the issue has no page in the archive, so its mail links to none. The hash
+    does not depend on `has_page`.
     """
 
     title: str

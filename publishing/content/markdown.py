@@ -37,10 +37,10 @@ _BUTTON = re.compile(r"\{\.button\}")
 _OF_IMAGE = re.compile(
     r"\{((?: ?(?:width=[1-9][0-9]{0,3}(?:%|px)?|align=(?:left|right|center)))+)\}"
 )
-# A bound, because an unfinished label is scanned to its end.
+# The label has a limit, because an unfinished one is scanned to the end of the letter.
 _IN_BRACKETS = re.compile(r"<([a-z0-9]++(?>(?:[/?#][^\s<>]*+)?))>")
 _FOOTNOTE = re.compile(r"\[\^[^\s\]]{1,50}\]")
-# Each becomes 40 times as long. Further references are text.
+# The HTML of a reference is 40 times as long. Further references stay text.
 MAX_REFERENCES = 1000
 
 

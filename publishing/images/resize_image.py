@@ -57,7 +57,7 @@ _BASELINE, _PROGRESSIVE, _SCAN = (0xC0, 0xC1), 0xC2, 0xDA
 _FILL, _ALONE = 0xFF, frozenset({0x01, *range(0xD0, 0xD8)})
 _WITH_LENGTH = frozenset({*range(0xC0, 0xD0), *range(0xDB, 0xF0), 0xFE})
 # Parts beside the pixels. Pillow keeps an object of each, and a file can have a million empty ones.
-# By chance, 10 MB of metadata have 2,700 pairs of bytes that look like the begin of a part.
+# By chance, 10 MB of metadata have 2,700 pairs of bytes that look like the start of a part.
 _MOST_PARTS = 10_000
 _JPEG, _PNG = b"\xff\xd8", b"\x89PNG\r\n\x1a\n"
 _PIXELS = b"IDAT"

@@ -21,7 +21,7 @@ from delivery.mail.colours_and_typefaces import accent_for, look_of
 from delivery.models import Newsletter
 from delivery.models.newsletter import Header
 from publishing.archive.archived_editions import latest_issues, listed_editions
-from publishing.composer.preview_view import frame_policy
+from publishing.composer.preview_view import in_frame
 from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content
 from publishing.content.render_preview import render_preview
@@ -132,7 +132,7 @@ def look_page(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
         "device": choices.get("device") or "desktop",
         "scheme": choices.get("scheme") or "light",
         "preview": f"{reverse('desk:look_preview')}?{urlencode({**query, 'shows': shows})}",
-        # Validation writes the posted values into the other one.
+        # Validation wrote the posted values into the object above.
         "newsletter": Newsletter.objects.get_current(),
     }
     return desk_page(request, "publishing/look/look.html", context)
@@ -166,11 +166,7 @@ def look_preview(request: HttpRequest) -> HttpResponse:
                 content, sees_readers=sees_readers(request), newsletter=newsletter
             )
             html = preview.html
-    answer = HttpResponse(html)
-    answer.headers["Content-Security-Policy"] = frame_policy(styles="'self' 'unsafe-inline'")
-    answer.headers["Cache-Control"] = "no-store"
-    answer.headers["Referrer-Policy"] = "no-referrer"
-    return answer
+    return in_frame(HttpResponse(html), styles="'self' 'unsafe-inline'")
 
 
 def _front_page(request: HttpRequest, newsletter: Newsletter) -> str:

@@ -134,5 +134,5 @@ class ParsedLetter:
             self._link = None
 
     def _one_line(self, words: list[str]) -> str:
-        # Braces from entities are text, and nothing that is said about fields concerns them.
+        # Braces that were written as entities are text. They begin no merge field.
         return " ".join(self._restore(self._drop_braces("".join(words))).split())

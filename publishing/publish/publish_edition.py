@@ -101,12 +101,8 @@ class PublishRequest:
         return not self.address or is_at(edition, self.address)
 
     def _has_visibility_of(self, edition: Edition) -> bool:
-        published = edition.issue.published_visibility
         default = visibility_after("", TagChoice.of(edition), None, is_public=False)
-        # Earlier releases published a letter to some readers in the archive.
-        return published == (self.archive or default) or (
-            not self.archive and published is Visibility.PUBLIC
-        )
+        return edition.issue.published_visibility == (self.archive or default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +213,7 @@ def publish(
         at=at,
         tags=tags,
         address=address,
+        without_note=without_note,
     )
     with transaction.atomic():
         closing = draft or save_draft.lock_by_key(author, key)
@@ -233,7 +230,7 @@ def publish(
                     edition = _publish_new(
                         author,
                         key,
-                        replace(request, goes_to=audience, without_note=without_note),
+                        replace(request, goes_to=audience),
                         hold_s,
                         second,
                         writer if second == author else None,

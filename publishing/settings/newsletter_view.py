@@ -142,7 +142,7 @@ def newsletter_page(request: HttpRequest) -> HttpResponse:
         "heading": _("Newsletter"),
         "back": reverse("readers:settings"),
         "place": _("Settings"),
-        # Validation writes the posted values into the other one.
+        # Validation wrote the posted values into the object above.
         "newsletter": Newsletter.objects.get_current(),
     }
     return desk_page(request, "subscribers/field_and_tag_settings/settings_form.html", context)

@@ -21,7 +21,7 @@ _KEPT = re.compile("[ßς]")
 def read_origin(address: str) -> str:
     """Return the origin of an address as browsers send it; empty without one.
 
-    Only https has one, and http on the loopback.
+    Addresses with https have one, and so do http addresses of the author's own machine.
     """
     if len(address) > LONGEST:
         return ""

@@ -39,7 +39,7 @@ from publishing.test_letters.send_test_letter import (
     letter_sentence,
     next_poll_s,
 )
-from publishing.test_letters.send_test_letter_view import key_of_test
+from publishing.test_letters.send_test_letter_view import key_of_test, no_other_content
 from subscribers.links.see_other import see_other
 from subscribers.signup.signup_form import AddressField
 
@@ -146,11 +146,6 @@ def _again(request: HttpRequest, sentence: str, *, status: int) -> HttpResponse:
     return _page(request, form, load_candidate(), status=status)
 
 
-def _other_content(request: HttpRequest, form: SenderForm, key: str) -> HttpResponse:
-    # This cannot happen: another sender has another key.
-    raise AssertionError("two senders under one key of a test")
-
-
 def _refused(request: HttpRequest, form: SenderForm, key: str) -> HttpResponse:
     return _page(request, form, load_candidate(), key=key)
 
@@ -159,7 +154,7 @@ def _refused(request: HttpRequest, form: SenderForm, key: str) -> HttpResponse:
     form=SenderForm,
     fields=FIELDS,
     show_form=_refused,
-    different_content=_other_content,
+    different_content=no_other_content,
     in_progress=_refused,
     invalid_key=lambda request, why: _again(request, str(why), status=400),
     key_of=key_of_test,

@@ -22,6 +22,7 @@ from delivery.mail.mark_test_letter import mark_subject
 from delivery.models import Newsletter
 from idempotency.key import FIELD, HEADER, InvalidKey, fresh_key, read_key
 from idempotency.safe_to_retry import safe_to_retry
+from publishing.activity.activity_log import parse_id
 from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content, find_problems, plain_title
 from publishing.desk_access import desk_page, may_write, user_id_of, wants_json
@@ -29,7 +30,6 @@ from publishing.drafts import save_draft
 from publishing.drafts.draft_form import DraftForm
 from publishing.drafts.keep_signed_out import keep_when_signed_out, sign_writer
 from publishing.flash_messages import page_of_test, tag_of_test
-from publishing.models import Draft
 from publishing.test_letters.send_test_letter import (
     TooManyTestsError,
     is_settled,
@@ -115,6 +115,7 @@ def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
             "address": reverse("desk:test_letter", args=[number]),
         }
         return JsonResponse(body, headers={"Cache-Control": "no-store"})
+    named = parse_id(request.GET.get(DRAFT))
     return desk_page(
         request,
         "publishing/test_letters/test_letter.html",
@@ -125,18 +126,11 @@ def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
             "is_settled": is_settled(letter),
             "poll_s": next_poll_s(letter, now),
             "tone": tone_of(letter),
-            "draft": _draft_named(request),
+            "draft": save_draft.load_draft(pk=named) if named else None,
             "again": request.get_full_path(),
             "unsubscribes_nobody": settings.UNSUBSCRIBE_HANDLING == "own",
         },
     )
-
-
-def _draft_named(request: HttpRequest) -> Draft | None:
-    try:
-        return save_draft.load_draft(pk=uuid.UUID(request.GET.get(DRAFT, "")))
-    except ValueError:
-        return None
 
 
 def _refused(request: HttpRequest, form: SendTestForm, *, status: int = 200) -> HttpResponse:
@@ -180,8 +174,8 @@ def _still_working(request: HttpRequest, form: SendTestForm, key: str) -> HttpRe
     return form_again(request, sentence, status=200)
 
 
-def _other_content(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
-    # This cannot happen: other content has another key.
+def no_other_content(request: HttpRequest, form: forms.Form, key: str) -> HttpResponse:
+    """Fail, because other content has another key."""
     raise AssertionError("two letters under one key of a test")
 
 
@@ -194,7 +188,7 @@ def key_of_test(key: str, fingerprint: bytes) -> str:
     form=SendTestForm,
     fields=FIELDS,
     show_form=lambda request, form, _: _refused(request, form),
-    different_content=_other_content,
+    different_content=no_other_content,
     in_progress=_still_working,
     invalid_key=lambda request, why: form_again(
         request, " ".join((str(why), _("Nothing was sent."))), status=200
