@@ -91,7 +91,7 @@ def write(request: HttpRequest) -> HttpResponse:
     named = request.POST.get("issue") or request.GET.get("issue", "")
     draft = None
     if named:
-        issue = _issue_or_404(named)
+        issue = issue_or_404(named)
         if request.method == "POST":
             draft = save_draft.open_for_issue(user_id_of(request), issue)
         else:
@@ -109,7 +109,7 @@ def fresh_page(request: HttpRequest, named: str, *, written_in: str = MARKDOWN) 
     """
     if not named:
         return composer_page(request, replace(EMPTY, format=written_in))
-    issue = _issue_or_404(named)
+    issue = issue_or_404(named)
     preview = f"{reverse('desk:next_version_preview')}?issue={issue}&part="
     fields = save_draft.fields_for_next_version(issue)
     newest = versions_of(issue).defer(None).first()
@@ -120,7 +120,8 @@ def fresh_page(request: HttpRequest, named: str, *, written_in: str = MARKDOWN) 
     return composer_page(request, fields, issue=issue, preview=preview)
 
 
-def _issue_or_404(text: str) -> uuid.UUID:
+def issue_or_404(text: str) -> uuid.UUID:
+    """Return the id of an issue with a version. Raises `Http404`."""
     try:
         issue = parse_issue_id(text)
     except ValueError as error:

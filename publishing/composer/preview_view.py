@@ -5,18 +5,17 @@ import uuid
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
-from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_POST, require_safe
 
+from publishing.composer.composer_view import issue_or_404
 from publishing.content.draft_content import DraftFields, build_content
 from publishing.content.render_preview import render_preview
 from publishing.desk_access import may_write, sees_readers, wants_json
 from publishing.drafts import save_draft
 from publishing.drafts.draft_form import DraftForm, first_error
-from publishing.editions.find_edition import parse_issue_id
 from publishing.models import Issue
 from publishing.preflight.preflight_view import get_draft_or_404
 
@@ -40,17 +39,9 @@ def draft_preview(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 @xframe_options_sameorigin
 def next_version_preview(request: HttpRequest) -> HttpResponse:
     """Render the newest version of an issue, from which the next one starts."""
-    if "issue" not in request.GET:
-        raise Http404(_("The address names no issue. Add ?issue= and the id of an issue."))
-    try:
-        number = parse_issue_id(request.GET["issue"])
-        issue = Issue.objects.get(pk=number)
-        fields = save_draft.fields_for_next_version(number)
-    except ValueError as error:
-        raise Http404(str(error)) from None
-    except Issue.DoesNotExist:
-        raise Http404(_("There is no issue {issue}.").format(issue=number)) from None
-    return _render(request, fields, slug=issue.slug)
+    issue = issue_or_404(request.GET.get("issue", ""))
+    fields = save_draft.fields_for_next_version(issue)
+    return _render(request, fields, slug=Issue.objects.get(pk=issue).slug)
 
 
 @may_write

@@ -195,15 +195,6 @@ def test_external_checks_lead_back_to_the_sheet(window, draft, three_readers):
     assert by_button.answer["Location"] == f"{at(draft, 'check')}#findings"
 
 
-def test_publishing_now_is_one_post_from_either_form(window, draft, three_readers):
-    by_its_address = sheet(window, draft)
-    from_the_sheet = sheet(window, draft, "?when=now&at=&zone=Europe%2FLisbon")
-
-    assert press(window, draft, by_its_address).status == 303
-    assert press(window, draft, from_the_sheet).status == 303
-    assert Edition.objects.count() == 1
-
-
 def test_draft_is_published_to_every_confirmed_reader_unchanged(
     window, draft, author, three_readers
 ):
