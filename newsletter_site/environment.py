@@ -21,7 +21,7 @@ from delivery.control_characters import strip_invisible
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"0", "false", "no", "off"}
 YEAR_S = 31_536_000.0
-# Above it are LOG_LEVL and SITE_URLS; below it are the variables of other programs.
+# Misspelt names such as LOG_LEVL are more alike. Variables of other programs are less.
 LIKENESS_OF_TYPOS = 0.85
 NUMBER = r"[0-9]{1,8}(\.[0-9]{1,6})?"
 A_DATABASE = (

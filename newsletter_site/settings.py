@@ -226,8 +226,8 @@ SESSION_COOKIE_AGE = 7 * 24 * 3600
 SECURE_HSTS_SECONDS = 0 if DEBUG else 31_536_000
 # Hosts below this name may not support TLS, and a preload list is hard to leave.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
-# Django 6 wants django.contrib.postgres for arrays. They need nothing of it, and it asks each new
-# process for the types of two extensions that Homing does not use.
+# Django 6 wants the app django.contrib.postgres for array columns. Ours need nothing of it, and it
+# would query the types of two extensions in each new process, which Homing does not use.
 SILENCED_SYSTEM_CHECKS += ["postgres.E005"]
 # One-click unsubscribing must never be redirected (RFC 8058); probes come without TLS.
 SECURE_REDIRECT_EXEMPT = [r"(?i)^unsubscribe/", r"^health/"]
@@ -238,7 +238,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 12 * 1024 * 1024
 FILE_UPLOAD_HANDLERS = ["newsletter_site.middleware.reject_uploads.RejectUploads"]
 
 # --- Language, time, files -------------------------------------------------------------------
-# Readers' pages and mails come in these, the desk in English and German. Names are in the language.
+# Readers' pages and mails come in these languages, the desk only in English and German.
 LANGUAGES = [
     ("en", "English"),
     ("de", "Deutsch"),

@@ -39,7 +39,7 @@ class Programs:
 def require_direct_connection(connection: BaseDatabaseWrapper) -> None:
     """Raise BackupRefusedError if DATABASE_URL names a pooler.
 
-    A pooler invents the process id that it gives to a client.
+    A pooler gives its client another process id than that of the session.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")

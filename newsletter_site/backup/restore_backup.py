@@ -32,7 +32,7 @@ from newsletter_site.backup.postgres_programs import (
 )
 from newsletter_site.backup.take_backup import privileges_named, without_migrate
 
-# What extensions bring along does not count, such as the views of pg_stat_statements.
+# Objects of extensions do not count, such as the views of pg_stat_statements.
 _IS_EMPTY = r"""
     SELECT NOT EXISTS (
         SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace

@@ -53,7 +53,7 @@ def take_backup(
     ):
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         limit_lock_wait(cursor, LOCK_S)
-        # The dump shows the same moment as the manifest.
+        # With the snapshot, the dump shows the same moment as the manifest.
         cursor.execute("SELECT pg_export_snapshot()")
         (snapshot,) = cursor.fetchone()
         manifest = _describe(cursor, keys, programs)

@@ -1,7 +1,4 @@
-"""Ensure that no other process uses the demo's database.
-
-The counts would be wrong.
-"""
+"""Ensure that no other process uses the demo's database: its counts would be wrong."""
 
 import hashlib
 import os

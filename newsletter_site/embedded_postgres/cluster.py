@@ -46,7 +46,7 @@ class Cluster:
 
     def url(self, dbname: str) -> str:
         """Return a DATABASE_URL for the database `dbname`, for Django and libpq."""
-        # The folder is in the query, because a host name would become lower case.
+        # The folder is in the URL's query, because a host name would become lower case.
         folder = quote(os.fspath(self.socket_dir), safe="/")
         return (
             f"postgresql://{SUPERUSER}@/{quote(dbname)}?host={folder}&port={PORT}&sslmode=disable"

@@ -108,7 +108,7 @@ def comes_up(cluster: Cluster) -> bool:
 def launch(cluster: Cluster) -> None:
     """Start the server below a shell that reaps it.
 
-    Some containers' process 1 does not.
+    Process 1 of some containers does not.
     """
     settings = SETTINGS | {"unix_socket_directories": f'"{cluster.socket_dir}"'}
     if not cluster.durable:

@@ -1,7 +1,4 @@
-"""Describe errors for the log by type and place.
-
-Their messages may contain secrets.
-"""
+"""Describe errors for the log by type and place: their messages may contain secrets."""
 
 import traceback
 from collections.abc import Iterator

@@ -32,7 +32,7 @@ _QUIET = ("/health/", "/metrics")
 class RequestLogging:
     """Bind the id of a request. Log and count the request when its answer is sent.
 
-    The outermost middleware.
+    It is the outermost middleware.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -70,7 +70,7 @@ class RequestLogging:
 class BindAuthor(MiddlewareMixin):
     """Bind the id of the signed-in user.
 
-    Middleware after the one that reads the session.
+    It comes after the middleware that reads the session.
     """
 
     def process_request(self, request: HttpRequest) -> None:

@@ -12,7 +12,7 @@ from delivery.languages import ENGLISH
 
 DESK = "/admin/"
 DESK_LANGUAGES = (ENGLISH, "de")
-# Programs read these, in English. They cost no query.
+# Programs read these addresses. Answers are in English, and choosing it costs no query.
 FOR_PROGRAMS = (
     *("/api/", "/health/", "/metrics", "/webhooks/", "/static/", "/pictures/"),
     *("/favicon.ico", "/look.css"),

@@ -59,7 +59,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 class NotFoundPage(MiddlewareMixin):
     """Show our 404 page in debug mode, such as in the demo.
 
-    Django would list its URL patterns.
+    Otherwise Django would list its URL patterns.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -156,7 +156,7 @@ def _means_unavailable(error: BaseException) -> bool:
 class DatabaseUnavailable(MiddlewareMixin):
     """Answer 503 for views while the database is unavailable.
 
-    The innermost middleware.
+    It is the innermost middleware.
     """
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:

@@ -1,6 +1,6 @@
 """Skip files that are sent to pages without uploads.
 
-Django would store them before it checks permissions.
+Otherwise Django would store them before it checks permissions.
 """
 
 from typing import Any

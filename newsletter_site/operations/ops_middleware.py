@@ -11,9 +11,9 @@ OPERATIONS_URLS = "newsletter_site.operations.urls"
 
 
 class OperationsMiddleware(MiddlewareMixin):
-    """Middleware before all others that redirect or refuse.
+    """Answer requests of monitors.
 
-    Only the log's middleware runs before it.
+    It comes before all middleware that redirects or refuses, and after that of the log.
     """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:

@@ -52,8 +52,8 @@ def find_commit(root: Path, archived: str) -> str:
 
 
 def _commit_of_checkout(root: Path) -> str:
-    # Its folder is named, because git would refuse the checkout of another user, and because
-    # GIT_DIR may name another repository.
+    # Name the repository: otherwise git refuses the checkout of another user, and GIT_DIR may name
+    # another repository.
     command = ["git", f"--git-dir={root}/.git", "rev-parse", "HEAD"]
     try:
         done = subprocess.run(

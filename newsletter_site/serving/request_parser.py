@@ -75,7 +75,7 @@ class _Awaited(RawIOBase):
 class RequestParser(HTTPRequestParser):
     """One request, read within our limits."""
 
-    # What arrived of the header.
+    # The part of the header that has arrived.
     header_plus: bytes = b""
     # The site has been asked whether it refuses the request by its header alone.
     is_asked = False
@@ -102,7 +102,7 @@ class RequestParser(HTTPRequestParser):
         if self.version not in ("1.0", "1.1"):
             raise ParsingError(ProblemType.NOT_READABLE)
         if self.chunked:
-            # waitress removes the header, but the API refuses bodies of unknown length by it.
+            # waitress removes this header, but the API needs it to refuse bodies of unknown length.
             self.headers["TRANSFER_ENCODING"] = "chunked"
 
     def get_body_stream(self) -> Any:

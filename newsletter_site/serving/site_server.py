@@ -42,7 +42,7 @@ class Server(TcpWSGIServer):
             channel_timeout=IDLE_S,
             max_request_header_size=HEADER_BYTES,
             max_request_body_size=largest_body(),
-            # Less than a header may have, so that the path of a header that is too long is known.
+            # Less than a header may have. So the path is known even if the header is too long.
             recv_bytes=HEADER_BYTES // 2,
             inbuf_overflow=IN_MEMORY,
             log_socket_errors=False,

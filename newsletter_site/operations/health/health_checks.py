@@ -22,7 +22,7 @@ from delivery.reports.worker_warnings import problem_sentences
 from delivery.rules.reason import Reason, ReasonCode
 from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
 
-# Faults with which no author can publish and no reader can confirm (docs/decisions/0049).
+# During these faults no author can publish and no reader can confirm (docs/decisions/0049).
 STOPS_THE_SITE = (ReasonCode.DISK_FULL, ReasonCode.READ_ONLY, ReasonCode.NO_PERMISSION)
 
 MigrationName = tuple[str, str]

@@ -13,7 +13,7 @@ from delivery.monitoring.metrics_storage import flush
 
 logger = logging.getLogger(__name__)
 
-# So regularly that a web process notices when writes fail.
+# Often enough that a web process notices when writes fail.
 FLUSH_EVERY_S = 5.0
 
 
