@@ -37,10 +37,10 @@ KEY_PARAMETER: dict[str, Any] = {
 
 
 def changing(made: Mapping[int, Any], *problems: int, described: Any = None) -> dict[str, Any]:
-    """Return what the decorator of an operation that changes something needs.
+    """Return the arguments that describe an operation that changes something.
 
-    `made` are the bodies of its answers by status, and `problems` the statuses besides those that
-    all such operations share. `described` are its parameters; by default the key alone.
+    `made` has the bodies of its answers by status. `problems` are statuses besides those that all
+    such operations share. `described` has its parameters; by default only the key.
     """
     responses = {**made, **problem_responses(409, 413, 415, 422, *problems)}
     return {"response": responses, "openapi_extra": described or KEY_PARAMETER}

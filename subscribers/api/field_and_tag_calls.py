@@ -1,7 +1,5 @@
 """API calls that list, add, change and delete the author's fields and tags."""
 
-import uuid
-
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from ninja import Body, Router
@@ -38,7 +36,7 @@ def list_fields(request: HttpRequest) -> OwnFields:
 @once
 def add_field(request: HttpRequest, field: Body[NewField]) -> HttpResponse:
     """Add a field. Its key is a merge field in letters, and cannot be changed later."""
-    added = bodies.add_field(field, _caller(request))
+    added = bodies.add_field(field, get_caller(request).user.pk)
     return json_response(added, url=reverse("api:field", args=[added.key]), created=True)
 
 
@@ -52,14 +50,14 @@ def get_field(request: HttpRequest, key: str) -> OwnField:
 @once
 def edit_field(request: HttpRequest, key: str, changes: Body[FieldEdit]) -> HttpResponse:
     """Change the given values."""
-    return json_response(bodies.edit_field(key, changes, _caller(request)))
+    return json_response(bodies.edit_field(key, changes, get_caller(request).user.pk))
 
 
 @fields.delete("/{slug:key}/", summary="Delete a field", **changing({200: Deleted}, 404))
 @once
 def delete_field(request: HttpRequest, key: str) -> HttpResponse:
     """Delete a field. Workers remove its values. Letters that were sent stay."""
-    return json_response(bodies.delete_field(key, _caller(request)))
+    return json_response(bodies.delete_field(key, get_caller(request).user.pk))
 
 
 @tags.get("/", response=answers(AllTags), summary="List tags")
@@ -72,7 +70,7 @@ def list_tags(request: HttpRequest) -> AllTags:
 @once
 def add_tag(request: HttpRequest, tag: Body[NewTag]) -> HttpResponse:
     """Add a tag, which no reader has yet."""
-    added = bodies.add_tag(tag, _caller(request))
+    added = bodies.add_tag(tag, get_caller(request).user.pk)
     return json_response(added, url=reverse("api:tag", args=[added.tag]), created=True)
 
 
@@ -86,7 +84,7 @@ def get_tag(request: HttpRequest, tag: int) -> OneTag:
 @once
 def edit_tag(request: HttpRequest, tag: int, changes: Body[TagEdit]) -> HttpResponse:
     """Change the given values. The readers of the tag stay the same."""
-    return json_response(bodies.edit_tag(tag, changes, _caller(request)))
+    return json_response(bodies.edit_tag(tag, changes, get_caller(request).user.pk))
 
 
 @tags.delete("/{int:tag}/", summary="Delete a tag", **changing({200: Deleted}, 404))
@@ -96,9 +94,4 @@ def delete_tag(request: HttpRequest, tag: int) -> HttpResponse:
 
     It is refused while an open draft or a scheduled issue uses the tag.
     """
-    return json_response(bodies.delete_tag(tag, _caller(request)))
-
-
-def _caller(request: HttpRequest) -> uuid.UUID:
-    by: uuid.UUID = get_caller(request).user.pk
-    return by
+    return json_response(bodies.delete_tag(tag, get_caller(request).user.pk))

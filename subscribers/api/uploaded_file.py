@@ -53,26 +53,20 @@ def uploaded_file(request: HttpRequest, filename: str, kind: str) -> Iterator[tu
             bounded = BoundedUpload(stored_file.largest_size())
             request.upload_handlers = [bounded]
             sent = request.FILES.getlist("file")
-            found = _beside_one_file(request, len(sent))
+            parts = [
+                name
+                for form in (request.POST, request.FILES)
+                for name, some in form.lists()
+                for _ in some
+            ]
             if bounded.is_over:
                 raise ProblemError(ProblemType.TOO_LARGE, str(stored_file.too_large()))
-            if found:
-                sentence = f"Send one file called “file” in the form. {found}"
-                raise field_problem("file", sentence)
+            if parts != ["file"] or not sent:
+                found = ", ".join(f"“{shorten_name(name)}”" for name in parts) or "nothing"
+                sentence = "Send one file called “file” in the form, and nothing else."
+                raise field_problem("file", f"{sentence} The form has: {found}.")
             # The file stays open until the request ends.
             yield cast("BinaryIO", sent[0].file), sent[0].name or filename
         case _:
             sentence = f"Send a file, as {kind} or in a form (multipart/form-data)."
             raise ProblemError(ProblemType.NOT_A_MEDIA_TYPE, sentence)
-
-
-def _beside_one_file(request: HttpRequest, files: int) -> str:
-    """Describe what is wrong with the form; empty if it has exactly one file."""
-    unknown = sorted({*request.POST, *request.FILES} - {"file"})
-    if unknown:
-        return f"The form also has “{shorten_name(unknown[0])}”."
-    if files and "file" in request.POST:
-        return "The form also has a text with this name."
-    if files > 1:
-        return f"The form has {files} files. Upload each in a separate call."
-    return "" if files else "The form has no file."

@@ -309,10 +309,7 @@ def apply_rows(
     Runs in the caller's transaction and adds the counts to `record` without saving it. `fields`
     are those of the file.
     """
-    counted_rows = _count_tags(record.tags_in_file, rows)
-    _count_answers(record.tag_values, counted_rows)
-    rejected = [row for row in counted_rows if isinstance(row, RejectedRow)]
-    candidates = [row for row in counted_rows if isinstance(row, Candidate)]
+    rejected, candidates = _count_tags(record, rows)
     statuses = [row.status.status.value if row.status else None for row in candidates]
     with connection.cursor() as cursor:
         cursor.execute(CREATE_CANDIDATES)
@@ -340,35 +337,27 @@ def apply_rows(
 
 
 def _count_tags(
-    counts: dict[str, int], rows: Sequence[Candidate | RejectedRow]
-) -> list[Candidate | RejectedRow]:
-    """Add the tags of the rows to `counts`, and reject rows with too many new tags."""
-    names = {name.lower(): name for name in counts}
-    counted: list[Candidate | RejectedRow] = []
+    record: SubscriberImport, rows: Sequence[Candidate | RejectedRow]
+) -> tuple[list[RejectedRow], list[Candidate]]:
+    """Add the tags of the rows to the record, and reject rows with too many new tags."""
+    counts, names = record.tags_in_file, {name.lower(): name for name in record.tags_in_file}
+    rejected = [row for row in rows if isinstance(row, RejectedRow)]
+    candidates = []
     for row in rows:
         if isinstance(row, RejectedRow):
-            counted.append(row)
             continue
-        tags = row.tags
-        if len(names) + sum(name.lower() not in names for name in tags) > MOST_TAGS:
+        if len(names) + sum(name.lower() not in names for name in row.tags) > MOST_TAGS:
             reason = refuse("file_has_too_many_tags", most=MOST_TAGS)
-            counted.append(excluded(row.line, row.email, reason, row.cells))
+            rejected.append(excluded(row.line, row.email, reason, row.cells))
             continue
-        for tag in tags:
+        for tag in row.tags:
             name = names.setdefault(tag.lower(), tag)
             counts[name] = counts.get(name, 0) + 1
-        counted.append(row)
-    return counted
-
-
-def _count_answers(
-    counts: dict[str, dict[str, int]], rows: Sequence[Candidate | RejectedRow]
-) -> None:
-    """Add what the rows say about each tag to `counts`."""
-    for row in rows:
-        for tag, answer, _ in row.answers if isinstance(row, Candidate) else ():
-            of_tag = counts.setdefault(tag, {})
+        for tag, answer, _ in row.answers:
+            of_tag = record.tag_values.setdefault(tag, {})
             of_tag[answer] = of_tag.get(answer, 0) + 1
+        candidates.append(row)
+    return rejected, candidates
 
 
 def _insert_candidates(

@@ -72,7 +72,6 @@ def column_choices(record: SubscriberImport, chosen: Map[str, str]) -> list[Colu
     }
     if can_add_field():
         labels[NEW_FIELD] = _("A new field, added to Settings")
-    offers = described.offers if described else {}
     return [
         ColumnChoice(
             number,
@@ -83,15 +82,15 @@ def column_choices(record: SubscriberImport, chosen: Map[str, str]) -> list[Colu
                 for value, label in {**labels, **_tag_labels(name, read_as)}.items()
             ],
             sentences.offer_sentence(tag, record.tag_values.get(tag, {}))
-            if (tag := offers.get(str(number)))
+            if (tag := described.offers.get(str(number)))
             else "",
             [
                 second_sentence(second, described)
-                for second in (described.seconds if described else ())
-                if described and second["number"] == number
+                for second in described.seconds
+                if second["number"] == number
             ],
         )
-        for number, (name, read_as, samples) in enumerate(described.columns if described else (), 1)
+        for number, (name, read_as, samples) in enumerate(described.columns, 1)
     ]
 
 
@@ -122,9 +121,8 @@ def check_again(
         if not checked.filter(state=SubscriberImport.State.CHECKED).exists():
             raise too_late
         described = Description.from_json(record.read_as)
-        columns = described.columns if described else ()
         made = list[str](record.made.get("fields", ()))
-        mapping = _mapping_of(record, columns, posted, by.pk, made)
+        mapping = _mapping_of(record, described.columns, posted, by.pk, made)
         if mapping is None:
             return None
         with (
@@ -133,9 +131,7 @@ def check_again(
                 file, record.filename, mapping, load_fields(), lambda *_: reading_of(record)
             ) as readers,
         ):
-            again, is_new = store_for_check(
-                readers, file, record.filename, by, described.posts if described else 0
-            )
+            again, is_new = store_for_check(readers, file, record.filename, by, described.posts)
             SubscriberImport.objects.filter(pk=again.pk).update(
                 upload=record.upload, made={"fields": made} if made else {}
             )

@@ -163,7 +163,10 @@ def result_lines(record: SubscriberImport) -> list[tuple[str, str, str, int, str
     """Return name, glyph, tone, count and note of each result."""
     known = sentences.known_note(record) if record.known else ""
     again = _("addresses repeated within the file") if record.duplicates else ""
-    rejected = _rejected_note(record) if record.rejected else ""
+    rejected = ""
+    if record.rejected and not record.is_open:
+        imported = _("see below; the other rows were imported")
+        rejected = imported if record.state == State.FINISHED else _("see below")
     return [
         (_("Added"), "sent", "sent", record.added, _added_note(record)),
         (_("Known"), "done", "calm", record.known, known),
@@ -186,19 +189,15 @@ def _added_note(record: SubscriberImport) -> str:
 
 
 def _confirmed_note(record: SubscriberImport) -> str:
-    pending = _pending_note(record)
+    pending = ""
+    if record.pending:
+        pending = _("as pending, asked by email: {n}").format(n=digits(record.pending))
     if record.pending and not record.ready:
         none = _("as confirmed: none, because the file marks none of them as subscribed")
         return f"{none}; {pending}"
     ready = _("as confirmed: {n}").format(n=digits(record.ready))
     # The statement is last, because it is the author's text and may have any length.
     return f"{'; '.join(filter(None, (ready, pending)))}. {sentences.consent_detail(record)}"
-
-
-def _pending_note(record: SubscriberImport) -> str:
-    if not record.pending:
-        return ""
-    return _("as pending, asked by email: {n}").format(n=digits(record.pending))
 
 
 def _skipped_note(record: SubscriberImport) -> str:
@@ -211,13 +210,3 @@ def _in_short(code: str, count: int) -> str:
         return words.format(n=digits(count))
     # A newer release counted it.
     return f"{sentence_of(InputRefusal(code))} {digits(count)}"
-
-
-def _rejected_note(record: SubscriberImport) -> str:
-    if record.state == State.FINISHED:
-        return _("see below; the other rows were imported")
-    if record.state in (State.REFUSED, State.UNDONE):
-        return _("see below")
-    if record.is_open:
-        return _("the other rows can be imported")
-    return _("see below; the other rows can be imported")

@@ -105,8 +105,9 @@ _MORE_COLUMNS = re.compile(r"([0-9,]+) more")
 
 def describe_file(record: SubscriberImport) -> dict[str, Any] | None:
     """Describe how the file of an import was read; None if it was not read."""
-    if (read_as := Description.from_json(record.read_as)) is None:
+    if record.read_as is None:
         return None
+    read_as = Description.from_json(record.read_as)
     return {
         "format": format_sentence(read_as),
         "columns": columns_sentence(read_as),
@@ -180,8 +181,7 @@ def _lost_sentence(lost: Mapping[str, Any]) -> str:
 
 def count_lost(record: SubscriberImport) -> int:
     """Count the values that are lost although their rows are imported."""
-    read_as = Description.from_json(record.read_as)
-    return sum(one["count"] for one in read_as.lost) if read_as else 0
+    return sum(one["count"] for one in Description.from_json(record.read_as).lost)
 
 
 def _doubts(read_as: Description) -> str:
@@ -281,7 +281,7 @@ def answers_sentence(tag: str, counts: Mapping[str, int]) -> str:
 
 def chosen_answers(record: SubscriberImport) -> list[str]:
     """Say how many rows get each tag that a column was chosen for."""
-    of_columns = (record.read_as or {}).get("tag_columns", {})
+    of_columns = Description.from_json(record.read_as).tag_columns
     chosen = [pair for pair in record.tag_values.items() if pair[0] in of_columns]
     shown = [answers_sentence(*pair) for pair in chosen[:MOST_SHOWN]]
     return [*shown, *_more(len(chosen))]
@@ -302,10 +302,9 @@ def offers(record: SubscriberImport) -> list[str]:
 
 def tags_offered(record: SubscriberImport) -> list[tuple[str, str, int]]:
     """Return number, tag and rows of each column that would be a tag for some row."""
-    read_as = Description.from_json(record.read_as)
     return [
         (number, tag, rows)
-        for number, tag in (read_as.offers.items() if read_as else ())
+        for number, tag in Description.from_json(record.read_as).offers.items()
         if (rows := _with_tag(record.tag_values.get(tag, {})))
     ]
 

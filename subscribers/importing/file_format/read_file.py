@@ -120,12 +120,10 @@ class Description:
     reading: Map[str, Any] | None = None  # for its rejected rows, as `Reading` in columns.py
 
     @classmethod
-    def from_json(cls, stored: Map[str, Any] | None) -> Description | None:
-        """Read a stored description; keys of another release are ignored."""
-        if stored is None:
-            return None
+    def from_json(cls, stored: Map[str, Any] | None) -> Description:
+        """Read a stored description, if any; keys of another release are ignored."""
         known = {one.name for one in fields(cls)}
-        return cls(**{name: value for name, value in stored.items() if name in known})
+        return cls(**{name: value for name, value in (stored or {}).items() if name in known})
 
 
 class ReaderFile:

@@ -300,12 +300,13 @@ class StatusRule:
 
     def unreadable_dates(self, fields: Sequence[str]) -> list[tuple[int, str]]:
         """Return the columns and cells with a date of leaving that cannot be read."""
-        cells = [(one, fields[one.column].strip()) for one in self._filled(fields)]
-        return [(one.column, cell) for one, cell in cells if one.left_at(cell) == UNREADABLE_DATE]
-
-    def _filled(self, fields: Sequence[str]) -> list[_StatusColumn]:
         at_hand = (one for one in self.status_columns if one.column < len(fields))
-        return [one for one in at_hand if not is_no_date(fields[one.column].strip())]
+        cells = [(one, fields[one.column].strip()) for one in at_hand]
+        return [
+            (one.column, cell)
+            for one, cell in cells
+            if not is_no_date(cell) and one.left_at(cell) == UNREADABLE_DATE
+        ]
 
     def _is_doubted(self, fields: Sequence[str]) -> bool:
         cells = [(one, fields[one.column]) for one in self.left_out if one.column < len(fields)]

@@ -93,7 +93,7 @@ def test_the_limit_of_fields_and_used_tags_are_refused(
     answer = program.post("/fields/", {"label": "City"})
     assert (answer.status_code, "which is the limit" in answer.json()["detail"]) == (409, True)
     tag = Tag.objects.create(name="Birds")
-    monkeypatch.setattr(change_fields_and_tags, "_find_draft", [lambda _: "Swifts"])
+    monkeypatch.setattr(change_fields_and_tags, "_find_draft", [(lambda _: "Swifts", bool)])
     answer = program.post(f"/tags/{tag.pk}/", method="DELETE")
     assert answer.status_code == 409
     assert "the draft “Swifts” uses it" in answer.json()["detail"]
