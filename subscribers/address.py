@@ -96,7 +96,7 @@ def _careful(typed: str) -> str | InputRefusal:
     if typed.count("@") > 1:
         return refuse("address_two_at_signs")
     if invisible := dict.fromkeys(INVISIBLE.findall(typed)):
-        # A domain would lose some of them, and become another one.
+        # Validation would drop some of them from a domain, which would become another domain.
         return refuse("address_invisible", characters=_codes(invisible))
     try:
         found = validate_email(typed, check_deliverability=False, allow_smtputf8=False, strict=True)

@@ -1,4 +1,4 @@
-"""The numbers of readers by state, and of new ones by source, from totals."""
+"""Numbers of readers by state, and of new readers by source, read from totals."""
 
 from collections.abc import Mapping
 from datetime import date

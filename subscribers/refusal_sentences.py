@@ -31,7 +31,7 @@ FORMATS: Mapping[str, Promise] = {
     "vcard": _("address cards (vCard)"),
     "binary": _("binary data"),
 }
-# By the code that an import stores (importing/file_format/columns.py).
+# By the code that an import stores (importing/file_format/recognise_columns.py).
 DELIMITERS: Mapping[str, Promise] = {
     "comma": _("comma"),
     "semicolon": _("semicolon"),

@@ -15,7 +15,7 @@ app_name = "subscribers"
 
 def _damaged(page: str, view: Callable[..., HttpResponse]) -> URLPattern:
     """Match other addresses of a page, such as `//Record/TOKEN/)`."""
-    # Django reverses no flags, except in a lookahead, which it skips.
+    # reverse() refuses patterns with flags, but it skips a lookahead.
     return re_path(rf"^[/]*(?=(?i:{page})/)[A-Za-z]+/+(?P<token>[\s\S]*)$", view)
 
 

@@ -76,7 +76,7 @@ def _wording_id(text: str) -> int:
 
 
 def sentence_of(detail: str) -> str:
-    """Word a detail; one that is stored as text is shown as it is."""
+    """Return the sentence of a detail; a detail that is stored as text stays as it is."""
     if detail.startswith(ADDRESS_CORRECTED):
         sentence = gettext("An author corrected the address. The other address is reader {number}.")
         return sentence.format(number=detail.removeprefix(ADDRESS_CORRECTED))

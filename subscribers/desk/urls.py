@@ -32,7 +32,7 @@ urlpatterns = [
     path(
         "settings/fields/<slug:key>/delete/", field_and_tag_view.delete_field, name="delete_field"
     ),
-    path("settings/tags/add/", field_and_tag_view.add_tag, name="add_tag"),
+    path("settings/tags/add/", field_and_tag_view.edit_tag, name="add_tag"),
     path("settings/tags/<int:tag>/", field_and_tag_view.edit_tag, name="edit_tag"),
     path("settings/tags/<int:tag>/delete/", field_and_tag_view.delete_tag, name="delete_tag"),
     path("move/", move_page, name="move"),

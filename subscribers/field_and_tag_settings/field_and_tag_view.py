@@ -115,22 +115,14 @@ def delete_field(request: HttpRequest, key: str) -> HttpResponse:
 
 @may_manage_readers
 @require_http_methods(["GET", "HEAD", "POST"])
-def add_tag(request: HttpRequest) -> HttpResponse:
-    """Show the form of a new tag; add the tag for POST."""
-    form = TagForm(request.POST if request.method == "POST" else None)
-    if _is_saved(request, form, "add"):
-        return see_other(reverse(SETTINGS))
-    return _form_page(request, form, _("Add a tag"))
-
-
-@may_manage_readers
-@require_http_methods(["GET", "HEAD", "POST"])
-def edit_tag(request: HttpRequest, tag: int) -> HttpResponse:
-    """Show the form of a tag with its number of readers; save it for POST."""
-    found = _tag_or_404(tag)
+def edit_tag(request: HttpRequest, tag: int | None = None) -> HttpResponse:
+    """Show the form of a new tag, or of one with its number of readers; save it for POST."""
+    found = None if tag is None else _tag_or_404(tag)
     form = TagForm(request.POST if request.method == "POST" else None, instance=found)
-    if _is_saved(request, form):
+    if _is_saved(request, form, "edit" if found else "add"):
         return see_other(reverse(SETTINGS))
+    if found is None:
+        return _form_page(request, form, _("Add a tag"))
     readers = Subscriber.objects.filter(tags__contains=[tag]).count()
     note = ngettext("{n} reader has this tag.", "{n} readers have this tag.", readers)
     delete = reverse("readers:delete_tag", args=[tag])

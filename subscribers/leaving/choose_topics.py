@@ -5,8 +5,8 @@ from typing import Any
 
 from django.db import connection
 
-# One statement, so that the record says what changed when two windows save at once. A topic that
-# the reader never had is not one that they left. Names are as at that time, for the record.
+# One statement, so that the record says what changed when two windows save at once. Only a topic
+# that the reader had counts as left. The record keeps the present names of the topics.
 CHOOSE = """
     WITH reader AS (
         SELECT id, name, tags, left_topics, tags_without_1(%(chosen)s, tags) AS joined,

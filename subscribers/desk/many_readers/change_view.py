@@ -44,23 +44,22 @@ class _Choice(NamedTuple):
 @require_http_methods(["GET", "HEAD", "POST"])
 def change(request: HttpRequest) -> HttpResponse:
     """State how many readers change and what becomes of them; start it for POST."""
-    choice = _choice(request.POST if request.method == "POST" else request.GET)
+    is_post = request.method == "POST"
+    choice = _choice(request.POST if is_post else request.GET)
     back = reverse("readers:list") + choice.chosen.query()
     if choice.missing:
         messages.warning(request, choice.missing)
         return see_other(back)
-    is_new_number = False
     form = None
     if choice.action == Action.LIFT_BOUNCE:
-        form = ReasonForm(request.POST if request.method == "POST" else None)
-    is_invalid = request.method == "POST" and form is not None and not form.is_valid()
+        form = ReasonForm(request.POST if is_post else None)
+    is_invalid = is_post and form is not None and not form.is_valid()
+    is_confirmed = is_post and not is_invalid
     try:
-        if request.method == "POST" and not is_invalid:
-            reason = form.cleaned_data["reason"] if form else ""
-            if (started := _start(request, choice, reason)) is not None:
-                run_at_once(started)
-                return see_other(reverse("readers:changing", args=[started.pk]))
-            is_new_number = True
+        reason = form.cleaned_data["reason"] if form and is_confirmed else ""
+        if is_confirmed and (started := _start(request, choice, reason)) is not None:
+            run_at_once(started)
+            return see_other(reverse("readers:changing", args=[started.pk]))
         number, up_to = count_selected(Selection(choice.chosen, choice.ids))
     except SearchTookTooLongError:
         messages.warning(request, _("The search takes too long. Choose fewer readers."))
@@ -68,21 +67,15 @@ def change(request: HttpRequest) -> HttpResponse:
     if not number:
         messages.warning(request, _("No reader matches any more."))
         return see_other(back)
-    hidden = {
-        **choice.chosen.parameters,
-        "do": choice.action,
-        "which": choice.tag.pk if choice.tag else "",
-        "scope": "selected" if choice.ids else "found",
-        "key": uuid4(),
-        "number": number,
-        "up_to": up_to,
-    }
+    which, tag = (choice.tag.pk, choice.tag.name) if choice.tag else ("", "")
+    scope = "selected" if choice.ids else "found"
+    hidden = {"do": choice.action, "which": which, "scope": scope, "key": uuid4()}
     context = {
-        "words": question(choice.action, number, choice.tag.name if choice.tag else ""),
-        "hidden": hidden,
+        "words": question(choice.action, number, tag),
+        "hidden": {**choice.chosen.parameters, **hidden, "number": number, "up_to": up_to},
         "ids": choice.ids,
         "back": back,
-        "is_new_number": is_new_number,
+        "is_new_number": is_confirmed,
         "is_risk": choice.action not in (Action.TAG, Action.UNTAG, Action.LIFT_BOUNCE),
         "form": form,
     }
