@@ -67,15 +67,6 @@ def stops_all_writes(error: BaseException) -> bool:
     return isinstance(error, Error) and fault_of(error) in _STOPS_ALL_WRITES
 
 
-def is_repeated(code: ReasonCode, failures: int, for_s: float) -> bool:
-    """Whether failures in a row, which began `for_s` seconds ago, are a fault.
-
-    The codes that need an operator need fewer failures than a cut connection or a deadlock.
-    """
-    least = 3 if code is ReasonCode.WRITES_FAIL else 2
-    return failures >= least and for_s >= REPEATED_AFTER_S
-
-
 def is_transient(error: Error) -> bool:
     """Whether the error is a temporary fault of the database.
 
@@ -124,6 +115,9 @@ class _Fault:
     failures: int = 0
     unlogged: int = 0
     stopped: dict[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.sqlstate}".strip()
 
 
 class DatabaseFault:
@@ -205,8 +199,10 @@ class DatabaseFault:
         if streak is None or streak.sqlstate != sqlstate:
             streak = self._streaks[work] = _Streak(code, sqlstate, self._clock())
         streak.failures += 1
-        for_s = self._clock() - streak.began_s
-        if self._fault is None and is_repeated(code, streak.failures, for_s):
+        # The codes that need an operator need fewer failures than a cut connection or a deadlock.
+        is_repeated = streak.failures >= (3 if code is ReasonCode.WRITES_FAIL else 2)
+        is_repeated = is_repeated and self._clock() - streak.began_s >= REPEATED_AFTER_S
+        if self._fault is None and is_repeated:
             self._begin(code, sqlstate, streak.began_s, error)
         if self._fault is not None and self._fault.sqlstate == sqlstate:
             return self._count(work)
@@ -229,7 +225,7 @@ class DatabaseFault:
         cause = "" if code is ReasonCode.WRITES_FAIL else f": {cause_of(error)}"
         logger.error(
             "writes to the database fail (%s); nothing is lost, and they are tried again%s",
-            f"{code} {sqlstate}".strip(),
+            self._fault,
             cause,
             exc_info=error,
         )
@@ -242,7 +238,7 @@ class DatabaseFault:
             if (silent_s := self._clock() - fault.logged_s) >= LOG_EVERY_S:
                 logger.warning(
                     "the fault of the database continues (%s): %d more failures in %.0f s",
-                    f"{fault.code} {fault.sqlstate}".strip(),
+                    fault,
                     fault.unlogged,
                     silent_s,
                 )

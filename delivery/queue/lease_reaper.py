@@ -216,7 +216,7 @@ def _requeue(cursor: CursorWrapper, held: _HeldBatch, control: str) -> bool:
         halve(cursor, held.batch, held.edition)
     else:
         outcomes = dict.fromkeys(waiting_recipients(held.batch), parked(crashes))
-        change_outcomes(cursor, held.batch, outcomes, old="waiting")
+        change_outcomes(cursor, held.batch, outcomes)
         end_settled_batch(held.batch)
         pass_probe_on(cursor, held.edition)
     return True

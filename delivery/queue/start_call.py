@@ -127,7 +127,7 @@ def _leave_out(cursor: CursorWrapper, claim: Claim, verdicts: Mapping[int, str])
         "suppressed": Suppressed(Reason.of(ReasonCode.ON_SUPPRESSION_LIST)),
     }
     outcomes = {recipient: by_verdict[verdict] for recipient, verdict in verdicts.items()}
-    change_outcomes(cursor, claim.batch, outcomes, old="waiting")
+    change_outcomes(cursor, claim.batch, outcomes)
 
 
 def _unmailable_tests(cursor: CursorWrapper, claim: Claim) -> Mapping[int, str]:

@@ -35,7 +35,9 @@ IS_OPEN_EDITION = f"""(control = 'stopped' OR {IS_DUE}
 
 def load_open_newsletters() -> list[int]:
     """Load the ids of open newsletters, oldest first, and of due or unreconciled ones."""
-    return _ids(f"kind = 'newsletter' AND {IS_OPEN_EDITION}")
+    return _ids(
+        f"SELECT id FROM edition WHERE kind = 'newsletter' AND {IS_OPEN_EDITION} ORDER BY id"  # noqa: S608
+    )
 
 
 def load_held_transactional() -> list[int]:
@@ -45,15 +47,16 @@ def load_held_transactional() -> list[int]:
     batches.
     """
     return _ids(
-        "kind <> 'newsletter' AND (control <> 'running' OR unreconciled_since IS NOT NULL OR EXISTS"
+        "SELECT id FROM edition WHERE kind <> 'newsletter'"
+        " AND (control <> 'running' OR unreconciled_since IS NOT NULL OR EXISTS"
         " (SELECT FROM batch WHERE batch.edition_id = edition.id"
-        " AND batch_is_open_1(batch) AND state IN ('parked', 'paused')))"
+        " AND batch_is_open_1(batch) AND state IN ('parked', 'paused'))) ORDER BY id"
     )
 
 
-def _ids(condition: str) -> list[int]:
+def _ids(query: str) -> list[int]:
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT id FROM edition WHERE {condition} ORDER BY id")  # noqa: S608
+        cursor.execute(query)
         return [row[0] for row in cursor.fetchall()]
 
 
@@ -225,14 +228,10 @@ def _counts_from(row: dict[str, Any]) -> EditionCounts:
 
 def load_open_transactional_batches() -> list[int]:
     """Load the open batches of transactional mail."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT batch.id FROM batch JOIN edition ON edition.id = edition_id
-            WHERE kind <> 'newsletter' AND batch_is_open_1(batch) AND state <> 'done'
-            """
-        )
-        return [row[0] for row in cursor.fetchall()]
+    return _ids(
+        "SELECT batch.id FROM batch JOIN edition ON edition.id = edition_id"
+        " WHERE kind <> 'newsletter' AND batch_is_open_1(batch) AND state <> 'done'"
+    )
 
 
 def sum_batches(batches: Sequence[int]) -> dict[str, int]:

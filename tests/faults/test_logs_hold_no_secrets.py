@@ -502,17 +502,6 @@ def test_every_answer_has_the_id_of_its_log_line(homing: Homing) -> None:
         assert "?" not in line["route"]
 
 
-def test_command_prints_its_result_apart_from_the_log(homing: Homing) -> None:
-    commands = {name.partition(" ")[2]: both for name, both in homing.commands.items()}
-    output, progress = commands["deliver"]
-    assert len(output.splitlines()) == 1
-    assert json.loads(output)["audience"] >= 0
-    assert progress
-    output, errors = commands["import_subscribers"]
-    assert json.loads(output.splitlines()[-1])["rejected"] == 1
-    assert not [line for line in errors.splitlines() if line.startswith("{")]
-
-
 def test_each_logged_call_belongs_to_a_published_issue(homing: Homing) -> None:
     lines = logged(homing)
     published = {

@@ -65,13 +65,11 @@ def count_outcomes(outcomes: Mapping[int, Outcome]) -> None:
     delivery_metrics.count_deliveries(_count_by_outcome(outcomes))
 
 
-def change_outcomes(
-    cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Outcome], *, old: str
-) -> None:
-    """Write these outcomes and count them in their batch. See `write_outcomes`."""
-    write_outcomes(cursor, batch, outcomes, old=old)
+def change_outcomes(cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Outcome]) -> None:
+    """Write these outcomes of waiting deliveries and count them in their batch."""
+    write_outcomes(cursor, batch, outcomes, old="waiting")
     count_outcomes(outcomes)
-    change = changed_counts(outcomes, old=old)
+    change = changed_counts(outcomes, old="waiting")
     cursor.execute(
         f"UPDATE batch SET {', '.join(f'{name} = {name} + %s' for name in COUNTS)} "  # noqa: S608
         "WHERE id = %s",

@@ -139,23 +139,6 @@ def test_copies_sent_after_the_backup_are_recorded_once(
     newsroom.counts(edition)
 
 
-@pytest.mark.parametrize("outcome", ["withdrawn", "failed"])
-def test_accepted_failed_copy_is_recorded_as_sent(
-    newsroom: Newsroom, reconcile: Reconcile, outcome: str
-) -> None:
-    edition = newsroom.publish(4)
-    newsroom.deliver_all()
-    given_up = newsroom.copies(edition)[1]
-    missed = True if outcome == "failed" else None
-    unproved = dict.fromkeys(("sent_at", "provider_message_id", "evidence"))
-    changed(given_up, outcome=outcome, reason="No answer.", missed=missed, **unproved)
-    Batch.objects.update(sent=3, missed=int(bool(missed)), **{outcome: 1})
-    assert reconcile()["recorded"] == 1
-    assert newsroom.outcomes(edition) == ["sent"] * 4
-    assert newsroom.counts(edition).missed == 0
-    assert newsroom.copies(edition)[1].provider_message_id == given_up.provider_message_id
-
-
 def test_search_result_is_matched_by_key_not_tag(newsroom: Newsroom, reconcile: Reconcile) -> None:
     edition, other = newsroom.publish(2), newsroom.publish()
     stranger = DeliveryKey(other.issue_id, 1, newsroom.copies(other)[0].recipient_id)
