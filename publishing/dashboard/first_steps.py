@@ -93,7 +93,7 @@ def load_first_steps(
     fresh = Newsletter()
     facts = {
         Step.NAME: newsletter.is_named,
-        # A test letter from an author's form has the sender in use.
+        # Test letters are sent with the sender in use. So Postmark accepts it.
         Step.SENDER: bool(newsletter.sender_address) or has_sent or has_test,
         Step.LOOK: any(getattr(newsletter, name) != getattr(fresh, name) for name in _LOOK),
         Step.WEBHOOK: ProviderEvent.objects.filter(trace__isnull=False).exists(),

@@ -106,7 +106,7 @@ def page_of(search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: b
     `open_editions` are those that have not ended.
     """
     tab, is_first = search.tab, not search.before
-    # Few: nothing can be scheduled more than a year ahead.
+    # There are few, because nothing can be scheduled more than a year ahead.
     page = IssuePage(all_scheduled=list(_scheduled()))
     if sees_drafts and tab is Tab.DRAFTS:
         found = list(_drafts(search)[: PAGE + 1])

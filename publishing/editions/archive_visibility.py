@@ -13,7 +13,7 @@ from publishing.editions.audience import EVERY_READER, NOBODY, TagChoice, choice
 from publishing.editions.versions import public_editions
 from publishing.models import Draft, Issue, Visibility
 
-# The values of the form's field `unlisted`, which was a checkbox once.
+# What the form posts in its field `unlisted`, which was a checkbox in earlier releases.
 POSTED_AS = {"": "", Visibility.PUBLIC: "off", Visibility.UNLISTED: "on", Visibility.NONE: "none"}
 # An issue becomes stricter on its own, never more public.
 _STRICTNESS = (Visibility.PUBLIC, Visibility.UNLISTED, Visibility.NONE)

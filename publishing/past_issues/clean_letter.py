@@ -25,7 +25,7 @@ from publishing.content.sanitise_html import sanitise_html
 from publishing.past_issues.past_issue import Product, Skip, SkipIssueError, Take, word_of
 from publishing.past_issues.read_export import split_mode
 
-# Elements of the old product that do nothing here, by class.
+# Classes of elements that work only at the old product.
 _REMOVED_CLASSES = {
     Product.SUBSTACK: frozenset({
         "subscription-widget-wrap", "subscription-widget-wrap-editor", "subscription-widget",
@@ -132,7 +132,7 @@ def _cleaned(product: Product, parts: Sequence[Part], take: Take, slug: str) -> 
                 number = ""
             continue
         yield instead
-        # The content of some links stays, and its end tag alone does nothing.
+        # Some links go and their content stays. The end tag that is left over does nothing.
         if tag not in VOID and not is_kept:
             removed, depth = tag, 1
 

@@ -131,7 +131,7 @@ def _work(
 
 
 def _costly(move: IssueMove) -> UnusableExportError:
-    # The number of issues is known once the list has been read.
+    # `total` is 0 until the list of issues has been read.
     if move.total:
         return UnusableExportError("too_costly", digits(move.done + 1))
     return UnusableExportError("list_costly")

@@ -61,7 +61,7 @@ def read_own_issues(entries: ZipEntries, summary: str) -> list[PastIssue]:
 def _version(row: dict[str, Any], folder: str, *, is_public: bool) -> PastIssue:
     key = word_of(row, "issue")
     skip = None if is_public else Skip.DRAFT
-    # Longer ones are refused later, and need not fill the memory.
+    # Longer values are refused later. They are cut so that they do not fill the memory.
     return PastIssue(
         key if is_uuid(key) else "",
         word_of(row, "slug")[:100],

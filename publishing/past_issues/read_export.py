@@ -94,7 +94,7 @@ class Export:
             elif self.entries is not None:
                 text = _text(self.entries.read(issue.source, LONGEST_LETTER))
         except (UnusableZipError, JSONFormatError):
-            # Some values are read with the letter only, and a file may have too many to read again.
+            # Some values are read only with their letter, and may be damaged or too many.
             raise SkipIssueError(Skip.UNREADABLE) from None
         if len(text) > MOST_CHARACTERS:
             raise SkipIssueError(Skip.TOO_LONG)
@@ -299,7 +299,7 @@ def _csv_rows(entries: ZipEntries, path: str) -> Iterator[Row]:
 
 
 class _Lines:
-    """The lines of a text. Its user begins each `row`, which has a limit."""
+    """The lines of a CSV. The caller sets `row` to 0 where a row begins; a row has a limit."""
 
     def __init__(self, text: io.TextIOWrapper) -> None:
         self._text = text

@@ -76,14 +76,14 @@ def outcome_page(
     return shown, f"{ids[-1]}.{_BATCH_END}" if were_enough else ""
 
 
-def every_delivery(edition: int, outcome: str, *, batch_size: int = CHUNK) -> Iterator[Delivery]:
+def every_delivery(edition: int, outcome: str) -> Iterator[Delivery]:
     """Yield all copies of a list in constant memory.
 
     Raises `DeliveriesDroppedError`, also midway.
     """
     after = ""
     while True:
-        deliveries, after = outcome_page(edition, outcome, after, limit=batch_size)
+        deliveries, after = outcome_page(edition, outcome, after, limit=CHUNK)
         yield from deliveries
         if not after:
             return

@@ -33,7 +33,7 @@ from subscribers.desk.reader_filter import read_search
 from subscribers.models import Subscriber
 from subscribers.reader_permissions import MANAGE
 
-# The default list is the first of these that is not empty.
+# A page without a chosen list shows the first of these that is not empty.
 LISTED_UNASKED = ("failed", "unknown", "suppressed", "withdrawn")
 
 

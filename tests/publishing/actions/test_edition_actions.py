@@ -260,12 +260,8 @@ def test_the_progress_page_offers_exactly_what_applies(publish_letter, window):
 
     html = window.get(address(edition)).html
 
-    assert set(re.findall(r'id="do-([a-z-]+)"', html)) == {
-        "send-now",
-        "call-back",
-        "pause",
-        "cancel",
-    }
+    offered = set(re.findall(r'id="do-([a-z-]+)"', html))
+    assert offered == {"send-now", "call-back", "pause", "cancel"}
     assert window.get(address(edition, "explode/")).status == 404
 
 
@@ -330,9 +326,7 @@ def test_an_action_and_its_log_entry_share_one_transaction(publish_letter, name)
     assert not Draft.objects.exists()
 
 
-def test_an_action_refuses_to_run_inside_another_transaction(
-    publish_letter,
-):
+def test_an_action_refuses_to_run_inside_another_transaction(publish_letter):
     edition = publish_letter(hold_s=600)
     status = load_status(edition.pk)
 
