@@ -10,7 +10,8 @@ from delivery.rules.delivery_key import DeliveryKey
 
 # A reader who unsubscribes later than this after a letter is counted for none.
 UNSUBSCRIBED_WITHIN_DAYS = 7
-# Limits the look-ups to few editions. Only a pause of weeks could exceed it.
+# Only editions of these last days are searched, so that few are read. An older edition could count
+# only after a pause of weeks.
 _EDITIONS_OF_DAYS = 60
 # With more rows than this, merging costs less than reading them.
 MANY_ROWS = 500

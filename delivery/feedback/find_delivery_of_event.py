@@ -81,7 +81,7 @@ def scope_of(event: WebhookEvent, delivery: EventDelivery | None) -> Scope:
 
 def _is_other_address(delivery: EventDelivery, address_key: str) -> bool:
     if not address_key:
-        return False  # It can only prove that this copy was accepted.
+        return False  # Without an address, an event can only prove an acceptance.
     asked, recipient = reader_hooks.registered(), delivery.key.recipient
     known = asked.address_of(recipient) if delivery.address is None else delivery.address
     if known:

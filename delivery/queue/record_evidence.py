@@ -168,7 +168,7 @@ def raise_duplicate_alarms(cursor: CursorWrapper, edition: int, recipients: Sequ
     )
     new = 0
     for recipient, own, others in cursor.fetchall():
-        # In order and each once. The delivery's own id, if any, is the first.
+        # The ids in their order, each once. The delivery's own id comes first, if it has one.
         ids = list(dict.fromkeys([own, *others] if own else others))
         new += _raise_for(cursor, edition, recipient, ids)
     if new:

@@ -38,7 +38,8 @@ from delivery.rules.reason import Reason, ReasonCode, Remedy
 # A firewall before the provider sometimes refuses a call or two and then lets one pass.
 BLOCKED_CALLS_BEFORE_STOPPING = 3
 
-# Applies to all settings and jitter, so that a refusing provider is not called in a tight loop.
+# The least pause, whatever the settings and the jitter are. Without it, a provider that refuses
+# would be called in a tight loop.
 SHORTEST_PAUSE_S = 0.02
 
 # The part of the planned time between two look-ups that must pass. It is below 1, so that a look-up

@@ -12,7 +12,7 @@ DOUBLES_IN_S = 2.0
 # A reduced rate is at least the refused rate divided by this. Six doublings restore it.
 SLOWED_TO_A = 64.0
 
-# It is never halved below this, because the pause after a batch is fixed at its claim.
+# The rate is never halved below this, because the pause after a batch is fixed at its claim.
 SLOWEST_PER_S = 100.0
 
 # Without a ceiling, a slowdown ends at the refused rate times this factor.

@@ -18,7 +18,8 @@ from delivery.rules.reason import Reason, ReasonCode
 
 logger = logging.getLogger(__name__)
 
-# Workers run a task soon after it is due. Tasks that no setting names any more stay in the table.
+# In SQL: whether workers still run a task. They run a task soon after it is due. If it was due more
+# than an hour ago, no setting names it any more, but its row stays in the table.
 IS_ACTIVE = """(
     lease_until > clock_timestamp() OR due_at > clock_timestamp() - interval '1 hour')"""
 

@@ -329,7 +329,7 @@ class Dispatcher:
     def _put_back(self, claimed: Claim, attempt: uuid.UUID) -> None:
         """Put back a batch without sent copies, with or without an attempt.
 
-        It must not look as if it had crashed its worker.
+        Otherwise the batch would count as one that crashed its worker.
         """
         if release(claimed):
             return
