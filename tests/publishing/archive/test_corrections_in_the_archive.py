@@ -79,12 +79,7 @@ def test_a_correction_replaces_the_page_and_keeps_its_date(public_window, author
 
 def test_the_same_letter_for_the_remaining_readers_has_no_note(public_window, first, author):
     sent(first)
-    whole = Content(
-        title=first.title,
-        html=first.html_content,
-        text=first.text_content,
-        preview_text=first.preview_text,
-    )
+    whole = Content.of_edition(first)
     publish(
         author.pk, "rest", whole, hold_s=0, issue=first.issue_id, version=2, goes_to="unreached"
     )

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from delivery.models import Newsletter
-from publishing.content.edition_content import Content
 from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber
+from tests.publishing.content_factory import letter
 from tests.subscribers.signup_browser import visitor
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -64,15 +64,8 @@ def test_the_form_has_two_labelled_fields_and_one_button() -> None:
 
 def test_the_latest_letters_are_shown_with_a_link_to_all(author: Any) -> None:
     for number in range(7):
-        words = Content(title=f"Letter number {number}", html="<p>Words.</p>", text="Words.")
-        publish(author.pk, f"key-{number}", words, hold_s=0)
-
-    publish(
-        author.pk,
-        "held",
-        Content(title="A held letter", html="<p>Words.</p>", text="Words."),
-        hold_s=600,
-    )
+        publish(author.pk, f"key-{number}", letter(f"Letter number {number}"), hold_s=0)
+    publish(author.pk, "held", letter("A held letter"), hold_s=600)
 
     page = front_page()
 

@@ -63,14 +63,7 @@ def test_readers_and_feeds_open_an_address_in_another_script(author, window, cli
     assert edition.issue.slug == slug
     assert edition.archive_url.endswith(f"/archive/{quote(slug)}/")
     assert edition.archive_url.isascii()
-    page = client.get(f"/archive/{quote(slug)}/", secure=True)
-    assert page.status_code == 200
-    assert (
-        client.get(
-            f"/archive/{quote(slug)}/", secure=True, headers={"If-None-Match": page["ETag"]}
-        ).status_code
-        == 304
-    )
+    assert client.get(f"/archive/{quote(slug)}/", secure=True).status_code == 200
     assert edition.archive_url in client.get("/archive/feed.xml", secure=True).text
     assert quote(slug) in client.get("/archive/", secure=True).text
     cafe = publish(author.pk, "k2", letter("Й"), hold_s=0, goes_to="nobody").edition
