@@ -299,7 +299,7 @@ def _csv_rows(entries: ZipEntries, path: str) -> Iterator[Row]:
 
 
 class _Lines:
-    """The lines of a CSV. The caller sets `row` to 0 where a row begins; a row has a limit."""
+    """The lines of a CSV. The caller sets `row` to 0 at each row, which has a limit."""
 
     def __init__(self, text: io.TextIOWrapper) -> None:
         self._text = text

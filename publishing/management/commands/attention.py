@@ -1,4 +1,4 @@
-"""`manage.py attention`: list the editions that wait for a decision, older versions too."""
+"""`manage.py attention`: list all editions that wait for a decision."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -29,7 +29,7 @@ class Command(BaseCommand):
 
 
 def _lines() -> Iterator[str]:
-    """Yield a line for each edition, oldest first; their counts are those of open batches."""
+    """Yield a line for each edition, oldest first, by the counts of open batches."""
     editions = [*load_open_newsletters(), *load_held_transactional()]
     for counts in sorted(load_open_counts(editions), key=lambda counts: counts.edition):
         if awaits_decision(counts):
