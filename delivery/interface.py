@@ -21,7 +21,7 @@ from delivery.postmark.parse_events import (
 from delivery.queue import edition_control, scheduled_editions
 from delivery.queue.batches.batch_size import batch_size_for
 from delivery.queue.batches.roll_up import roll_up_finished
-from delivery.queue.enqueue_edition import enqueue, without_nested_loops
+from delivery.queue.enqueue_edition import enqueue
 from delivery.queue.enqueue_test_letter import (
     enqueue_test,
     load_test_letter,

@@ -9,7 +9,7 @@ from django.db.models import Count, Exists, F, Func, OuterRef, Q, QuerySet, Text
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce
 
-from delivery.interface import without_nested_loops
+from delivery.plan_methods import NESTED_LOOPS, plan_without
 from delivery.reader_fields import FIELD_NAMES
 from subscribers.models import Subscriber, Suppression
 
@@ -21,7 +21,7 @@ class Audience(QuerySet[Subscriber]):
         with (
             transaction.atomic(savepoint=False),
             connection.cursor() as cursor,
-            without_nested_loops(cursor),
+            plan_without(cursor, NESTED_LOOPS),
         ):
             return super().count()
 

@@ -1,16 +1,13 @@
 """Enqueue one delivery for each reader of an edition, in batches."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from django.db import connection
-from django.db.backends.utils import CursorWrapper
 from django.db.models import QuerySet
 
 from delivery.models import Edition
 from delivery.models.batch import BATCHES_PER_EDITION
-from delivery.plan_methods import plan_without
+from delivery.plan_methods import NESTED_LOOPS, plan_without
 from delivery.queue.batches.batch_size import batch_size_for
 from delivery.queue.batches.insert_and_split import first_batch_id, insert_batches
 from delivery.queue.erasure_lock import LOCK_ENQUEUE
@@ -21,18 +18,6 @@ CURRENT_POSITION = """
     SELECT greatest(1, coalesce(min(position), 1)) FROM batch
     WHERE state = 'ready' AND due_at <= clock_timestamp() AND position > 0
 """
-
-
-@contextmanager
-def without_nested_loops(cursor: CursorWrapper) -> Iterator[None]:
-    """Plan the statements of this block without nested loops.
-
-    Requires the caller's transaction. PostgreSQL expects few rows in a table that was never
-    analysed, as after a restored dump. A nested loop over readers and suppressions then takes
-    minutes.
-    """
-    with plan_without(cursor, "enable_nestloop"):
-        yield
 
 
 def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, batch_size: int) -> int:
@@ -50,7 +35,7 @@ def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, batch_size: int) 
     with connection.cursor() as cursor:
         # A separate statement, so that the next one sees readers who were erased during the wait.
         cursor.execute(LOCK_ENQUEUE)
-        with without_nested_loops(cursor):
+        with plan_without(cursor, NESTED_LOOPS):
             cursor.execute(
                 f"""
                 INSERT INTO delivery (issue_id, recipient_id, version, batch_id, address,

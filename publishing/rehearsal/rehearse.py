@@ -25,9 +25,9 @@ from delivery.interface import (
     find_refusals,
     renderer_of,
     short_transaction,
-    without_nested_loops,
 )
 from delivery.models import Batch, Edition
+from delivery.plan_methods import NESTED_LOOPS, plan_without
 from delivery.rules.reason import Reason
 from delivery.rules.reason import dumps as dump_reason
 from delivery.tasks.leased_task_columns import TaskState
@@ -216,7 +216,7 @@ def _frozen(audience: QuerySet[Any, Any], size: int) -> Iterator[Iterator[list[A
     try:
         source.set_autocommit(False)
         with source.cursor() as cursor:
-            with without_nested_loops(cursor):
+            with plan_without(cursor, NESTED_LOOPS):
                 cursor.execute(f"DECLARE audience NO SCROLL CURSOR FOR {rows}", parameters)
 
             def fetch() -> list[Any]:
