@@ -16,8 +16,6 @@ from idempotency.key import HEADER, KEY_PATTERN, LONGEST_KEY, InvalidKey, read_k
 from idempotency.run_once import RETRY_AFTER_S, run_once
 from idempotency.saved_response import DifferentContentError
 
-__all__ = ["DifferentContentError"]
-
 _KEY_SCHEMA = {"type": "string", "pattern": KEY_PATTERN, "minLength": 1, "maxLength": LONGEST_KEY}
 # The header of every such call, for the OpenAPI document.
 KEY_PARAMETER: dict[str, Any] = {

@@ -11,12 +11,13 @@ from ninja import Body, Router
 from ninja.params.functions import Query
 
 from api.bearer import Bearer, get_caller
-from api.idempotent_call import DifferentContentError, changing, once, require_key, run_call
+from api.idempotent_call import changing, once, require_key, run_call
 from api.problem import ProblemError, ProblemType, field_problem
 from api.schema import DecimalInt, json_response
 from delivery.interface import database_time, join_transaction
 from delivery.models import Edition, Newsletter
 from delivery.rules.scheduled_time import ScheduledTime
+from idempotency.saved_response import DifferentContentError
 from publishing.actions.edition_actions import CannotDoThatError, reschedule
 from publishing.activity.record_issue_activity import record_rescheduling
 from publishing.api import issue_scopes

@@ -341,10 +341,11 @@ def _count_tags(
 ) -> tuple[list[RejectedRow], list[Candidate]]:
     """Add the tags of the rows to the record, and reject rows with too many new tags."""
     counts, names = record.tags_in_file, {name.lower(): name for name in record.tags_in_file}
-    rejected = [row for row in rows if isinstance(row, RejectedRow)]
-    candidates = []
+    rejected: list[RejectedRow] = []
+    candidates: list[Candidate] = []
     for row in rows:
         if isinstance(row, RejectedRow):
+            rejected.append(row)
             continue
         if len(names) + sum(name.lower() not in names for name in row.tags) > MOST_TAGS:
             reason = refuse("file_has_too_many_tags", most=MOST_TAGS)

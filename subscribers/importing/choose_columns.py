@@ -114,12 +114,12 @@ def check_again(
     Return the new import, and whether no earlier one read the file like this; None if the columns
     are the same. Raises `ColumnError` and `UnreadableFileError`; then nothing has changed.
     """
-    too_late = ColumnError(_("The file was imported or deleted before. Nothing was changed."))
     with transaction.atomic():
         # A second post waits for the first.
         checked = SubscriberImport.objects.select_for_update().filter(pk=record.pk)
         if not checked.filter(state=SubscriberImport.State.CHECKED).exists():
-            raise too_late
+            sentence = _("The file was imported or deleted before. Nothing was changed.")
+            raise ColumnError(sentence)
         described = Description.from_json(record.read_as)
         made = list[str](record.made.get("fields", ()))
         mapping = _mapping_of(record, described.columns, posted, by.pk, made)
@@ -137,8 +137,7 @@ def check_again(
             )
         if again.pk == record.pk:
             return None
-        if not discard(record.pk):
-            raise too_late
+        discard(record.pk)
         return again, is_new
 
 
