@@ -58,6 +58,6 @@ def find_caller(token: str) -> Caller | None:
     if user is None or not user.is_staff:
         return None
     if row.is_due:
-        # Of many simultaneous calls, only the first writes.
+        # Only the first of many simultaneous calls writes.
         ApiToken.objects.filter(is_due, pk=row.pk).update(last_used_at=Now())
     return Caller(user, frozenset(row.scopes))

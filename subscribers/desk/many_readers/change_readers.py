@@ -56,7 +56,7 @@ _CHANGE = """
 
 
 class Selection(NamedTuple):
-    """The readers with these `ids`, or without ids all that match a filter.
+    """The readers with these `ids`, or without ids every reader that matches a filter.
 
     Readers with an id above `up_to` are excluded, unless it is 0.
     """

@@ -1,4 +1,4 @@
-"""Events and the reply to a call end in the same state in any order, each told twice."""
+"""Events and the reply to a call end in the same state in any order, each sent twice."""
 
 import itertools
 from datetime import UTC, datetime, timedelta
@@ -53,10 +53,10 @@ def happen(what: Any, call: Call, edition: Edition, reader: int) -> None:
         call.ends(AllAccepted([message], [AT]))
         return
     record_type, fields = what
-    told = event(key_of(edition, reader), message, record_type=record_type, ID=reader, **fields)
-    told["Email"] = told["Recipient"]
+    reported = event(key_of(edition, reader), message, record_type=record_type, ID=reader, **fields)
+    reported["Email"] = reported["Recipient"]
     for _ in range(2):
-        if (kept := event_inbox.store(orjson.dumps(told))) is not None:
+        if (kept := event_inbox.store(orjson.dumps(reported))) is not None:
             assert event_inbox.apply(kept)
 
 
