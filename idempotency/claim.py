@@ -39,9 +39,9 @@ def claim(
     if not has_slot:
         # The first post may have just ended. Then there is no need to wait.
         return _require_earlier(user_id, key, fingerprints)
-    # This limits the whole statement. If posts fail one after the other, the INSERT waits for each of
-    # them, and lock_timeout would start again each time. The least value is 1 ms, because 0 would
-    # turn the timeout off.
+    # This limits the whole statement. If posts fail one after the other, the INSERT waits for each
+    # of them, and lock_timeout would start again each time. The least value is 1 ms, because 0
+    # would turn the timeout off.
     _set_statement_timeout(f"{max(1, math.ceil(wait_s * 1000))}ms")
     try:
         inserted = _insert(user_id, key, fingerprints[0])

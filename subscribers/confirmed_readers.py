@@ -60,7 +60,7 @@ def confirmed(
 
 
 def count_without_value(fields: Sequence[str], **tags: Sequence[int]) -> dict[str, int]:
-    """Count the readers that `confirmed` selects without a value, by field, in one query."""
+    """Count the readers of `confirmed` without a value, by field, in one query."""
     if not fields:
         return {}
     without = {name: Count("id", filter=_is_without(name)) for name in fields}

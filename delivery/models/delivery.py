@@ -1,4 +1,4 @@
-"""A delivery, which is one reader's copy of one edition, and evidence of its acceptance."""
+"""One reader's copy of one edition, and evidence of its acceptance."""
 
 from collections.abc import Sequence
 from uuid import UUID

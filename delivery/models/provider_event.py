@@ -1,4 +1,4 @@
-"""The provider's events, its suppression list, and our requests to change that list."""
+"""The provider's events and suppression list, and requests to change that list."""
 
 from django.db import models
 from django.db.models import Q

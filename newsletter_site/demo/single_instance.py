@@ -1,4 +1,4 @@
-"""Ensure that no other process uses the demo's database: its counts would be wrong."""
+"""Ensure that only one demo uses its database, because its counts need that."""
 
 import hashlib
 import os

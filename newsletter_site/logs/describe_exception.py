@@ -1,4 +1,4 @@
-"""Describe errors for the log by type and place: their messages may contain secrets."""
+"""Describe errors for the log by type and place, without their messages."""
 
 import traceback
 from collections.abc import Iterator

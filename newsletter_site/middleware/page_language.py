@@ -14,7 +14,7 @@ from newsletter_site.middleware.error_pages import unavailable_page
 
 
 class PageLanguage:
-    """Activate the language of a page, and keep the newsletter row that names the language.
+    """Activate the language of a page, and keep the newsletter row that names it.
 
     Without the database, readers get the message in their browser's language.
     """

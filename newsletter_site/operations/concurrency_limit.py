@@ -60,7 +60,7 @@ class RequestSlots:
 
 
 class LimitConcurrency:
-    """Middleware that comes before all others that query the database, and after static files."""
+    """Middleware that comes after static files and before any database query."""
 
     def __init__(
         self,

@@ -55,7 +55,7 @@ class TagInUseError(Exception):
 
 
 def register_drafts(with_tag: Callable[[int], str], with_field: Callable[[str], bool]) -> None:
-    """Register how to find the title of an open draft with a tag, and a draft with a field."""
+    """Register how to find an open draft's title by tag, and a draft by field."""
     _find_draft[:] = [(with_tag, with_field)]
 
 

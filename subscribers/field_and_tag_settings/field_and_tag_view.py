@@ -116,7 +116,7 @@ def delete_field(request: HttpRequest, key: str) -> HttpResponse:
 @may_manage_readers
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_tag(request: HttpRequest, tag: int | None = None) -> HttpResponse:
-    """Show the form of a new tag, or of one with its number of readers; save it for POST."""
+    """Show the form of a tag, with its number of readers; save it for POST."""
     found = None if tag is None else _tag_or_404(tag)
     form = TagForm(request.POST if request.method == "POST" else None, instance=found)
     if _is_saved(request, form, "edit" if found else "add"):

@@ -1,4 +1,4 @@
-"""Suppressions: addresses that must not be mailed. Bounces, as the provider reported."""
+"""Suppressions: addresses that must not be mailed; and reported bounces."""
 
 from django.db import models
 from django.db.models import F, Q

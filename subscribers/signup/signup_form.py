@@ -106,7 +106,7 @@ class SignUpForm(forms.Form):
         return {field.name: self.cleaned_data[field.control] for field in self._reader_fields}
 
     def is_too_fast(self, now: float) -> bool:
-        """Whether it returned too fast for typing, or its time is forged; False without one."""
+        """Whether the form returned too fast for typing, or its time is forged."""
         if "shown" not in self.data:
             return False
         try:

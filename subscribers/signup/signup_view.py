@@ -1,4 +1,4 @@
-"""The pages to sign up and to confirm. None shows whether an address is on the list."""
+"""The pages to sign up and to confirm, which reveal nothing about an address."""
 
 import time
 from typing import Any

@@ -1,4 +1,4 @@
-"""Events and the reply to a call end in the same state in any order, each sent twice."""
+"""Events and a call's reply, each sent twice, give one state in any order."""
 
 import itertools
 from datetime import UTC, datetime, timedelta

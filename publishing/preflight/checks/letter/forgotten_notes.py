@@ -1,4 +1,4 @@
-"""Find half merge fields, forgotten notes, and merge fields of other programs. Pure."""
+"""Find half merge fields, forgotten notes and other programs' merge fields."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Check the rules for versions, tags, the archive, the chosen address and approval."""
+"""Check the rules for versions, tags, archive, chosen address and approval."""
 
 import uuid
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def find_refusals(
     visibility: Visibility,
     publisher: uuid.UUID,
 ) -> Iterator[Finding]:
-    """Find the reasons why publishing would be refused; `plan` is None for a new issue."""
+    """Find why publishing would be refused; `plan` is None for a new issue."""
     version = plan.version if plan else None
     if refusal := version_refusal(draft.issue_id, version, draft.goes_to):
         fix_in = FixIn.PROGRESS if plan else FixIn.NOWHERE
