@@ -131,6 +131,14 @@ def test_role_that_may_not_read_is_named(here: str, server: OwnServer, tmp_path:
     assert "Name the role that owns the tables" in found
 
 
+def test_settings_file_is_written_last(here: str, tmp_path: Path) -> None:
+    one, link = tmp_path / "one", tmp_path / "link"
+    link.symlink_to(one)
+    assert "Name two files" in refusal("backup", "--force", str(one), f"--settings-file={link}")
+    assert "is not a regular file" in refusal("backup", str(tmp_path), f"--settings-file={one}")
+    assert [each.name for each in tmp_path.iterdir()] == ["link"]
+
+
 def test_failed_restore_changes_nothing(backup: Path) -> None:
     with connection.cursor() as cursor:
         # pg_restore does not know this view, so it cannot drop the table below it.

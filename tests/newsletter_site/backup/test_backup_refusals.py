@@ -9,6 +9,7 @@ import pytest
 from newsletter_site.backup import BackupRefusedError
 from newsletter_site.backup.manifest import Target, why_not_into, why_not_restorable
 from newsletter_site.backup.postgres_programs import programs_for, read_failure
+from newsletter_site.backup.settings_file import in_lines, settings_file
 from tests.newsletter_site.backup.example_manifest import BACKUP, KEY
 
 EMPTY = Target("homing", 15, "UTF8", is_empty=True)
@@ -94,3 +95,16 @@ def test_programs_of_the_servers_version_are_preferred(
 )
 def test_failure_of_a_program_is_named(errors: bytes, code: int, expected: str) -> None:
     assert read_failure(io.BytesIO(errors), "psql", code) == expected
+
+
+def test_settings_file_escapes_what_shells_expand() -> None:
+    assert in_lines({"A": "plain", "B": 'a"$b`\\'}) == 'A="plain"\nB="a\\"\\$b\\`\\\\"\n'
+
+
+def test_settings_file_has_the_variables_of_the_web_server(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PORT", "8001")
+    with settings_file(tmp_path / "settings", replaces=False):
+        pass
+    assert 'PORT="8001"\n' in (tmp_path / "settings").read_text()
