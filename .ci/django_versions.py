@@ -23,7 +23,7 @@ from zipfile import ZipFile
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from newsletter_site.embedded_postgres.cluster import cluster_in  # noqa: E402
+from newsletter_site.embedded_postgres.server_folder import cluster_in  # noqa: E402
 from tests.postgres_cluster import OwnCluster  # noqa: E402
 
 OLDEST, NEWEST = "Django~=5.2.0", "Django>=6,<7"

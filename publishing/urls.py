@@ -11,7 +11,7 @@ from publishing.dashboard.activity_view import log
 from publishing.dashboard.dashboard_view import acknowledge_alarms, issues
 from publishing.exporting.export_view import download_export, export_page
 from publishing.images.images_view import upload_image
-from publishing.images.video_view import prepare_video
+from publishing.images.prepare_video import prepare_video
 from publishing.look.look_page import look_page, look_preview
 from publishing.past_issues.move_issues_view import move_page
 from publishing.preflight.preflight_view import check_draft, choose_archive, run_external_checks

@@ -12,14 +12,14 @@ import tempfile
 from pathlib import Path
 
 from newsletter_site.embedded_postgres import (
-    embedded_server,
     prepare_data_dir,
     private_files,
     shared_usage,
+    start_and_stop_server,
     use_programs,
 )
-from newsletter_site.embedded_postgres.cluster import cluster_in
 from newsletter_site.embedded_postgres.private_files import private_folder
+from newsletter_site.embedded_postgres.server_folder import cluster_in
 from newsletter_site.embedded_postgres.server_user import ServerUser
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -87,6 +87,6 @@ def clear_abandoned(runs: Path) -> None:
 def remove(data_dir: Path) -> None:
     """Stop the server in `data_dir`, even if it is in use, and remove its files."""
     cluster = cluster_in(data_dir, durable=False)
-    embedded_server.stop(cluster)
+    start_and_stop_server.stop(cluster)
     for folder in (cluster.socket_dir, cluster.home, data_dir):
         shutil.rmtree(folder, ignore_errors=True)

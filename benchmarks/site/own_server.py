@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from newsletter_site import embedded_postgres
-from newsletter_site.embedded_postgres import embedded_server, shared_usage
-from newsletter_site.embedded_postgres.cluster import cluster_in
+from newsletter_site.embedded_postgres import shared_usage, start_and_stop_server
+from newsletter_site.embedded_postgres.server_folder import cluster_in
 
 DATABASE = "homing"
 if programs := os.environ.get("HOMING_POSTGRES_BIN"):
@@ -34,7 +34,7 @@ def own_server() -> Iterator[Path]:
         finally:
             shared_usage.leave(cluster)
             # Other sessions may still be connected. Their work is not needed.
-            embedded_server.stop(cluster)
+            start_and_stop_server.stop(cluster)
             for place in (cluster.socket_dir, cluster.home):
                 shutil.rmtree(place, ignore_errors=True)
 

@@ -15,7 +15,7 @@ import orjson
 
 from delivery.mail.mark_test_letter import TEST_ISSUE
 from delivery.postmark.classify_responses import parse_message_id, parse_time
-from delivery.postmark.provider_text import read_text
+from delivery.postmark.redact_provider_text import read_text
 from delivery.rules import delivery_key
 from delivery.rules.delivery_key import DeliveryKey
 

@@ -9,7 +9,7 @@ from psycopg import Connection
 from psycopg import OperationalError as ConnectionFailure
 
 from newsletter_site.embedded_postgres import shared_usage
-from newsletter_site.embedded_postgres.cluster import PORT, SUPERUSER, Cluster, cluster_in
+from newsletter_site.embedded_postgres.server_folder import PORT, SUPERUSER, Cluster, cluster_in
 
 
 def join_cluster(settings_dict: dict[str, Any]) -> Cluster:

@@ -10,8 +10,8 @@ import threading
 
 from psycopg import pq
 
-from newsletter_site.embedded_postgres import embedded_server, private_files
-from newsletter_site.embedded_postgres.cluster import Cluster
+from newsletter_site.embedded_postgres import private_files, start_and_stop_server
+from newsletter_site.embedded_postgres.server_folder import Cluster
 from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError
 
 GATE, USERS = "gate.lock", "users.lock"
@@ -38,9 +38,9 @@ def join(cluster: Cluster, database: str | None = None) -> None:
             try:
                 # This cannot fail: an exclusive lock needs the gate, which this process holds.
                 private_files.try_lock(lock, shared=True)
-                embedded_server.start(cluster)
+                start_and_stop_server.start(cluster)
                 if database is not None:
-                    embedded_server.make_database(cluster, database)
+                    start_and_stop_server.make_database(cluster, database)
             except BaseException:
                 os.close(lock)
                 raise
@@ -50,7 +50,7 @@ def join(cluster: Cluster, database: str | None = None) -> None:
 def restart(cluster: Cluster) -> None:
     """Start the server of this process if it is down. Raise EmbeddedPostgresError."""
     with guard, private_files.held(cluster.home / GATE, cluster.user):
-        embedded_server.start(cluster)
+        start_and_stop_server.start(cluster)
 
 
 def leave(cluster: Cluster) -> None:
@@ -72,7 +72,7 @@ def stop_if_unused(cluster: Cluster) -> None:
     lock = private_files.open_lock(cluster.home / USERS, cluster.user)
     try:
         if private_files.try_lock(lock):
-            embedded_server.stop(cluster)
+            start_and_stop_server.stop(cluster)
     finally:
         os.close(lock)
 

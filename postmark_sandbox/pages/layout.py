@@ -38,7 +38,7 @@ def page(sandbox: Sandbox, title: str, template: str, status: int = 200, **value
     frame = {
         "title": title,
         "navigation": NAVIGATION,
-        "has_glyphs": (SITE_TEMPLATES / "layouts" / "desk_glyphs.html").exists(),
+        "has_glyphs": (SITE_TEMPLATES / "layouts" / "glyphs.html").exists(),
         "desk_url": sandbox.desk_url,
         "port": sandbox.url.rpartition(":")[2],
     }

@@ -37,7 +37,7 @@ def export_page(request: HttpRequest) -> HttpResponse:
         "sentence": task_sentence(newest),
         "kept_days": export_task.KEPT.days,
     }
-    return desk_page(request, "publishing/export.html", context)
+    return desk_page(request, "publishing/exporting/export.html", context)
 
 
 @may_manage_readers

@@ -91,7 +91,7 @@ def _page(
     context = {"image": image, "alt": alt, "error": error}
     if image:
         context |= _ways_to_show(image, alt)
-    return desk_page(request, "publishing/images.html", context, status=status)
+    return desk_page(request, "publishing/images/images.html", context, status=status)
 
 
 def _ways_to_show(image: UploadedImage, alt: str) -> dict[str, Any]:

@@ -61,4 +61,6 @@ def _page(request: HttpRequest, error: str = "") -> HttpResponse:
         "site": request.POST.get("site", "") if error else "",
         "most_mb": settings.IMPORT_MAX_MB,
     }
-    return desk_page(request, "publishing/move_issues.html", context, status=400 if error else 200)
+    return desk_page(
+        request, "publishing/past_issues/move_issues.html", context, status=400 if error else 200
+    )

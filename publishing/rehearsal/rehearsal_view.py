@@ -46,7 +46,7 @@ def rehearsal_page(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     context["sentence"] = task_sentence(newest)
     if newest is not None and newest.state == TaskState.FINISHED:
         context |= _report(newest, found, names_readers=sees_readers(request))
-    return desk_page(request, "publishing/rehearsal.html", context)
+    return desk_page(request, "publishing/rehearsal/rehearsal.html", context)
 
 
 def _post(request: HttpRequest, draft: Draft) -> None:

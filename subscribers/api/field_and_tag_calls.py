@@ -8,9 +8,9 @@ from api.bearer import Bearer, get_caller
 from api.idempotent_call import changing, once
 from api.problem import answers
 from api.schema import json_response
-from subscribers.api import field_and_tag_bodies as bodies
+from subscribers.api import field_and_tag_definitions as bodies
 from subscribers.api import reader_scopes
-from subscribers.api.field_and_tag_bodies import (
+from subscribers.api.field_and_tag_definitions import (
     AllTags,
     Deleted,
     FieldEdit,

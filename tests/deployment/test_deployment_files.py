@@ -13,7 +13,7 @@ import yaml
 
 from newsletter_site import settings
 from newsletter_site.serving.site_server import GRACEFUL_S
-from tests.deployment.deployed_processes import certificate
+from tests.deployment.nginx_proxy import certificate
 from tests.installed_programs import program
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from newsletter_site.serving.listen import describe, is_loopback, listen
-from tests.deployment.deployed_processes import free_port
+from tests.deployment.nginx_proxy import free_port
 from tests.faults.wait_until import eventually
 
 ROOT = Path(__file__).resolve().parents[2]

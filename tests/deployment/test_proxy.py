@@ -11,7 +11,7 @@ import requests
 
 from newsletter_site.serving.client_connection import IDLE_S
 from tests.deployment.conftest import Sites
-from tests.deployment.deployed_processes import free_port, running_proxy
+from tests.deployment.nginx_proxy import free_port, running_proxy
 from tests.deployment.served_site import PATIENCE_S, ServedSite
 
 pytestmark = pytest.mark.django_db

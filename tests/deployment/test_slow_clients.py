@@ -14,7 +14,7 @@ import requests
 from newsletter_site.operations.concurrency_limit import MAX_CONCURRENT_REQUESTS
 from newsletter_site.serving.request_parser import IN_MEMORY
 from tests.deployment.conftest import Sites
-from tests.deployment.deployed_processes import running_proxy
+from tests.deployment.nginx_proxy import running_proxy
 from tests.deployment.served_site import FROM_THE_PROXY, PATIENCE_S, ServedSite
 
 pytestmark = pytest.mark.django_db

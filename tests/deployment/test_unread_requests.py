@@ -10,7 +10,7 @@ import pytest
 
 from api.problem import MEDIA_TYPE
 from tests.deployment.conftest import Sites
-from tests.deployment.deployed_processes import free_port, running_proxy
+from tests.deployment.nginx_proxy import free_port, running_proxy
 from tests.deployment.served_site import FROM_THE_PROXY, PATIENCE_S, ServedSite
 
 pytestmark = pytest.mark.django_db

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from newsletter_site.embedded_postgres import embedded_server
-from newsletter_site.embedded_postgres.cluster import cluster_in
+from newsletter_site.embedded_postgres import start_and_stop_server
+from newsletter_site.embedded_postgres.server_folder import cluster_in
 from tests import postgres_cluster
 
 PROGRAM = Path(__file__).with_name("connecting_program.py")
@@ -101,7 +101,7 @@ def program() -> Iterator[Callable[..., Program]]:
 
 
 def is_up(data_dir: Path) -> bool:
-    return embedded_server.is_up(cluster_in(data_dir, durable=False))
+    return start_and_stop_server.is_up(cluster_in(data_dir, durable=False))
 
 
 def server_pid(data_dir: Path) -> int:

@@ -10,7 +10,7 @@ from delivery.humanise import counted
 from delivery.interface import reason_sentence
 from delivery.monitoring.alarms import load_unseen, mark_seen
 from publishing.activity.record_issue_activity import record_action_from_the_command_line
-from publishing.management.edition_command import parse_issue
+from publishing.management.command_bases import parse_issue
 
 
 class Command(BaseCommand):

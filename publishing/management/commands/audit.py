@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from delivery.humanise import counted, digits
 from delivery.models import Edition
 from delivery.reports.audit import find_violations
-from publishing.management.edition_command import parse_issue
+from publishing.management.command_bases import parse_issue
 
 
 class Command(BaseCommand):

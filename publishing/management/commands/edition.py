@@ -13,7 +13,7 @@ from publishing.actions.action_sentences import in_one_line
 from publishing.actions.edition_actions import ACTIONS, OLD_NAMES, CannotDoThatError, perform
 from publishing.activity.record_issue_activity import record_action_from_the_command_line
 from publishing.editions.edition_status import load_status
-from publishing.management.edition_command import EditionCommand
+from publishing.management.command_bases import EditionCommand
 
 _EXPLAINED = {
     "resume": gettext_lazy("send the remaining copies of a paused issue"),

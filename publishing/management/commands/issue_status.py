@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from publishing.editions.edition_status import load_status
-from publishing.management.edition_command import EditionCommand
+from publishing.management.command_bases import EditionCommand
 
 
 class Command(EditionCommand):

@@ -25,8 +25,8 @@ from publishing.editions.issue_address import exact_address, is_at
 from publishing.editions.tag_sentences import edition_audience, unknown_tag_sentence
 from publishing.editions.versions import VersionRefusedError, overlap_warnings
 from publishing.flash_messages import to_nobody
+from publishing.management.command_bases import VersionedCommand
 from publishing.management.content_options import add_content_options, content_of_options
-from publishing.management.edition_command import VersionedCommand
 from publishing.models import Visibility
 from publishing.publish.publish_edition import (
     KeyUsedForOtherContentError,

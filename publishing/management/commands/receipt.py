@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils.translation import gettext as _
 
-from publishing.management.edition_command import EditionCommand
+from publishing.management.command_bases import EditionCommand
 from publishing.receipts.make_receipt import NoReceiptError, receipt_as_json, receipt_of
 
 

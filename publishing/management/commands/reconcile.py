@@ -23,7 +23,7 @@ from delivery.models import Edition
 from delivery.progress_line import ProgressLine
 from delivery.rules.edition_state import EditionState
 from publishing.editions.edition_status import dropped_sentence, load_status
-from publishing.management.edition_command import parse_issue
+from publishing.management.command_bases import parse_issue
 
 NEEDS_DECISION = 3
 CLOCK = "%Y-%m-%d %H:%M:%S"

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from subscribers.api import field_and_tag_bodies as bodies
+from subscribers.api import field_and_tag_definitions as bodies
 from subscribers.api.reader_bodies import tag_ids_of
 from subscribers.management.command_options import (
     AnswerCommand,

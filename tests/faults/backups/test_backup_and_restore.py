@@ -19,10 +19,10 @@ import psycopg
 import pytest
 from django.core.management import call_command
 
-from newsletter_site.embedded_postgres import embedded_server
-from newsletter_site.embedded_postgres.cluster import cluster_in
-from newsletter_site.embedded_postgres.embedded_server import make_data_directory
+from newsletter_site.embedded_postgres import start_and_stop_server
+from newsletter_site.embedded_postgres.server_folder import cluster_in
 from newsletter_site.embedded_postgres.server_user import run_as
+from newsletter_site.embedded_postgres.start_and_stop_server import make_data_directory
 from postmark_sandbox.server import SandboxServer
 from subscribers.links.unsubscribe_token import read, token_for
 from tests.delivery.edition_factory import Newsroom
@@ -75,7 +75,7 @@ class Machine:
         with (self.cluster.data / "postgresql.conf").open("a") as file:
             file.write(f"\nfsync = off\n{configuration}\n")
         self.start()
-        embedded_server.make_database(self.cluster, "homing")
+        start_and_stop_server.make_database(self.cluster, "homing")
 
     def has_an_empty_place(self) -> None:
         """Create the empty data folder that installing a server leaves."""
@@ -83,13 +83,13 @@ class Machine:
         assert made.returncode == 0
 
     def start(self) -> None:
-        embedded_server.start(self.cluster)
+        start_and_stop_server.start(self.cluster)
 
     def lose(self) -> None:
         """Send SIGKILL to the server; nothing is saved."""
         postmaster = int((self.cluster.data / "postmaster.pid").read_text().split()[0])
         os.kill(postmaster, signal.SIGKILL)
-        eventually(lambda: not embedded_server.is_up(self.cluster), "the server has ended")
+        eventually(lambda: not start_and_stop_server.is_up(self.cluster), "the server has ended")
 
     def one(self, question: str) -> Any:
         with psycopg.connect(self.url, autocommit=True) as session:

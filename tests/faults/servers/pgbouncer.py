@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 import psycopg
 
-from newsletter_site.embedded_postgres.cluster import PORT as SERVER_PORT
-from newsletter_site.embedded_postgres.cluster import Cluster
+from newsletter_site.embedded_postgres.server_folder import PORT as SERVER_PORT
+from newsletter_site.embedded_postgres.server_folder import Cluster
 from tests.faults.wait_until import eventually
 from tests.installed_programs import program
 

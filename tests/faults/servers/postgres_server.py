@@ -14,10 +14,10 @@ from django.db import connections
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from newsletter_site.embedded_postgres import embedded_server
-from newsletter_site.embedded_postgres.cluster import PORT, Cluster, cluster_in
-from newsletter_site.embedded_postgres.embedded_server import make_data_directory
+from newsletter_site.embedded_postgres import start_and_stop_server
+from newsletter_site.embedded_postgres.server_folder import PORT, Cluster, cluster_in
 from newsletter_site.embedded_postgres.server_user import run_as
+from newsletter_site.embedded_postgres.start_and_stop_server import make_data_directory
 from tests.database import remove_guard
 from tests.database.template import set_like_migrate
 from tests.postgres_cluster import OwnCluster, remove
@@ -62,7 +62,7 @@ class OwnServer:
 
     def start(self) -> None:
         """Start it and wait until it accepts connections."""
-        embedded_server.start(self.cluster)
+        start_and_stop_server.start(self.cluster)
 
     def stop(self, mode: str) -> None:
         """Stop the server. `fast` ends every session cleanly; `immediate` is a crash."""

@@ -14,8 +14,8 @@ import pytest
 import requests
 
 from newsletter_site.demo.demo_browser import Browser
-from newsletter_site.embedded_postgres import embedded_server
-from newsletter_site.embedded_postgres.cluster import cluster_in
+from newsletter_site.embedded_postgres import start_and_stop_server
+from newsletter_site.embedded_postgres.server_folder import cluster_in
 from tests import postgres_cluster
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
@@ -154,7 +154,7 @@ def test_each_reader_gets_one_copy_and_the_site_stays_up(
     assert "Traceback" not in rest
     assert demo.returncode == 0
     assert processes_of(folder) == []
-    assert not embedded_server.is_up(cluster_in(folder))
+    assert not start_and_stop_server.is_up(cluster_in(folder))
 
 
 def test_child_ends_when_the_demo_is_killed() -> None:

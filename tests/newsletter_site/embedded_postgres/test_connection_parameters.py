@@ -11,7 +11,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from newsletter_site.embedded_postgres import database_url, prepare_data_dir
-from newsletter_site.embedded_postgres.cluster import LONGEST_SOCKET_PATH, PORT, cluster_in
+from newsletter_site.embedded_postgres.server_folder import LONGEST_SOCKET_PATH, PORT, cluster_in
 from tests import postgres_cluster
 from tests.newsletter_site.conftest import Program
 

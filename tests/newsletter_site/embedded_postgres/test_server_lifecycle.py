@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from newsletter_site.embedded_postgres.cluster import cluster_in
+from newsletter_site.embedded_postgres.server_folder import cluster_in
 from newsletter_site.embedded_postgres.server_user import ServerUser, run_as
 from tests.newsletter_site.conftest import Program, is_up, server_pid
 

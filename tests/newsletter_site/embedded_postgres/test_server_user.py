@@ -18,7 +18,7 @@ from newsletter_site.embedded_postgres import (
     prepare_data_dir,
     shared_usage,
 )
-from newsletter_site.embedded_postgres.cluster import cluster_in
+from newsletter_site.embedded_postgres.server_folder import cluster_in
 from newsletter_site.embedded_postgres.server_user import ServerUser, run_as, server_user
 from tests import postgres_cluster
 from tests.newsletter_site.conftest import Program, a_data_dir, server_pid

@@ -10,8 +10,8 @@ import yaml
 from psycopg import errors
 from psycopg.conninfo import make_conninfo
 
-from newsletter_site.embedded_postgres.cluster import cluster_in
-from newsletter_site.embedded_postgres.embedded_server import SETTINGS
+from newsletter_site.embedded_postgres.server_folder import cluster_in
+from newsletter_site.embedded_postgres.start_and_stop_server import SETTINGS
 from tests.newsletter_site.conftest import Program
 
 pytestmark = pytest.mark.process

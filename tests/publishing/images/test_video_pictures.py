@@ -9,9 +9,9 @@ from PIL import Image
 
 from publishing.content.videos import Video
 from publishing.external_checks.open_link import LinkOpener
+from publishing.images.prepare_video import MOST_FETCHED_BYTES, store_picture, video_markdown
 from publishing.images.resize_image import UnusableImageError
 from publishing.images.store_image import address_of
-from publishing.images.video_view import MOST_FETCHED_BYTES, store_picture, video_markdown
 from publishing.models import UploadAttempts, UploadedImage
 from tests.publishing.author_browser import FORM, WindowOf
 from tests.publishing.external_checks.fake_name_server import LocalNameServer
@@ -82,7 +82,7 @@ def test_the_picture_is_stored_once_and_served_by_us(site, fetched, path):
     ],
 )
 def test_a_picture_that_cannot_be_had_is_left_out(site, fetched, monkeypatch, answer):
-    monkeypatch.setattr("publishing.images.video_view.FETCH_TIMEOUT_S", 1.0)
+    monkeypatch.setattr("publishing.images.prepare_video.FETCH_TIMEOUT_S", 1.0)
     answer = answer.format(host=f"127.0.0.1:{site.port}")
     site.paths = dict.fromkeys((LARGE, SMALL), answer)
 

@@ -7,7 +7,7 @@ import psycopg
 from psycopg import pq, sql
 from psycopg.conninfo import make_conninfo
 
-from newsletter_site.embedded_postgres.cluster import PORT, SUPERUSER, Cluster
+from newsletter_site.embedded_postgres.server_folder import PORT, SUPERUSER, Cluster
 from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError, run_as
 
 START_S = 10.0
