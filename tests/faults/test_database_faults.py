@@ -111,6 +111,19 @@ def test_answer_is_recorded_once_the_database_is_back(stage: Stage, mode: str) -
     assert no_look_up(stage)
 
 
+def test_sigterm_during_an_outage_ends_the_worker_with_0(stage: Stage) -> None:
+    edition, worker = stage.in_a_call(LOG_LEVEL="debug")
+
+    with stage.server.away("fast"):
+        stage.sandbox.gate.release()
+        worker.wait_for("could not be written and", times=3)
+        assert worker.stop() == 0, worker.output
+
+    stage.newsroom.let_time_pass(70)
+    stage.the_rest_goes_out()
+    stage.all_got_one(edition, 20)
+
+
 def test_outage_before_the_start_of_a_call_counts_no_crash(stage: Stage) -> None:
     edition = stage.newsroom.publish(readers=20)
     # The lock ends with the server.

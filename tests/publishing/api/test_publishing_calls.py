@@ -159,6 +159,18 @@ def test_a_correction_is_the_next_version(
     assert versions_of(uuid.UUID(issue)).count() == 2
 
 
+def test_a_program_corrects_the_archive_or_reaches_the_rest(
+    program: Program, three_readers: Any
+) -> None:
+    made = program.post("/issues/", {**SWIFTS, "goes_to": "nobody"}).json()
+    versions = f"/issues/{made['issue']}/versions/"
+
+    rest = program.post(versions, {**SWIFTS, "version": 2, "goes_to": "unreached"}).json()
+    again = program.post(versions, {**SWIFTS, "version": 3, "goes_to": "nobody"}).json()
+
+    assert [one["audience"] for one in (made, rest, again)] == [0, 3, 0]
+
+
 def test_issue_is_scheduled_for_a_local_time_in_a_zone(
     program: Program, three_readers: list[Subscriber]
 ) -> None:

@@ -170,6 +170,17 @@ def test_form_without_approval_keeps_text_and_frees_key(two, window, three_reade
     assert Edition.objects.count() == 1
 
 
+def test_form_published_before_approval_was_required_is_replayed(window, three_readers):
+    fields = window.open_form()
+    assert window.post(**fields).status == 303
+    Newsletter.objects.update(second_person=True)
+
+    assert window.post(**fields).status == 303
+    PostedForm.objects.all().delete()  # as after their expiry
+    assert window.post(**fields).status == 303
+    assert Edition.objects.count() == 1
+
+
 def test_script_without_approval_is_refused_with_a_sentence(two, author, tmp_path):
     text = tmp_path / "letter.txt"
     text.write_text("They have gone.")

@@ -108,6 +108,16 @@ def corrected(window, unlisted):
     return {**page.form_with("title").fields, "text_content": "Fourteen."}
 
 
+def test_a_correction_leaves_it_unlisted(window, public_window, unlisted, corrected):
+    assert corrected["unlisted"] == ""
+    assert window.post(**corrected).status == 303
+
+    assert Issue.objects.get(pk=unlisted.pk).unlisted
+    page = public_window.get(page_of(unlisted))
+    assert "Corrected on" in page.words
+    assert page.answer["X-Robots-Tag"] == "noindex"
+
+
 def test_listing_twice_on_the_progress_page_changes_it_once(window, public_window, unlisted):
     assert "Unlisted" in window.get(progress_of(unlisted)).words
 

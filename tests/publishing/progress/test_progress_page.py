@@ -102,6 +102,16 @@ def test_page_json_and_command_agree_and_match_the_audience(window, edition, cap
     assert json_page.answer["Cache-Control"] == "no-store"
 
 
+def test_bounces_are_shown_outside_the_total(window, edition):
+    settled(edition, 0)
+    Batch.objects.filter(edition=edition, sent=20).update(bounced=7, complained=1)
+    counts = ledger(window.get(address(edition)))
+    assert counts["audience"] == 100 == sum(counts.values()) - 100
+    page = window.get(address(edition)).html
+    assert 'id="result-bounced">7<' in page
+    assert 'id="result-complained">1<' in page
+
+
 def test_progress_json_takes_few_queries(window, edition, django_assert_max_num_queries):
     window.get(address(edition, "progress.json"))
 

@@ -1,5 +1,6 @@
 """From a draft to a published edition: checked, confirmed, published once."""
 
+import cProfile
 from dataclasses import replace
 from urllib.parse import urlencode
 
@@ -13,7 +14,9 @@ from idempotency.claim import slot_locks
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
 from publishing.activity.activity_sentences import plain_sentence_of
+from publishing.approval.record_approval import approval_hash
 from publishing.content.draft_content import DraftFields
+from publishing.content.markdown import render_markdown
 from publishing.drafts import save_draft
 from publishing.external_checks import cached_results
 from publishing.external_checks.open_link import LinkResult
@@ -128,6 +131,40 @@ def test_a_typo_is_corrected_in_the_archive_without_mail(
     assert "The page was corrected on" in window.get(f"{FORM}issues/").words
 
 
+def test_with_required_approval_a_request_renders_the_letter_once(
+    window, author, new_author, draft, three_readers
+):
+    set_in_the_admin(second_person=True)
+    other = WindowOf(new_author("basil"))
+    seen = {"seen": approval_hash(draft).hex()}
+
+    def once(request, status: int = 200) -> None:
+        assert renderings(request, status=status) == 1
+
+    once(lambda: window.get(at(draft, "check")))
+    once(lambda: other.post(at(draft, "approve"), **seen), status=303)
+    once(lambda: other.get(at(draft, "check")))
+    once(lambda: window.get(at(draft, "check")))
+    once(lambda: window.get(at(draft, "publish")))
+    fields = sheet(window, draft)
+    once(lambda: other.post(at(draft, "publish"), **fields))
+    assert made() == NOTHING
+    once(lambda: press(window, draft, fields), status=303)
+    assert made() == ONCE
+    edition = Edition.objects.get()
+    assert (edition.author, edition.approved_by) == (window.author, other.author)
+
+
+def renderings(request, *, status: int) -> int:
+    """Return how often Markdown is rendered for a request that gets this status."""
+    with cProfile.Profile() as calls:
+        page = request()
+    assert page.status == status
+    return sum(
+        entry.callcount for entry in calls.getstats() if entry.code is render_markdown.__code__
+    )
+
+
 def test_the_sheet_shows_the_letter_and_its_readers(window, new_author, draft, three_readers):
     SubscriberFactory(state="pending")
     SubscriberFactory(state="unsubscribed")
@@ -231,6 +268,15 @@ def test_pressing_again_gets_the_same_answer_and_publishes_nothing_more(
     PostedForm.objects.all().delete()  # as after their expiry
     assert press(window, draft, fields).status == 303
     assert made() == ONCE
+
+
+def test_publishing_now_is_one_post_from_either_form(window, draft, three_readers):
+    by_its_address = sheet(window, draft)
+    from_the_sheet = sheet(window, draft, "?when=now&at=&zone=Europe%2FLisbon")
+
+    assert press(window, draft, by_its_address).status == 303
+    assert press(window, draft, from_the_sheet).status == 303
+    assert Edition.objects.count() == 1
 
 
 def test_concurrent_press_publishes_once_and_names_the_other_author(

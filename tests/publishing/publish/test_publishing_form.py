@@ -109,6 +109,16 @@ def test_a_hostile_title_is_text_on_every_page(window, three_readers):
     assert "<script>alert" not in errors.html
 
 
+def test_every_desk_page_follows_the_content_security_policy(window, three_readers):
+    window.publish()
+    issue = written().get()
+
+    for address in (FORM, "/admin/newsletters/issues/", f"/admin/newsletters/{issue.pk}/"):
+        page = window.get(address)
+        assert "default-src 'self'" in page.answer["Content-Security-Policy"]
+        assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=", page.html)
+
+
 def test_too_large_form_is_refused_with_a_sentence(window):
     # The browser may store the previous page, so its text is still there.
     assert "no-store" not in window.get().answer.get("Cache-Control", "")

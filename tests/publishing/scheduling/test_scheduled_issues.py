@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError, OutputWrapper
-from django.db import Error, connection, transaction
+from django.db import Error, IntegrityError, connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
@@ -96,6 +96,13 @@ def test_before_its_time_it_is_frozen_without_audience(newsroom: Newsroom) -> No
     assert not start_due()
     assert rows_of(edition) == 0
     assert counts(edition).balanced
+
+
+def test_database_requires_empty_audience_and_a_moment(newsroom: Newsroom) -> None:
+    edition = schedule(newsroom)
+    for broken in ({"audience": 1}, {"scheduled_for": None}, {"scheduled_zone": ""}):
+        with pytest.raises(IntegrityError):
+            Edition.objects.filter(pk=edition.pk).update(**broken)
 
 
 @pytest.mark.parametrize("time_came", [False, True])
@@ -353,6 +360,34 @@ def test_scheduled_correction_goes_to_readers_reached_by_then(
     assert Issue.objects.get(pk=first.issue_id).title == "Martins"
     newsroom.deliver_all()
     assert sorted(copies(provider).values()) == [1] * 8
+
+
+@pytest.mark.parametrize(("goes_to", "copies"), [("unreached", ["Reader 2"]), ("nobody", [])])
+def test_a_scheduled_correction_keeps_its_audience_choice(
+    newsroom: Newsroom, provider: SandboxServer, goes_to: str, copies: list[str]
+) -> None:
+    first = newsroom.publish(readers=2)
+    newsroom.deliver_all()
+    second = schedule(newsroom, issue=first.issue_id, version=2, goes_to=goes_to)
+    newsroom.confirm(1, start=2)
+    make_edition_due(second)
+
+    assert start_due()
+
+    names = Delivery.objects.filter(version=2).values_list("name", flat=True)
+    assert list(names) == copies
+    assert status(second).state == ("sending" if copies else "succeeded")
+
+
+def test_scheduled_correction_starts_while_earlier_version_is_being_sent(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    first = newsroom.publish(4)
+    correction = schedule(newsroom, issue=first.issue_id, version=2)
+    make_edition_due(correction)
+    start_due()
+    newsroom.deliver_all()
+    assert counts(first).sent == counts(correction).sent == 4
 
 
 def test_no_later_version_is_published_while_one_waits(newsroom: Newsroom) -> None:

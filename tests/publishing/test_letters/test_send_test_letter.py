@@ -234,6 +234,17 @@ def test_stored_fingerprints_reveal_no_address_without_the_secret_key(window):
     assert row.idempotency_key != f"test-{guessed}"
 
 
+def test_repeated_test_is_recognised_under_a_fallback_secret_key(window, settings):
+    first = window.post(TEST, **form())
+    [row] = PostedForm.objects.all()
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another key, made after the first one leaked"
+
+    assert window.post(TEST, **form()).answer["Location"] == first.answer["Location"]
+    assert sent_as_tests().count() == 1
+    assert PostedForm.objects.get().idempotency_key == row.idempotency_key
+
+
 @pytest.mark.parametrize(
     ("posted", "field"),
     [
@@ -474,6 +485,19 @@ def test_queued_test_is_not_sent_to_an_erased_reader(window, worker, provider):
     assert not items(provider)
     assert its_sentence() == "Not sent: The address was deleted before this mail was sent."
     assert not find_violations([sent_as_tests().get().pk])
+
+
+def test_events_after_an_erasure_restore_no_data(window, worker):
+    reader = SubscriberFactory(email=TO)
+    window.post(TEST, **form())
+    worker.deliver_all()
+    bounce = came_back()
+    erase(reader.pk)
+
+    assert post(bounce) == 200
+
+    assert not ProviderEvent.objects.exists()
+    assert not Suppression.objects.exists()
 
 
 def test_a_test_letter_posted_signed_out_is_kept(window):
