@@ -495,6 +495,12 @@ def test_next_run_deletes_evidence_that_was_added_meanwhile(half_dropped: Editio
     assert Alarm.objects.exists()
 
 
+def test_another_acceptance_leaves_no_evidence_or_alarm(half_dropped: Edition) -> None:
+    report(rows_of(half_dropped)[0], "Delivery", MessageID="another-one")
+    assert not Alarm.objects.exists()
+    assert not Evidence.objects.exists()
+
+
 def test_sentence_replaces_the_list_of_readers(old: Edition, window: WindowOf) -> None:
     page = f"/admin/newsletters/{old.issue_id}/"
     assert "with proof for each copy" in window.get(page).words

@@ -47,6 +47,11 @@ IMPOSSIBLE: list[tuple[type[DjangoModelFactory[Any]], dict[str, Any], str]] = [
     (SubscriberFactory, {"unsubscribed_at": SOME_DAY}, "who_left_is_neither_pending_nor_confirmed"),
     (SuppressionFactory, {"address_key": "Ada@example.org"}, "a_suppressed_address_is_case_folded"),
     (SubscriberImportFactory, {"rows": 10, "added": 9}, "the_rows_of_an_import_add_up"),
+    (
+        SubscriberImportFactory,
+        {"state": "expired", "rows": 1, "added": 1, "confirmed": False},
+        "an_expired_import_brought_nobody",
+    ),
     (SubscriberImportFactory, {"undone": 1}, "an_undo_counts_added_readers_once"),
     (SubscriberImportFactory, {"state": "undone"}, "an_undone_import_says_when"),
 ]

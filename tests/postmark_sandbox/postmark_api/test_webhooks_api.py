@@ -152,6 +152,17 @@ def test_redirects_are_followed_with_the_event(
     assert receiver.got[1][0]["path"] == "/end/"
 
 
+def test_credentials_do_not_follow_a_redirect_to_another_host(
+    caller: Caller, receiver: Receiver
+) -> None:
+    with Receiver() as other:
+        receiver.moves = {"/hooks/": (307, f"{other.base}/end/")}
+        auth = {"Username": "pm", "Password": "x"}
+        created(caller, a_hook(receiver, Verify=True, HttpAuth=auth))
+        other.events(1)
+        assert "authorization" not in other.got[0][0]
+
+
 def test_failing_trigger_is_paused_until_it_is_verified(caller: Caller, receiver: Receiver) -> None:
     hook = created(caller, a_hook(receiver, "Delivery", "SubscriptionChange", Verify=True))
     receiver.statuses = [410] * 10

@@ -281,7 +281,9 @@ class TestKeptAndShown:
     def test_uploads_that_fail_count_for_the_hour(self, window, settings):
         settings.PICTURES_PER_HOUR = 3
         for file in (b"no picture", picture(size=(100, 8_001)), bytes(11 * 1024 * 1024)):
-            assert upload(window, file).status_code == 400
+            refused = upload(window, file)
+            assert refused.status_code == 400
+        assert "larger than 10 MB" in json.loads(refused.content)["sentence"]
 
         answer = upload(window, picture())
 

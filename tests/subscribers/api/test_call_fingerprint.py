@@ -66,6 +66,12 @@ def test_a_call_with_another_query_is_another_call(query: str) -> None:
     assert fingerprint_of(query) != CALL
 
 
+def test_path_and_method_matter_but_no_order_of_names() -> None:
+    assert fingerprint_of("version=1&column=a", path="/api/v1/issues/") != CALL
+    assert fingerprint_of("version=1&column=a", method="PATCH") != CALL
+    assert fingerprint_of("column=a&version=1") == CALL
+
+
 @pytest.mark.django_db(transaction=True)
 def test_equal_keys_of_two_users_are_two_keys(program: Program) -> None:
     other = Program(someone("bela", "manage_readers"))

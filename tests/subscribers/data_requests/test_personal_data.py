@@ -193,8 +193,10 @@ def test_the_unsubscribe_page_mails_a_link_and_reveals_nobody() -> None:
     assert mails_to(reader) == [1]
     link = link_of(reader)
     assert f'action="{link}leave/"' in browser.get(link).content.decode()
-    browser.post(f"{link}leave/")
+    page = browser.post(f"{link}leave/", follow=True).content.decode()
     assert state_of(reader) == "unsubscribed"
+    assert "Unsubscribed" in page
+    assert f"{link}leave/" not in page
 
 
 def test_the_daily_limit_covers_both_kinds_of_mail() -> None:

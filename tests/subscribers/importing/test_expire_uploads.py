@@ -4,6 +4,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.conf import LazySettings
 
 from delivery.tasks import register_background_task
 from subscribers.importing.expire_uploads import expire_file
@@ -42,6 +43,14 @@ def test_after_seven_days_the_content_is_deleted(window: WindowOf) -> None:
     assert "lidia.ramos@weir.example.org" not in page.words
     assert 'id="do"' not in page.html
     assert not expire_file()
+
+
+def test_the_expiry_is_a_setting(window: WindowOf, settings: LazySettings) -> None:
+    settings.IMPORT_EXPIRES_DAYS = 1
+    address = uploaded(window)
+    days_pass(1.5)
+    assert expire_file()
+    assert "not imported within 1 day, so" in window.get(address).words
 
 
 def test_an_expired_file_can_be_uploaded_as_a_new_import(

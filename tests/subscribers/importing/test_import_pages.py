@@ -120,7 +120,9 @@ def test_stated_consent_needs_both_checkbox_and_details(window: WindowOf) -> Non
 def test_wrong_characters_are_shown_before_the_import(window: WindowOf) -> None:
     rows = "email,name\nada@example.org,Ada\nzofia@example.org,Zofia Żuraw\n"
     address = uploaded(window, rows.encode("iso8859-2"))
-    assert "zofia@example.org, Zofia ¯uraw" in window.get(address).words
+    checked = window.get(address).words
+    assert "zofia@example.org, Zofia ¯uraw" in checked
+    assert "If a name looks wrong here" in checked
 
     window.post(f"{address}import/", consent="ask")
     run_workers()

@@ -4,12 +4,14 @@ import io
 import os
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
 from django.db import OperationalError, connection
+from django.db.models.functions import Now
 
-from delivery.tasks.run_leased_task import open_tasks
+from delivery.tasks.run_leased_task import claim, open_tasks
 from subscribers.importing import accept_upload
 from subscribers.importing.accept_upload import statement
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
@@ -17,6 +19,7 @@ from subscribers.importing.file_format.read_file import ReaderFile, Row
 from subscribers.importing.import_file import import_file
 from subscribers.importing.import_task import (
     CHUNK,
+    IMPORTS,
     MOST_CHARACTERS_IN_CHUNK,
     chunks,
     run_next_import,
@@ -92,6 +95,41 @@ def test_a_stopping_worker_releases_the_import_after_a_chunk(file_of: FileOf) ->
     assert not open_tasks(SubscriberImport).exists()
     record.refresh_from_db()
     assert (record.rows, record.added) == (LONG, LONG)
+
+
+def test_an_import_without_progress_is_refused(file_of: FileOf) -> None:
+    path = a_long_list(file_of)
+    record = kept_in_waiting(path)
+    run_next_import(lambda: True)
+    SubscriberImport.objects.update(claims=SubscriberImport.MOST_CLAIMS)
+
+    run_next_import()
+
+    record.refresh_from_db()
+    assert (record.state, record.rows) == ("refused", CHUNK)
+    assert record.error == {"code": "import_stuck", "parameters": {"times": 10}}
+    assert not ImportPiece.objects.exists()
+    # The same file continues from there.
+    assert import_file(path, confirmed=True).record.added == LONG
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("waiting", "refused"), ("undoing", "undoing")], ids=["file", "undo"]
+)
+def test_a_file_that_exceeds_its_limits_is_refused(
+    file_of: FileOf, before: str, after: str
+) -> None:
+    record = kept_in_waiting(file_of("ada@example.org,Ada"))
+    finished_at = Now() if before == "undoing" else None
+    SubscriberImport.objects.update(state=before, finished_at=finished_at)
+    owner = uuid4()
+    assert claim(SubscriberImport, owner)
+
+    IMPORTS.refuse(owner)
+
+    record.refresh_from_db()
+    code = "import_too_costly" if after == "refused" else None
+    assert (record.state, (record.error or {}).get("code")) == (after, code)
 
 
 def test_rows_of_long_cells_make_short_chunks() -> None:

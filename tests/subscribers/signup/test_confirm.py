@@ -138,6 +138,13 @@ def test_reader_who_left_returns_with_a_new_link(state: str) -> None:
     assert (reader.unsubscribed_at, reader.gone_at) == (None, None)
     assert confirmed().filter(pk=reader.pk).exists()
     assert asked_of_the_provider() == [(ADA, "reactivate")]
+    # They can unsubscribe again.
+    unsubscribe = f"/unsubscribe/{token_for(reader.pk)}/"
+    assert "<button" in visitor().get(unsubscribe).text
+    visitor().post(unsubscribe)
+    assert state_of(reader) == "unsubscribed"
+    assert ledger_of(reader)[-1][0] == "left"
+    assert asked_of_the_provider()[-1] == (ADA, "suppress")
 
 
 @pytest.mark.parametrize("state", GONE)

@@ -4,6 +4,7 @@ import html
 import re
 
 import pytest
+from django.conf import LazySettings
 from django.http import HttpResponse
 
 from delivery.models import Newsletter
@@ -51,6 +52,21 @@ def test_one_press_on_an_own_site_signs_up(newsletter: Newsletter) -> None:
     assert "Check your inbox" in answer.words
     assert Subscriber.objects.get().state == "pending"
     assert ConsentRecord.objects.get().how == "embedded form"
+
+
+def test_own_sites_keep_the_trap_and_the_limit(
+    newsletter: Newsletter, settings: LazySettings
+) -> None:
+    settings.SIGN_UPS_PER_HOUR = 1
+    fields = pasted_form().fields
+    trapped = post(fields | {"reply": "https://spam.example"})
+    assert not Subscriber.objects.exists()
+
+    assert post(fields).words == trapped.words
+    too_many = post(fields)
+    assert too_many.status == 429
+    # The button on our own page keeps the source.
+    assert too_many.form_with("email").fields["how"] == "embedded form"
 
 
 @pytest.mark.parametrize(
