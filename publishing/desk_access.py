@@ -37,10 +37,10 @@ may_see_the_desk = Guard(
     MANAGE,
     refusal=_("Your account may not open this page. Ask your administrator for access."),
 )
-# The page itself decides what the user may see.
+# Every signed-in user may open the page. The page then decides what the user may see.
 signed_in = Guard()
 
 
 def sees_readers(request: HttpRequest) -> bool:
-    """Return whether the user may see readers, in the list or on an issue's page."""
+    """Return whether the user may see readers in the list or on an issue's page."""
     return any(map(request.user.has_perm, TAKE_READERS_AWAY))

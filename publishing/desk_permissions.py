@@ -12,7 +12,8 @@ PUBLISH = "publishing.publish_edition"
 OPERATE = "publishing.operate_sending"
 LOOK = "publishing.view_issue"
 
-# Any one permission of a group is enough. Publishing includes writing, and all include looking.
+# Any one permission of a group is enough. Who may publish may also write, and each permission
+# includes looking.
 MAY_WRITE = (WRITE, PUBLISH)
 MAY_ACT = (PUBLISH, OPERATE)
 MAY_LOOK = (WRITE, PUBLISH, OPERATE, LOOK)

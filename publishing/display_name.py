@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 
 def named(user: uuid.UUID | None) -> str:
-    """Return the name of the account with this id, or that it was deleted."""
+    """Return the name of the account with this id, or words for a deleted account."""
     return called(get_user_model().objects.filter(pk=user).first() if user else None)
 
 
@@ -18,7 +18,7 @@ def is_there(user: uuid.UUID | None) -> bool:
 
 def called(user: object) -> str:
     """Return the full name of a user, or their user name."""
-    if not user:  # None, or an empty string from a template
+    if not user:  # None, or an empty string that a template passes
         return _("a deleted account")
     full_name = getattr(user, "get_full_name", str)()
     return full_name or getattr(user, "username", "")

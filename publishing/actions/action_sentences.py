@@ -62,7 +62,7 @@ class ActionRefusal(Enum):
         "Its time was changed in the meantime: it goes out on {time}. Nothing was changed now. "
         "Choose again if you want another time."
     )
-    # A sentence about the state of the issue is added to each of these.
+    # Each of these refusals is followed by a sentence about the state of the issue.
     NOT_SENDING = gettext_noop(
         "“{title}”: you can pause an issue only while it is held or being sent."
     )
@@ -227,7 +227,7 @@ def _question(action: str, status: EditionStatus, readers_now: int) -> list[str]
 def button(action: str, status: EditionStatus, readers_now: int) -> str:
     """Label the button of an action with its verb and the number of copies or readers."""
     counts, is_scheduled = status.counts, status.counts.control == "scheduled"
-    # The number of waiting copies can change as long as any are being sent.
+    # While copies are being sent, the number of waiting copies can still change.
     is_certain = counts.waiting > 0 and not counts.being_sent
     is_page_alone = is_scheduled and counts.goes_to == "nobody"
     readers = readers_now if is_scheduled else counts.waiting

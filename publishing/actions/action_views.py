@@ -51,7 +51,7 @@ CHOICES = {"unlist": Visibility.UNLISTED, "list": Visibility.PUBLIC}
 @may_operate
 @require_http_methods(["GET", "HEAD", "POST"])
 def action(request: HttpRequest, issue: uuid.UUID, name: str) -> HttpResponse:
-    """Ask on GET, act on POST. A second POST changes nothing more."""
+    """Ask about an action on GET, run it on POST. A second POST changes nothing."""
     name = OLD_NAMES.get(name, name)
     if name not in ACTIONS:
         raise Http404(_("There is no action “{name}”.").format(name=name))
@@ -148,7 +148,7 @@ def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
 
 
 def _before(posted: str) -> datetime | None:
-    """Return the time that the form showed; None if the post has none."""
+    """Return the scheduled time that the form showed; None if the form posted no time."""
     try:
         return parse_datetime(posted)
     except ValueError:
@@ -158,7 +158,7 @@ def _before(posted: str) -> datetime | None:
 @may_publish
 @require_POST
 def send_to_remaining(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
-    """Lead to the check sheet of the same letter for the readers who were not sent it."""
+    """Redirect to the letter's check sheet, for the readers who were not sent it."""
     newest = versions_of(issue).first()
     if newest is None:
         raise Http404(_("There is no issue {issue}.").format(issue=issue))

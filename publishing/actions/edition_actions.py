@@ -1,6 +1,6 @@
 """The actions on an edition, by name.
 
-`delivery/queue/edition_control.py` checks each of them again.
+`delivery/queue/edition_control.py` checks again whether each action is allowed.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,7 +38,7 @@ class CannotDoThatError(Exception):
 
 
 class EditionAction(NamedTuple):
-    """An action.
+    """An action that an author can choose for an edition.
 
     The `tone` of its button is `go` if it sends mail, `risk` if it is final.
     """
@@ -81,7 +81,7 @@ def perform(
         numbers = _do(name, edition)
         if numbers is None:
             raise CannotDoThatError(ActionRefusal.MOVED_ON, status)
-        # These actions turn an issue that reached nobody into a draft again.
+        # If the issue reached nobody, these actions turn it into a draft again.
         draft = restore_draft(edition) if name in ("call-back", "cancel") else ""
         record(name)
     return done_sentences(name, numbers, draft)
@@ -93,7 +93,7 @@ def applicable(status: EditionStatus) -> list[EditionAction]:
 
 
 def readers_now(status: EditionStatus) -> int:
-    """Return the number of readers; if scheduled, the number who would get it now."""
+    """Return the number of readers; if scheduled, of those who would get it now."""
     if status.counts.control != "scheduled":
         return status.counts.audience
     edition = Edition.objects.only("goes_to", "with_tags", "without_tags").get(
@@ -113,7 +113,7 @@ def refusal_of(action: str, status: EditionStatus) -> ActionRefusal | None:
     is_held = counts.now < counts.held_until and counts.waiting > 0
     restored = (counts.unreconciled, why.RESTORED)
     transactional = (counts.is_transactional, why.TRANSACTIONAL)
-    # Only these two actions need the query.
+    # Only these two actions need to know about the approval, which takes a query.
     awaits_approval = action in {"resume", "send-now"} and _awaits_approval(counts)
     rules: Mapping[str, list[tuple[object, ActionRefusal | None]]] = {
         "pause": [
@@ -181,8 +181,8 @@ def refusal_of(action: str, status: EditionStatus) -> ActionRefusal | None:
 
 
 def _awaits_approval(counts: EditionCounts) -> bool:
-    """Whether nothing was sent yet, and the approved sender is not the present one."""
-    # A stopped edition may need another sender.
+    """Whether nothing was sent yet and the sender changed after the approval."""
+    # If some copies were sent, the sender may be changed without a new approval.
     may_be_unsent = counts.control == "scheduled" or (
         counts.control == "paused" and not (counts.sent or counts.unknown or counts.leased_batches)
     )
@@ -240,9 +240,9 @@ def reschedule(
 ) -> None:
     """Give a scheduled edition another time.
 
-    `before` is the time that the author's form showed, None for a program. `record` gets the old
-    time and writes the activity log in the same transaction. A request for the current time
-    changes nothing. Raises `CannotDoThatError`.
+    `before` is the time that the author's form showed, None for a program. `record` is called
+    with the old time and writes the activity log in the same transaction. If the edition is already
+    scheduled for this time, nothing changes. Raises `CannotDoThatError`.
     """
     status = load_status(edition.pk)
     old = status.counts.scheduled
@@ -257,6 +257,6 @@ def reschedule(
         if scheduled_editions.move(edition.pk, at, before=old.utc):
             record(old)
             return
-    # Another tab may have sent the same request.
+    # Another tab may have sent the same request, so the time may be right already.
     if scheduled_time_of(Edition.objects.get(pk=edition.pk)) != at:
         raise CannotDoThatError(ActionRefusal.MOVED_ON, status)

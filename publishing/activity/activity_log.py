@@ -30,7 +30,7 @@ def _about(*apps: str, **condition: str) -> Q:
 _IMPORT = _about("subscribers", content_type__model="subscriberimport")
 _READER = _about("subscribers", content_type__model="subscriber")
 _SEES_ACCOUNTS = (OPERATE, "newsletter_site.view_user", "newsletter_site.change_user")
-# The entries of each category. Any one of its permissions is enough to see them.
+# The entries of each category. A user with any one of its permissions sees the entries.
 _CATEGORIES = {
     "issues": (_about("publishing", "delivery"), (PUBLISH, OPERATE)),
     "imports": (_IMPORT, (MANAGE,)),
@@ -43,7 +43,7 @@ Activity = tuple[LogEntry, SafeString]
 
 
 def categories_for(user: User) -> dict[str, Q]:
-    """Return the entries of each category that this user may see, by its name."""
+    """Return the entries of the categories that this user may see, by category name."""
     may = user.has_perm  # type: ignore[union-attr]
     return {name: about for name, (about, which) in _CATEGORIES.items() if any(map(may, which))}
 
@@ -56,7 +56,10 @@ def activities_for(
     before: int | None = None,
     limit: int,
 ) -> tuple[list[Activity], int | None]:
-    """Return a page of entries before `before`, and the next `before` or None."""
+    """Return a page of entries older than `before`, and the next page's `before`.
+
+    The second value is None on the last page.
+    """
     categories = categories_for(user).items()
     chosen = [about for name, about in categories if category in ("", name)]
     entries = LogEntry.objects.filter(reduce(or_, chosen, Q(pk__in=()))).order_by("-pk")
@@ -72,7 +75,7 @@ def activities_for(
 
 
 def people() -> list[object]:
-    """Return the users who may appear in the log: staff, and all with an entry."""
+    """Return the users who may appear in the log: staff, and users with an entry."""
     users = get_user_model().objects.filter(Q(is_staff=True) | Q(logentry__isnull=False))
     return list(users.distinct().order_by("first_name", "last_name", "username"))
 

@@ -22,7 +22,7 @@ from publishing.settings.setting_labels import LABELS
 from subscribers.data_requests.personal_data_sentences import STATES
 
 Params = Mapping[str, Any]
-# A text with the placeholders {who}, {thing} and those of its parameters.
+# A text and its parameters. The text may have the placeholders {who} and {thing} too.
 Text = tuple[str, Params]
 NOBODY = "nobody"
 
@@ -77,7 +77,7 @@ def sentence_of(entry: LogEntry) -> ActivitySentence:
         sentence = _FUNCTIONS[code](params)
     elif code in _TEXTS:
         sentence = _said(str(_TEXTS[code]), **params)
-    else:  # a newer release recorded it
+    else:  # a newer release recorded this code
         sentence = _said(_("{who} did “{code}” with {thing}."), code=code)
     texts = sentence.texts
     if params.get("from_command_line"):

@@ -51,7 +51,7 @@ def record_start(
     edition: Edition, late_s: float, *, is_paused: bool, went_out_before: bool = False
 ) -> None:
     """Record an automatic start under the author who scheduled the edition."""
-    # A deleted account must not stop the issue from being sent.
+    # If the author's account was deleted, the issue is still sent, without an entry in the log.
     if edition.author_id is not None and is_there(edition.author_id):
         _record(
             "start",
@@ -70,7 +70,10 @@ def record_listing(author: uuid.UUID, issue: uuid.UUID, *, unlisted: bool) -> No
 
 
 def record_action(author: uuid.UUID, edition: Edition, code: str) -> None:
-    """Record an action here, and in the program's log, which survives a restore."""
+    """Record an action in the activity log and in the program's log files.
+
+    The log files survive a restore of the database.
+    """
     _log(edition, code)
     _record(code, author, edition)
 
@@ -109,7 +112,7 @@ def record_move(by: uuid.UUID, move: IssueMove) -> None:
 
 def _log(edition: Edition, what: str) -> None:
     log_context.bind(issue=edition.issue_id, version=edition.version)
-    # Written after the commit, because operators rely on this line.
+    # Write this line after the commit, so that it is never about an action that was rolled back.
     transaction.on_commit(lambda: logger.info("version %d of an issue: %s", edition.version, what))
 
 

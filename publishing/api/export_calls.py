@@ -38,7 +38,7 @@ class ExportStatus(ResponseBody):
 def request_export(request: HttpRequest) -> HttpResponse:
     """Have a worker write everything about the newsletter into one ZIP file.
 
-    While an export is being written, the call returns that one.
+    If an export is already being written, the call returns that export and starts no other.
     """
     user = get_caller(request).user.pk
     export, is_new = export_task.request_export(user)
@@ -55,7 +55,7 @@ def request_export(request: HttpRequest) -> HttpResponse:
     url_name="export",
 )
 def get_export(request: HttpRequest, export_id: int) -> ExportStatus:
-    """Return the state, and how much is written."""
+    """Return the state of the export, and how many bytes are written."""
     return _status(_find(export_id))
 
 

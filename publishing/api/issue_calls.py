@@ -49,7 +49,7 @@ ActionName = Literal[
 ]
 Which = Literal["all", "sent", "waiting", "unknown", "suppressed", "withdrawn", "failed", "missed"]
 
-# The parameter is omitted instead of null, because a query string has no null.
+# Callers omit this parameter to name the newest version, because a query string has no null.
 WHICH_VERSION = Query(
     None, ge=1, le=HIGHEST_VERSION, description="The version; the newest if omitted.", example=1
 )
@@ -116,7 +116,7 @@ def list_copies(
 ) -> CopyPage:
     """List copies reader by reader, with one outcome or all.
 
-    `missed` can be sent again.
+    Copies with the outcome `missed` can be sent again.
     """
     edition = edition_named(issue, version)
     try:

@@ -14,7 +14,7 @@ from publishing.editions.find_edition import HIGHEST_VERSION
 from publishing.editions.issue_address import LONGEST_OLD_SLUG
 from subscribers.fields.own_fields import load_own_fields
 
-# For a longer wait, schedule the issue.
+# Seconds. A caller that wants a longer wait must schedule the issue.
 LONGEST_HOLD_S = 86_400
 MOST_TAGS = 200
 
@@ -70,7 +70,7 @@ def refuse_problems(content: Content) -> None:
 
 
 class Clock(RequestBody):
-    """The zone of a local time."""
+    """The time zone in which a local time is meant."""
 
     zone: str | None = Field(
         default=None,
@@ -96,7 +96,7 @@ class NewTime(Clock):
 
 
 class Words(ContentBody, Clock):
-    """The content of an issue and its time. It needs text, HTML or both."""
+    """The content of an issue and its time. The content needs text, HTML or both."""
 
     tags: list[str] | None = Field(
         default=None,

@@ -32,7 +32,7 @@ MoveState = Literal["waiting", "running", "finished", "refused", "failed"]
 
 
 class MoveResult(ResponseBody):
-    """What became of some issues or images."""
+    """A result of the move, with the number of issues or images that have it."""
 
     result: str = Field(examples=["moved"])
     count: int = Field(examples=[212])
@@ -72,8 +72,8 @@ def upload_past_issues(
 ) -> HttpResponse:
     """Upload an export as the body, or as `file` of a form.
 
-    It can be of Substack, Ghost, Buttondown or another Homing. A worker puts its public
-    issues into the archive, each once, and mails none of them.
+    The export can be from Substack, Ghost, Buttondown or another Homing. A worker puts its
+    public issues into the archive, each once, and mails none of them.
     """
     require_key(request)  # before reading a large file
     with uploaded_file(request, filename, FILE) as (file, name):
@@ -106,7 +106,7 @@ def upload_past_issues(
     url_name="past_issues",
 )
 def get_past_issues(request: HttpRequest, move_id: int) -> Move:
-    """Return the state, and what became of the issues so far."""
+    """Return the state of the move, and what became of the issues so far."""
     move = first_of(IssueMove.objects.filter(pk=move_id), f"There is no move {move_id}.")
     return Move(**_fields(move))
 

@@ -85,8 +85,8 @@ def edition_named(issue: uuid.UUID, version: int | None) -> Edition:
 def publish_issue(request: HttpRequest, content: Body[NewIssue]) -> HttpResponse:
     """Publish an issue as its version 1, now or at a scheduled time.
 
-    It goes to all confirmed readers, or appears only in the archive. A key belongs to one edition,
-    so the same call with the same key never publishes again.
+    The issue is mailed to all confirmed readers, or appears only in the archive. A key belongs to
+    one edition, so the same call with the same key never publishes again.
     """
     return _publish(request, content, None)
 
@@ -103,7 +103,7 @@ def publish_version(
 ) -> HttpResponse:
     """Publish the next version. It is a correction if a reader got an earlier one.
 
-    If the version already exists, it is returned and nothing is sent.
+    If the version already exists, the call returns that version and sends nothing.
     """
     if not versions_of(issue).exists():
         raise ProblemError(ProblemType.NOT_FOUND, f"There is no issue {issue}.")
@@ -206,7 +206,7 @@ def _archive(words: Words) -> str:
 
 
 def _address(words: Words, issue: uuid.UUID | None) -> str:
-    """Return the address that the call chose; empty for one from the title."""
+    """Return the address that the call chose; empty if the title gives the address."""
     try:
         return "" if words.address is None else exact_address(words.address, issue)
     except ValueError as error:
@@ -227,7 +227,10 @@ def _tags(words: Words) -> TagChoice | None:
 
 
 def _moment(words: Words, *, is_known: bool) -> ScheduledTime | None:
-    """Return when the issue goes out; None for now. A known key may have a past time."""
+    """Return when the issue is sent; None for now.
+
+    A repeated call with a known key may have a time in the past.
+    """
     if words.at is None:
         if words.zone is not None or words.which is not None:
             field = "zone" if words.zone is not None else "which"

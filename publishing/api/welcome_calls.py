@@ -44,9 +44,10 @@ def get_welcome(request: HttpRequest) -> Welcome:
 @router.put("/", summary="Turn the welcome letter on or off", **changing({200: Welcome}))
 @once
 def put_welcome(request: HttpRequest, content: Body[NewWelcome]) -> HttpResponse:
-    """Send this letter to readers who opt in from now on, or none.
+    """Turn this welcome letter on for readers who opt in from now on, or turn it off.
 
-    A letter that is on is replaced. The same content again changes nothing.
+    The letter replaces the welcome letter that is on. If both have the same content, nothing
+    changes.
     """
     author = get_caller(request).user.pk
     if content.on:

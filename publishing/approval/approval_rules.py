@@ -20,12 +20,12 @@ class Verdict(StrEnum):
 
     ALLOWED = "allowed"
     NOT_APPROVED = "not_approved"
-    APPROVER_PUBLISHES = "approver_publishes"  # and the setting does not allow it
-    OWN_WORDS = "own_words"  # the approver saved it last, or a deleted account did
+    APPROVER_PUBLISHES = "approver_publishes"  # the approver may not, by the setting
+    OWN_WORDS = "own_words"  # the draft was saved last by its approver, or by a deleted account
 
 
 def has_too_few(rule: ApprovalRule, publishers: int) -> bool:
-    """Return whether letters can wait for an approval that nobody may give."""
+    """Return whether there are so few users that nobody may approve some letters."""
     return rule.is_required and publishers < FEWEST_PUBLISHERS
 
 
@@ -36,7 +36,7 @@ def judge(
     approver: uuid.UUID | None,
     writer: uuid.UUID | None,
 ) -> Verdict:
-    """Decide whether `publisher` may publish what `writer` saved last.
+    """Decide whether `publisher` may publish a draft that `writer` saved last.
 
     `approver` is the user whose approval is valid now, if any. A publication always needs two
     different people: approver and publisher, or approver and writer.

@@ -29,7 +29,7 @@ from subscribers.links.see_other import see_other
 
 
 def approval_context(request: HttpRequest, draft: Draft, content: Content) -> dict[str, Any]:
-    """Return the context of `preflight/approval.html`. `content` is the draft's."""
+    """Return the context of `preflight/approval.html`. `content` is that of the draft."""
     if not needs_approval():
         return {"takes_two": False}
     author = user_id_of(request)
@@ -45,7 +45,7 @@ def approval_context(request: HttpRequest, draft: Draft, content: Content) -> di
 
 
 class ApproveForm(forms.Form):
-    """The hash of what the approver saw."""
+    """The posted form, with the hash of the draft that the approver saw."""
 
     seen = forms.RegexField(SHA256_HEX, required=False)
 
@@ -53,14 +53,14 @@ class ApproveForm(forms.Form):
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
 def approve_draft(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """Approve the version that was `seen`, if posted, and return to the check sheet."""
+    """Approve on POST the draft with the hash `seen`, and return to the check sheet."""
     if not Draft.objects.filter(pk=draft).exists():
         raise Http404(_("There is no such draft."))
     if request.method == "POST":
         form = ApproveForm(request.POST)
         form.full_clean()
         try:
-            # An unreadable hash is no draft's.
+            # A hash that cannot be read matches no draft.
             seen = bytes.fromhex(form.cleaned_data.get("seen", ""))
             approve(draft, user_id_of(request), seen)
         except CannotApproveError as error:

@@ -1,7 +1,7 @@
 """A second person's approval of a draft, for exactly the mail that is sent.
 
-Its hash covers the composed mail and the sender. So a change of the draft, a fallback, the footer,
-the look or the sender invalidates it.
+The hash of an approval covers the composed mail and the sender. So the approval becomes invalid
+when the draft, a fallback, the footer, the look or the sender is changed.
 """
 
 import hashlib
@@ -67,11 +67,11 @@ def approval_hash(
 ) -> bytes:
     """Return the hash of a draft's mail, sender and readers, 32 bytes.
 
-    `columns` are the content's, if they are composed already.
+    `columns` are the columns of the composed content, if the caller has composed it already.
     """
     content = content or content_of(draft)
     columns = columns or edition_columns(content)
-    # Each value has its name. Otherwise two different drafts could have one hash.
+    # Hash each value with its name. Otherwise two different drafts could have the same hash.
     approved = {
         **{name: value for name, value in columns.items() if name != "content_hash"},
         "content": content.sha256.hex(),
@@ -108,7 +108,7 @@ def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
             )
         if approver_of(found, content) == by:
             return
-        # Guarded by the revision against a concurrent save.
+        # The condition on the revision fails if a concurrent save changed the draft.
         unchanged = Draft.objects.filter(pk=draft, revision=found.revision, edition__isnull=True)
         if not unchanged.update(approved_by=by, approved_hash=seen, approved_at=Now()):
             raise CannotApproveError(
@@ -141,7 +141,10 @@ def _is_current(
 
 
 def approval_refusal(draft: Draft, publisher: uuid.UUID, content: Content | None = None) -> str:
-    """Return why `publisher` needs a second person for this draft; empty if not."""
+    """Return why `publisher` may not publish this draft without a second person.
+
+    Empty if no second person is needed.
+    """
     rule = current_rule()
     if not rule.is_required:
         return ""
@@ -230,7 +233,7 @@ def second_of(
 ) -> uuid.UUID | None:
     """Return the valid approver of an edition, if any, and lock the setting.
 
-    It is the publisher if the approver may publish what `writer` saved last.
+    The second person is the publisher if the approver may publish a draft that `writer` saved last.
 
     Raises `NeedsApprovalError` if an approver is required and missing.
     """

@@ -33,9 +33,10 @@ from subscribers.signup.signup_form import SignUpForm
 from subscribers.signup.signup_view import cacheable_form_context, for_one_visitor, form_context
 
 PAGE, ON_FRONT_PAGE, INSTEAD = 50, 5, 3
-# Short enough for corrections, long enough to keep a crowd away from the database.
+# Seconds for which caches keep a page: corrections appear soon, and many visitors cause few
+# queries.
 FRESH_S = 60
-# These pages show sanitised content of authors; only our own forms may be posted.
+# These pages show sanitised content of authors. The policy lets them post only our own forms.
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data: https:; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
@@ -45,7 +46,7 @@ View = Callable[..., HttpResponse]
 
 
 def cached_page(view: View) -> View:
-    """Let caches keep a page for a minute and revalidate it; set the policy."""
+    """Let caches keep a page for a minute, then revalidate it; set the page's policy."""
     conditional = conditional_page(view)
 
     @require_safe
@@ -124,10 +125,10 @@ def issue(request: HttpRequest, slug: str) -> HttpResponse:
 def not_there(request: HttpRequest, rest: str) -> HttpResponse:
     """Redirect `/archive/slug/)` to its issue, or answer 404.
 
-    Neither is cached, because the issue may appear in a moment.
+    Neither answer is cached, because the issue may be published in a moment.
     """
     page: HttpResponse
-    # Without the characters that stick to a copied address
+    # Remove characters that were copied together with the address, such as a bracket.
     slug = first_address(rest)
     if slug and published_editions().filter(issue__slug=slug).exists():
         page = HttpResponseRedirect(reverse("archive:issue", args=[slug]))

@@ -10,7 +10,7 @@ from publishing.content.summary import summarise
 from publishing.editions.edition_status import LARGE_COLUMNS
 from publishing.editions.versions import is_correction, public_editions
 
-# A summary needs only these first characters; a body may have a million.
+# A summary needs only so many characters of a body, which may have a million.
 BEGINNING = 8000
 
 
@@ -42,21 +42,21 @@ def listed_issues_of(editions: QuerySet[Any], start: int, stop: int) -> list[dic
 
 
 def listed_editions() -> QuerySet[Any]:
-    """Return the `published_editions()` that are not unlisted."""
+    """Return the `published_editions()` without those of unlisted issues."""
     return published_editions().filter(issue__unlisted=False)
 
 
 def published_editions() -> QuerySet[Any]:
     """Return each issue's newest public edition, if the issue has a page.
 
-    `first_public_at` is the time of its first version, `corrected_at` that of the last correction
-    that readers see a note about, and `updated_at` the later of both.
+    `first_public_at` is the time of the issue's first version. `corrected_at` is the time of the
+    last correction that readers see a note about. `updated_at` is the later of both.
     """
     public = public_editions()
     same_issue = public.filter(issue=OuterRef("issue"))
     first = same_issue.order_by("version").values("published_at")[:1]
     before = public.filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
-    # The same letter for the remaining readers corrects nothing.
+    # A version that sends the same letter to the remaining readers is no correction.
     same_letter = Subquery(before.order_by("-version").values("content_hash")[:1])
     changed = same_issue.filter(without_note=False).exclude(content_hash=same_letter)
     updated = changed.order_by("-version").values("published_at")

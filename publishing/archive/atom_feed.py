@@ -66,18 +66,18 @@ class IssueFeed(Feed):  # type: ignore[type-arg]  # it takes no types at run tim
         return {"letters_language": newsletter.language}
 
     def items(self, newsletter: Newsletter) -> Any:
-        # A correction of an old issue is news, unless readers see no note about it.
+        # A corrected issue moves to the top again, unless readers see no note about the correction.
         return list(listed_editions().order_by("-updated_at", "-pk")[:IN_FEED])
 
     def item_title(self, item: Edition) -> str:
         return plain_title(item)
 
     def item_description(self, item: Edition) -> str:
-        return ""  # `content` holds the letter
+        return ""  # the element `content` holds the letter instead
 
     def item_extra_kwargs(self, item: Any) -> dict[str, Any]:
         summary = summarise(item.html_content, item.text_content, item.preview_text)
-        # Many readers of feeds ignore `xml:base`.
+        # Make addresses absolute, because many feed readers ignore `xml:base`.
         body = absolute_addresses(str(self._render(item)), item.archive_url)
         if item.corrected_at:
             with timezone.override(Newsletter.objects.get_current().zone):

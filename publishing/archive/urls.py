@@ -14,7 +14,7 @@ class AddressConverter:
     regex = "[^/]{1,80}"
 
     def to_python(self, value: str) -> str:
-        # Some programs decompose the letters of an address.
+        # Some programs split “é” into a letter and its accent. Addresses are stored composed.
         composed = unicodedata.normalize("NFC", value)
         if not is_address(composed):
             raise ValueError("no issue has this address")

@@ -1,4 +1,4 @@
-"""The number of readers of a choice, while an author makes it."""
+"""Count the readers of an audience while its author still chooses it."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -14,7 +14,7 @@ from publishing.editions.versions import audience_choices, plan_version, readers
 @may_write
 @require_safe
 def count_audience(request: HttpRequest) -> HttpResponse:
-    """Show how many readers the form's fields choose now, as parts of the page."""
+    """Answer with the parts of the page that show how many readers the form chooses."""
     form = DraftForm(request.GET)
     form.full_clean()
     fields, issue = form.written, form.cleaned_data.get("issue")

@@ -24,7 +24,7 @@ from subscribers.fields.own_fields import load_own_fields
 class Hint:
     """A problem of a field, with its line and the text to search for, if known.
 
-    `before` counts the same text before it, such as in code.
+    `before` is how often the same text occurs earlier, for example in code.
     """
 
     sentence: str
@@ -36,7 +36,9 @@ class Hint:
 def composer_stats(
     draft: DraftFields, saved: Draft | None, *, sees_readers: bool
 ) -> tuple[dict[str, str], dict[str, list[Hint]]]:
-    """Return the facts by the names that page and script use, and the hints by field.
+    """Return the facts as a dict, and the hints of each field.
+
+    The keys of the facts are the names that page and script use.
 
     `saved` is the draft of these fields, if it exists.
     """
@@ -80,7 +82,7 @@ def _hints(draft: DraftFields, content: Content) -> dict[str, list[Hint]]:
 def _locate_unknown_fields(
     text: str, fields: Sequence[re.Match[str]], allowed: tuple[str, ...], *, has_lines: bool
 ) -> dict[str, Hint]:
-    """Return the first place of each unknown merge field, by the sentence about it."""
+    """Return a dict from the sentence about an unknown merge field to its first place."""
     unknown = unknown_fields("".join(field[0] for field in fields), allowed)
     sentences = {field.name: unknown_field_sentence(field) for field in unknown}
     hints: dict[str, Hint] = {}

@@ -87,7 +87,10 @@ class SaveForm(KeptForm):
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def write(request: HttpRequest) -> HttpResponse:
-    """Show an empty composer, or the draft of a named issue; POST creates that draft."""
+    """Show an empty composer, or lead to the draft of a named issue.
+
+    If the named issue has no draft, POST creates one.
+    """
     named = request.POST.get("issue") or request.GET.get("issue", "")
     draft = None
     if named:
@@ -104,7 +107,7 @@ def write(request: HttpRequest) -> HttpResponse:
 def fresh_page(request: HttpRequest, named: str, *, written_in: str = MARKDOWN) -> HttpResponse:
     """Show an empty composer, or the next version of a named issue.
 
-    `written_in` is the format of an empty one. With HTML, the next version is in HTML too.
+    `written_in` is the format of an empty composer. If it is HTML, the next version is in HTML too.
     Raises `Http404`.
     """
     if not named:
@@ -114,7 +117,7 @@ def fresh_page(request: HttpRequest, named: str, *, written_in: str = MARKDOWN) 
     fields = save_draft.fields_for_next_version(issue)
     newest = versions_of(issue).defer(None).first()
     if newest is not None and written_in == HTML:
-        # A script may change only some of these fields and publish them.
+        # A script may read this page, change some of its fields, and publish them.
         html, text = newest.html_content, newest.text_content
         fields = replace(fields, format=HTML, letter=html, text=text)
     return composer_page(request, fields, issue=issue, preview=preview)
@@ -156,7 +159,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """Show a draft, or on POST save the form over the revision that it names."""
+    """Show a draft, or on POST save the form if the draft still has its revision."""
     if request.method != "POST":
         found = get_draft_or_404(draft)
         if found.edition is not None:
@@ -214,7 +217,7 @@ def composer_page(
     already: dict[str, Any] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    """Render the composer; `preview` is the URL of the preview without its part.
+    """Render the composer; `preview` is the preview's URL without the query `part`.
 
     `form` has errors, and `already` describes what was published under the form's key.
     """
@@ -284,7 +287,7 @@ def shown_again(
     named = draft_in_url(request)
     draft = save_draft.load_draft(pk=named) if named else None
     if draft is not None:
-        # A save from this page must not count as based on the newest revision.
+        # Keep the posted revision, so that a save from this page still detects the conflict.
         draft.revision = posted.base_revision
     return composer_page(
         request,
@@ -349,7 +352,7 @@ def _saved(request: HttpRequest, draft: Draft, fields: DraftFields, then: str) -
 def _conflict(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpResponse:
     """Answer 409: somebody changed or published the draft.
 
-    The page shows both versions. If the published one has the same fields, redirect to it.
+    The page shows both versions. If the published version has the same fields, redirect to it.
     """
     edition, present = draft.edition, draft.fields
     progress = progress_url(edition) if edition else ""
@@ -422,7 +425,7 @@ def _describe_conflict(draft: Draft) -> tuple[str, str, str]:
 def _refusal(request: HttpRequest, form: SaveForm) -> HttpResponse | None:
     valid = form.is_valid()
     if wants_json(request) and form.author not in (None, user_id_of(request)):
-        # The script would save the text of the author who was signed in before.
+        # Refuse to save: the text belongs to the author who was signed in before.
         return _json(403, sentence=str(OTHER_WRITER))
     if valid:
         return None

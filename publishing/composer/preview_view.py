@@ -19,7 +19,8 @@ from publishing.drafts.draft_form import DraftForm, first_error
 from publishing.models import Issue
 from publishing.preflight.preflight_view import get_draft_or_404
 
-# The same as on the composer's `iframe`: links may open windows; no scripts, forms or plug-ins.
+# The same value as on the composer's `iframe`. Links may open windows, but scripts, forms and
+# plug-ins are blocked.
 SANDBOX = "allow-same-origin allow-popups allow-popups-to-escape-sandbox"
 _HEAD = re.compile(r"<head\b[^>]*>", re.IGNORECASE)
 
@@ -48,7 +49,7 @@ def next_version_preview(request: HttpRequest) -> HttpResponse:
 @require_POST
 @xframe_options_sameorigin
 def preview(request: HttpRequest) -> HttpResponse:
-    """Render the posted fields."""
+    """Render the letter in the posted fields."""
     form = DraftForm(request.POST)
     if not form.is_valid():
         # Rendering a text that is too long would take minutes.
@@ -68,7 +69,7 @@ def _render(request: HttpRequest, fields: DraftFields, *, slug: str = "") -> Htt
     elif (request.POST.get("part") or request.GET.get("part", "")) == "text":
         answer = HttpResponse(preview.text, content_type="text/plain; charset=utf-8")
     else:
-        # A link in the letter must not replace the preview.
+        # Links in the letter open a new window, so that they do not replace the preview.
         html = _HEAD.sub(lambda head: f'{head[0]}<base target="_blank">', preview.html, count=1)
         without_html = "publishing/composer/preview_without_html.html"
         answer = HttpResponse(html or render_to_string(without_html, {"text": preview.text}))
@@ -76,7 +77,7 @@ def _render(request: HttpRequest, fields: DraftFields, *, slug: str = "") -> Htt
 
 
 def in_frame(answer: HttpResponse, styles: str = "'unsafe-inline'") -> HttpResponse:
-    """Give the content of a frame with a letter its policy."""
+    """Set the security headers of a page that is shown in a frame with a letter."""
     answer.headers["Cache-Control"] = "no-store"
     answer.headers["Referrer-Policy"] = "no-referrer"
     # Uploaded images have the site's address, even if the desk was opened under another name.

@@ -13,7 +13,7 @@ from subscribers.fields.topics import has_topics
 
 
 def compose_content(content: Content, newsletter: Newsletter | None = None) -> MailParts:
-    """Return both parts of the mail, with merge fields in place.
+    """Return the HTML and the text of the mail, with merge fields not filled yet.
 
     `newsletter`: settings that are not saved yet.
     """

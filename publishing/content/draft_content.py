@@ -22,15 +22,17 @@ from publishing.content.markdown import outside_code, render_markdown
 from publishing.content.text_part import html_to_text
 
 MARKDOWN, HTML = "markdown", "html"
-# Hostile Markdown of this length takes seconds to render. Gmail clips a mail at half this size.
+# Characters. Hostile Markdown of this length takes seconds to render, and Gmail clips a mail at
+# half this size.
 LONGEST_MARKDOWN = 250_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftFields:
-    """The fields of a save: each of `ISSUE_ATTRIBUTES`.
+    """The fields that one save of a draft stores: each of `ISSUE_ATTRIBUTES`.
 
-    `format` is that of the letter; an empty `text` is automatic.
+    `format` is the format of the letter. If `text` is empty, the plain text is made from the
+    letter.
     """
 
     title: str = ""
@@ -41,12 +43,12 @@ class DraftFields:
     text: str = ""
     goes_to: str = Edition.GoesTo.EVERYONE.value
     archive: str = ""  # a value of `Visibility`; empty if the author has not chosen one
-    without_note: bool = False  # of a correction that is not mailed
-    with_tags: tuple[int, ...] = ()  # sorted ids, as of an edition
+    without_note: bool = False  # true only for a correction that is not mailed
+    with_tags: tuple[int, ...] = ()  # sorted ids of tags
     without_tags: tuple[int, ...] = ()
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns of a draft. The previous release knows only `unlisted`."""
+        """Return the columns of a draft, with `unlisted` for the previous release."""
         return {**asdict(self), "unlisted": self.archive in ("unlisted", "none")}
 
     @property
@@ -56,13 +58,16 @@ class DraftFields:
 
     @classmethod
     def of_content(cls, content: Content) -> DraftFields:
-        """Return the fields of finished HTML with this content."""
+        """Return the fields of a draft in finished HTML that has this content."""
         written = {one.name: getattr(content, one.content) for one in CONTENT_ATTRIBUTES}
         return cls(format=HTML, **written)
 
 
 def content_as_written(draft: DraftFields) -> Content:
-    """Return the content of finished HTML as it is; an empty plain text stays empty."""
+    """Return the content of a draft in finished HTML, unchanged.
+
+    An empty plain text stays empty.
+    """
     return Content.from_input(**_texts(draft))
 
 
@@ -71,7 +76,7 @@ def _texts(draft: DraftFields) -> dict[str, str]:
 
 
 def build_content(draft: DraftFields) -> Content:
-    """Build the content of these fields."""
+    """Build the content that a draft with these fields would publish."""
     written = _texts(draft)
     html = render_markdown(draft.letter) if draft.format == MARKDOWN else draft.letter
     written["html"] = html = escape_html_braces(html)
@@ -81,7 +86,7 @@ def build_content(draft: DraftFields) -> Content:
 
 
 def fields_of(draft: DraftFields) -> Iterator[re.Match[str]]:
-    """Yield the merge fields of the letter as it is written. There are none in code."""
+    """Yield the merge fields of the letter; braces within code are no fields."""
     if draft.format == MARKDOWN:
         return iter([one for one in outside_code(draft.letter, ANY_BRACES) if is_field(one)])
     return find_html_fields(draft.letter)

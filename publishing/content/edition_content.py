@@ -35,12 +35,13 @@ from subscribers.refusal_sentences import InputRefusal, sentence_of
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
 
-# The complement of Char in XML 1.0 (fifth edition), section 2.2. One illegal character would
-# break the feed.
+# All characters except those of Char in XML 1.0 (fifth edition), section 2.2. One illegal
+# character would break the feed.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # Line breaks and page breaks of word processors. Removing them would join two words.
 _BREAKS = re.compile("[\x0b\x0c]")
-# Windows-1252 that was read as Latin-1. U+0085 is a line break here, which a title refuses.
+# Characters of Windows-1252 that were read as Latin-1. U+0085 is left out, because it is a line
+# break here, which a title refuses.
 _MISREAD = re.compile("[\x80-\x84\x86-\x9f]")
 
 NO_PAGE = gettext_lazy(
@@ -58,7 +59,7 @@ def only_xml_characters(text: str) -> str:
 
 
 def _as_in_html(found: re.Match[str]) -> str:
-    """Return “ for U+0093, as HTML reads &#147;; nothing if it has no meaning."""
+    """Return “ for U+0093, as HTML does for &#147;; empty if it has no meaning."""
     read = unescape(f"&#{ord(found[0])};")
     return "" if read == found[0] else read
 
@@ -66,7 +67,7 @@ def _as_in_html(found: re.Match[str]) -> str:
 def remove_invisible(text: str) -> str:
     """Return text with LF line ends and only XML characters.
 
-    NUL is kept, to be reported.
+    NUL is kept, so that the form reports it as an error.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     return "\x00".join(map(only_xml_characters, lines.split("\x00")))
@@ -74,11 +75,11 @@ def remove_invisible(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """What readers get of an issue: each of `CONTENT_ATTRIBUTES`, with LF line ends.
+    """The texts that readers get: each of `CONTENT_ATTRIBUTES`, with LF line ends.
 
-    Braces that begin no field are entities in the HTML, and follow a backslash in other texts.
-    Without `has_page` the issue has no page in the archive, so its mail links to none. The hash
-    does not depend on `has_page`.
+    Braces that begin no field are entities in the HTML, and follow a backslash in other texts. If
+    `has_page` is False, the issue has no page in the archive, so its mail has no link to one. The
+    hash does not depend on `has_page`.
     """
 
     title: str
@@ -90,7 +91,7 @@ class Content:
 
     @classmethod
     def from_input(cls, **written: str) -> Content:
-        """Build the content from posted texts or files, by their names in the content."""
+        """Build the content from posted texts or files, named by attribute."""
         if unknown := set(written) - {one.content for one in CONTENT_ATTRIBUTES}:
             raise TypeError(f"A content has no {min(unknown)}.")
         texts: dict[str, Any] = {
@@ -142,7 +143,7 @@ def texts_of(content: Content) -> list[tuple[IssueAttribute, str]]:
 
 
 def write_fallbacks(content: Content, fields: Sequence[ReaderField]) -> Content:
-    """Write each field's own fallback where the letter names none."""
+    """Write a field's own fallback into each place where the letter names none."""
     fallbacks = {field.name: field.fallback for field in fields if field.fallback}
     escaped = {name: escape(fallback) for name, fallback in fallbacks.items()}
     written: dict[str, Any] = {
@@ -156,7 +157,7 @@ def write_fallbacks(content: Content, fields: Sequence[ReaderField]) -> Content:
 
 
 def used_fields(content: Content, fields: Sequence[ReaderField]) -> list[str]:
-    """Return the names of those `fields` that the content uses, in their order."""
+    """Return the names of the `fields` that the content uses, in the same order."""
     texts = (text for one, text in texts_of(content) if one.has_fields)
     used = {field.name for text in texts for field in merge_fields.iter_fields(text)}
     return [field.name for field in fields if field.name in used]
@@ -172,7 +173,7 @@ class ContentProblem:
 
 
 def find_problems(content: Content, own: Sequence[ReaderField] = ()) -> list[ContentProblem]:
-    """Return all problems that prevent publishing. `own` are the author's fields."""
+    """Return all problems that prevent publishing. `own` are the author's own fields."""
     unknown = [
         problem
         for one, text in texts_of(content)
@@ -238,7 +239,7 @@ def _form_problems(attribute: IssueAttribute, text: str) -> Iterator[tuple[Issue
 
 
 def sentence_too_long(sentence: StrPromise | str, text: str, most: int) -> str:
-    """Fill a sentence about a text that is too long."""
+    """Write the numbers into a sentence about a text that is too long."""
     return str(sentence).format(length=digits(len(text)), most=digits(most))
 
 

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from html import escape, unescape
 from urllib.parse import unquote, urljoin, urlsplit
 
-# Their tags are left out, because a landmark of a letter would be one of our page.
+# The tags of these elements are removed. Otherwise screen readers would list a letter's header or
+# footer as a part of our page.
 SECTIONS = frozenset({"article", "aside", "center", "footer", "header", "main", "nav", "section"})
 LONGEST_ID = 100
 
@@ -23,10 +24,10 @@ _TO_THE_TOP = ("", "top")
 
 
 def finish_tags(html: str, letter: str = "") -> str:
-    """Keep ids under a prefix, with the links to them.
+    """Add a prefix to each id, and point the links within the letter at the new ids.
 
-    `letter` names the letter, so that its ids outlast a correction. A link to an unknown id keeps
-    its words, and an image without an address keeps its alt text.
+    `letter` is a name that stays the same after a correction, so the ids stay the same too. A link
+    to an unknown id becomes plain words, and an image without an address becomes its alt text.
     """
     key = (letter or html).encode("utf-8", "surrogatepass")
     ids = _new_ids(html, hashlib.sha256(key).hexdigest()[:8])
@@ -76,14 +77,14 @@ def absolute_addresses(html: str, page: str) -> str:
             if name in ("href", "src") and not urlsplit(address).scheme:
                 value = escape(urljoin(page, address))
         except ValueError:
-            pass  # The address is invalid everywhere.
+            pass  # An invalid address works nowhere, so it stays as it is.
         return name, value
 
     return _rewrite(html, absolute)
 
 
 def _new_ids(html: str, digest: str) -> dict[str, str]:
-    """Return the new id for each id and each name of a link."""
+    """Return a dict from each id, and each name of a link, to its new id."""
     ids: dict[str, str] = {}
     taken: set[str] = set()
     for found in _TAG.finditer(html):
@@ -102,7 +103,7 @@ def _new_ids(html: str, digest: str) -> dict[str, str]:
 
 
 def _retarget(attributes: dict[str, str], ids: dict[str, str], letter: str) -> None:
-    """Point a link within the letter at the new id; without one it is no link."""
+    """Point a link within the letter at the new id, or remove its address."""
     address = unescape(attributes.get("href", ""))
     fragment = address.removeprefix(letter)
     if not fragment.startswith("#"):

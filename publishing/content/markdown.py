@@ -37,10 +37,12 @@ _BUTTON = re.compile(r"\{\.button\}")
 _OF_IMAGE = re.compile(
     r"\{((?: ?(?:width=[1-9][0-9]{0,3}(?:%|px)?|align=(?:left|right|center)))+)\}"
 )
-# The label has a limit, because an unfinished one is scanned to the end of the letter.
+# The limit of 50 characters keeps the time linear: a label without its end would be scanned to the
+# end of the letter.
 _IN_BRACKETS = re.compile(r"<([a-z0-9]++(?>(?:[/?#][^\s<>]*+)?))>")
 _FOOTNOTE = re.compile(r"\[\^[^\s\]]{1,50}\]")
-# The HTML of a reference is 40 times as long. Further references stay text.
+# The HTML of a reference is 40 times as long as its Markdown. References beyond this number stay
+# text.
 MAX_REFERENCES = 1000
 
 
@@ -72,7 +74,7 @@ def _image_attributes(written: dict[str, str]) -> dict[str, str | int | float]:
 
 
 def _field_link(state: StateInline, silent: bool) -> bool:
-    """Make a link of `<{{ archive_url }}?a=b>`, as of any address in angle brackets."""
+    """Make a link of `<{{ archive_url }}?a=b>`, as Markdown does of `<https://…>`."""
     found = _IN_BRACKETS.match(state.src, state.pos)
     address = state.env["fields"].restore(found[1]) if found else ""
     first = next(iter_fields(address), None)
@@ -101,7 +103,7 @@ def _number(
     return f"[{tokens[at].meta['id'] + 1}]"
 
 
-# HTML within Markdown stays text.
+# HTML tags within Markdown are shown as text.
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 _MARKDOWN.use(footnote_plugin, inline=False)
 _MARKDOWN.inline.ruler.at("footnote_ref", _footnote)
@@ -117,7 +119,7 @@ def render_markdown(markdown: str) -> str:
     _mark_up_buttons(tokens)
     _prepare(tokens, placeholders)
     html = str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, notes))
-    # Other braces are in code, or were escaped.
+    # The remaining braces are in code, or were escaped by the author.
     return placeholders.restore(placeholders.encode_braces(html), escapeHtml)
 
 
@@ -132,7 +134,7 @@ def _parse(
     markdown: str, pattern: re.Pattern[str]
 ) -> tuple[list[Token], dict[str, Any], FieldPlaceholders]:
     placeholders = FieldPlaceholders(markdown, pattern, _is_whole)
-    # Footnotes of several letters may be on one page.
+    # Hash the letter for the ids of footnotes, because several letters may be on one page.
     digest = hashlib.sha256(markdown.encode("utf-8", "surrogatepass")).hexdigest()
     notes: dict[str, Any] = {"docId": digest[:8], "fields": placeholders}
     return _MARKDOWN.parse(placeholders.text, notes), notes, placeholders
@@ -158,7 +160,7 @@ def _codes(tokens: Iterable[Token]) -> Iterator[str]:
 
 
 def _mark_up_videos(tokens: Sequence[Token]) -> None:
-    """Make a button of each paragraph that is nothing but the address of a video.
+    """Turn each paragraph that is nothing but the address of a video into a button.
 
     An address in a list, a quote or a footnote stays as it is.
     """
@@ -188,7 +190,7 @@ def _prepare(tokens: Iterable[Token], placeholders: FieldPlaceholders) -> None:
     for token in tokens:
         if token.type in _CODE:
             token.content = placeholders.restore(token.content)
-        # Mail does not show the language of code, and a class could cut a field in two.
+        # Drop the language of code: mail does not show it, and its class could split a merge field.
         token.info = ""
         if token.attrs:
             token.attrs = {
@@ -203,7 +205,7 @@ def _prepare(tokens: Iterable[Token], placeholders: FieldPlaceholders) -> None:
 
 
 def _is_safe_address(address: str) -> bool:
-    """Return whether the address is harmless with its fields replaced by fallbacks."""
+    """Return whether the address is safe once fallbacks replace its fields."""
     return _MARKDOWN.validateLink(FieldTemplate(address, html=False).fill({}).strip())
 
 

@@ -1,4 +1,4 @@
-"""Render a letter as one reader gets it, with the code that sends."""
+"""Render a letter as one reader gets it, with the same code that sends letters."""
 
 import uuid
 from collections.abc import Sequence
@@ -38,9 +38,11 @@ class Preview:
 
 
 def sample_reader(fields: Sequence[ReaderField], *, sees_readers: bool) -> Recipient:
-    """Return the first confirmed reader, or an invented one if none may be shown.
+    """Return the first confirmed reader, or an invented reader.
 
-    The row ends with the values of the author's `fields`.
+    The reader is invented if there is none, or if the author may not see readers.
+
+    The row of the reader ends with the values of the author's `fields`.
     """
     names = [field.name for field in fields]
     first = confirmed(names).order_by("id").first() if sees_readers else None
@@ -55,7 +57,8 @@ def render_preview(
 ) -> Preview:
     """Render the letter for the sample reader.
 
-    `slug` is its address in the archive, if any; `newsletter` has settings that are not saved.
+    `slug` is the address of the letter in the archive, if any. `newsletter` has settings that are
+    not saved yet.
     """
     newsletter = newsletter or Newsletter.objects.get_current()
     columns = edition_columns(content, newsletter)

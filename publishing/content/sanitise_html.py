@@ -1,6 +1,6 @@
 """Render a letter for the archive.
 
-It is sanitised, so that it cannot act for our site.
+The letter is sanitised, so that it cannot run scripts or post forms in the name of our site.
 """
 
 import re
@@ -34,13 +34,13 @@ ATTRIBUTES = {
 }
 # The classes of the letter's own stylesheet. Other classes could get the styles of the desk.
 CLASSES = {"p": {"open", "button"}, "td": {"num"}, "th": {"num"}}
-# Removed with their content.
+# These elements are removed with their content.
 DROPPED_WHOLE = {"script", "style", "title", "template", "noscript", "iframe", "object", "svg",
                  "math", "textarea", "select"}  # fmt: skip
 SCHEMES = {"http", "https", "mailto", "tel", "data"}
 IMAGE_DATA = re.compile(r"data:image/(?:png|jpeg|gif|webp|avif);base64,", re.IGNORECASE)
 
-# Smaller images are decorations or tracking pixels.
+# Images narrower or lower than this are decorations or tracking pixels.
 SMALLEST_IMAGE_PX = 100
 
 _ALIGNMENTS = {"left", "right", "center"}
@@ -53,7 +53,7 @@ _H1 = re.compile(r"<(/?)h1\b")
 def render_public_issue(
     title: str, html: str, text: str, *, leave_url: str, choose_url: str, archive_url: str
 ) -> SafeString:
-    """Return a letter with each field's fallback; plain text becomes paragraphs."""
+    """Return a letter with fallbacks for its fields; plain text becomes paragraphs."""
     values = {
         "unsubscribe_url": leave_url,
         "preferences_url": choose_url,
@@ -91,10 +91,10 @@ def sanitise_html(html: str) -> str:
 
 
 def _sanitised(html: str) -> str:
-    # Normalise first, because parsing unlimited nesting takes quadratic time.
+    # Limit the nesting of elements first, because parsing unlimited nesting takes quadratic time.
     clean = _clean(normalise(html))
     legal = only_xml_characters(clean)
-    # An address may have looked harmless only because of a removed character.
+    # Sanitise again if a character was removed: without it, an address may be harmful.
     return clean if legal == clean else _clean(legal)
 
 
@@ -112,7 +112,10 @@ def _clean(html: str) -> str:
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
-    """Return the attribute or None. Images use https, this site, or data."""
+    """Return the attribute's value, or None to drop it.
+
+    The address of an image may be https, on this site, or a data URL.
+    """
     if name == "align":
         return value.lower() if value.lower() in _ALIGNMENTS else None
     if name not in {"src", "href"}:

@@ -9,7 +9,7 @@ from delivery.mail.merge_fields import FieldTemplate
 from publishing.content.sanitise_html import sanitise_html
 
 LONGEST = 180
-# A shorter paragraph is a greeting, a date or “view in browser”.
+# Characters. A shorter paragraph is most likely a greeting, a date or “view in browser”.
 ENOUGH = 40
 
 _PARAGRAPH = re.compile(r"<p\b[^>]*>(.*?)</p>", re.DOTALL)

@@ -5,14 +5,15 @@ from collections.abc import Mapping
 from itertools import starmap, zip_longest
 from typing import NamedTuple
 
-# Equal lines shown around a difference.
+# The number of equal lines that are shown before and after a difference.
 CONTEXT = 2
-# The time grows with the product of both line counts, so longer texts are one difference.
+# Longer texts are shown as one difference, because the time of a comparison grows with the product
+# of both line counts.
 MOST_LINES = 2000
 
 
 class LinePair(NamedTuple):
-    """One row: the line of each side, or None if that side has no such line."""
+    """One row of a comparison: the line of each side, or None if it has no line here."""
 
     other: str | None
     mine: str | None
@@ -21,14 +22,14 @@ class LinePair(NamedTuple):
 def diff_fields(
     other: Mapping[str, str], mine: Mapping[str, str]
 ) -> dict[str, list[LinePair | None]]:
-    """Return the lines of each field that differs; None marks omitted lines."""
+    """Return a row for each line of the fields that differ; None marks omitted lines."""
     return {
         name: diff_lines(text, mine[name]) for name, text in other.items() if text != mine[name]
     }
 
 
 def diff_lines(other: str, mine: str) -> list[LinePair | None]:
-    """Return the lines of both, without equal lines far from any difference."""
+    """Return the lines of both texts, without equal lines far from any difference."""
     one, two = other.split("\n"), mine.split("\n")
     if max(len(one), len(two)) > MOST_LINES:
         return list(starmap(LinePair, zip_longest(one, two)))

@@ -10,9 +10,9 @@ from delivery.mail.field_placeholders import FieldPlaceholders
 from delivery.mail.letter_addresses import missing_before
 from delivery.mail.normalise_html import VOID, normalise, parse_attributes, split_tags
 
-# Mail programs would wrap wider tables.
+# Characters. Mail programs would wrap the lines of wider tables.
 WIDEST_TABLE = 78
-# Deeper levels are not indented further.
+# Lists and quotes that are nested deeper than this are not indented further.
 DEEPEST = 4
 
 _HEADINGS = {"h1": "=", "h2": "-"}
@@ -41,7 +41,7 @@ _TAG_OR_COMMENT = re.compile(
 )
 _BACK_LINKS = {"\u21a9", "\u21a9\ufe0e"}
 _BLANKS = re.compile(r"[ \t\n\r\f]+")
-# A blank would end an address in a text.
+# Encode spaces and drop line ends as browsers do. In a text, a space would end the address.
 _AS_BROWSERS = str.maketrans({" ": "%20", "\t": None, "\n": None, "\r": None})
 _HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|mso-hide\s*:\s*all)", re.IGNORECASE)
 
@@ -49,7 +49,8 @@ _HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|mso-hide\s*:\s*all)", re.
 def html_to_text(html: str, site_url: str = "") -> str:
     """Convert a fragment or a complete document of HTML to plain text.
 
-    Rooted links get `site_url`. Braces that are text are escaped, so that they become no fields.
+    Links that begin with a slash get `site_url` before it. Braces that are text are escaped, so
+    that they become no merge fields.
     """
     placeholders = FieldPlaceholders(html)
     clean = nh3.clean(
@@ -127,7 +128,7 @@ class _Cell:
 
 @dataclass(slots=True)
 class _List:
-    """A list, with the number of its next item; None for bullets."""
+    """A list; `number` is that of its next item, None for bullets."""
 
     number: int | None
     begun: bool = False
@@ -142,7 +143,7 @@ class _Writer:
         self._lists: list[_List] = []
         self._links: list[tuple[str, int, int]] = []
         self._raised: list[tuple[int, int]] = []
-        self._is_note = False  # a link within the letter has a raised number
+        self._is_note = False  # True within a link that leads to a footnote.
         self._tables: list[list[list[_Cell]]] = []
         self._blocks = 0
         self._hidden = 0
@@ -258,13 +259,13 @@ class _Writer:
         whole = blocks == self._blocks and len(self._words[-1]) >= mark
         label = _one_line("".join(self._words[-1][mark:])) if whole else ""
         if not address:
-            # The link from a footnote back to the text.
+            # Drop a footnote's arrow that leads back to the text.
             if label in _BACK_LINKS:
                 del self._words[-1][mark:]
             return
         shown, target = map(self._placeholders.restore, (label, address))
         if _strip_scheme(shown) == _strip_scheme(target) or (whole and not label):
-            # A subject is only understood behind the scheme.
+            # Keep `mailto:` if a subject follows, because `?subject=` is understood only after it.
             bare = address if "?" in address else address.removeprefix("mailto:")
             self._words[-1][mark:] = [bare]
         else:

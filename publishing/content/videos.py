@@ -12,24 +12,26 @@ from delivery.models import Newsletter
 LONGEST_ADDRESS = 300
 _YOUTUBE = frozenset({"youtube.com", "www.youtube.com", "m.youtube.com"})
 _VIMEO = frozenset({"vimeo.com", "www.vimeo.com"})
-# No space, quote or bracket, which could end the link, and no user name before an @.
+# Only characters that cannot end the link, so no space, quote or bracket. Without @ there is no
+# user name either.
 _PLAIN = re.compile(r"https?://[A-Za-z0-9_./?=&%#~+,;:-]+")
 _ID = re.compile(r"[A-Za-z0-9_-]{11}")
 _PATH_WITH_ID = re.compile(r"/(?:shorts|live)/([^/]+)/?")
 _VIMEO_PATH = re.compile(r"/[0-9]{1,12}(?:/[0-9a-f]{1,20})?/?")
-# The symbol as text. Without the selector it could become a coloured picture.
+# A play symbol. The variation selector after it keeps it text; without it, mail programs could
+# show a coloured picture.
 _PLAY = "\u25b6\ufe0e "
 
 
 class Video(NamedTuple):
-    """A video's address, and its id on YouTube; empty for Vimeo."""
+    """A video's address, and its id on YouTube; the id is empty for Vimeo."""
 
     address: str
     youtube_id: str = ""
 
 
 def find_video(text: str) -> Video | None:
-    """Return the video if the text is nothing but the address of one."""
+    """Return the video if the text is nothing but the address of a video."""
     text = text.strip()
     if len(text) > LONGEST_ADDRESS or not _PLAIN.fullmatch(text):
         return None

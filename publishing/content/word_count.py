@@ -13,7 +13,7 @@ _ADDRESSES = frozenset({"unsubscribe_url", "preferences_url", "archive_url"})
 
 def count_words(text: str) -> int:
     """Count the words of a plain text."""
-    # Replace fields first, because URLs may contain fields with spaces.
+    # Replace merge fields before URLs, because a URL may contain a field with spaces.
     filled = merge_fields.ANY_BRACES.sub(_placeholder, text)
     return len(_WORD.findall(_ADDRESS.sub(" ", filled)))
 

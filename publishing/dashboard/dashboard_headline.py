@@ -19,8 +19,8 @@ def headline_sentence(
 ) -> str:
     """Return the headline.
 
-    `needs` counts the things to do. `sending` and `held` are titles. `scheduled` are titles and
-    times, the next first.
+    `needs` is the number of things to do. `sending` and `held` are titles of issues. `scheduled`
+    has titles and times, the next issue first.
     """
     todo = _todo(needs) if needs else ""
     if not sees_issues:

@@ -91,7 +91,7 @@ def _update(request: HttpRequest, poll: Poll) -> HttpResponse:
 
 
 class AlarmsForm(forms.Form):
-    """The alarms of an edition that an operator has seen, up to the newest shown."""
+    """The edition whose alarms an operator has seen, and the newest alarm on the page."""
 
     edition = forms.IntegerField(min_value=1, max_value=HIGHEST_ID)
     up_to = forms.IntegerField(min_value=1, max_value=HIGHEST_ID)

@@ -1,6 +1,6 @@
 """The context of the desk, in a constant number of queries.
 
-One query reads all counts.
+One of these queries reads the counts of all editions.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
 
 
 def read_sending(newsletter: Newsletter) -> tuple[list[Sending], str, datetime]:
-    """Return the editions being sent, the contents to compare, and the time."""
+    """Return the editions being sent, a text that polls compare, and the time."""
     open_ones = load_open_newsletters()
     counts = load_all_counts(open_ones) if open_ones else []
     statuses = [status_from_counts(one) for one in counts]
@@ -227,7 +227,7 @@ def _todo_of_people(viewer: Viewer, approved: Collection[UUID], rule: ApprovalRu
 
 
 def _of_others(viewer: Viewer) -> QuerySet[Draft]:
-    """Select drafts that somebody else saved last, so this viewer may approve them."""
+    """Select the drafts that somebody else saved last: this viewer may approve them."""
     return open_drafts().exclude(saved_by=viewer.user.pk)
 
 

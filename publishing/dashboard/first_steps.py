@@ -1,4 +1,4 @@
-"""The steps from a fresh site to its first issue; `first_steps.html` has texts."""
+"""The steps from a new site to its first issue. `first_steps.html` has the texts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class FirstSteps:
 
     @property
     def webhook_url(self) -> str:
-        """The address for Postmark, with placeholders for name and password."""
+        """The webhook's address for Postmark, with placeholders for name and password."""
         scheme, _, host = settings.SITE_URL.partition("://")
         return f"{scheme}://USER:PASSWORD@{host}{reverse('delivery:webhook')}"
 
@@ -67,9 +67,9 @@ class FirstSteps:
 
 
 def choose_steps(may: Collection[Step], done: Collection[Step]) -> tuple[tuple[Step, bool], ...]:
-    """Return the steps that the viewer may take. Pure.
+    """Return the steps that are shown to the viewer. Pure.
 
-    None are left if only optional ones are open.
+    If all required steps are done, the result is empty.
     """
     steps = tuple((step, step in done) for step in Step if step in may)
     is_open = any(not is_done and step not in OPTIONAL for step, is_done in steps)
@@ -79,9 +79,9 @@ def choose_steps(may: Collection[Step], done: Collection[Step]) -> tuple[tuple[S
 def load_first_steps(
     newsletter: Newsletter, may: Collection[Step], *, readers: int, has_issue: bool, has_sent: bool
 ) -> FirstSteps:
-    """Load the steps, without a query once an issue was sent under a name of its own.
+    """Load the steps; no query is needed on a named site that has sent an issue.
 
-    An issue that was sent shows that its sender is accepted.
+    If an issue was sent, Postmark has accepted its sender.
     """
     if not may or (newsletter.is_named and has_issue and (newsletter.sender_address or has_sent)):
         return FirstSteps(())
@@ -93,7 +93,7 @@ def load_first_steps(
     fresh = Newsletter()
     facts = {
         Step.NAME: newsletter.is_named,
-        # Test letters are sent with the sender in use. So Postmark accepts it.
+        # An accepted test letter shows that Postmark accepts the sender in use.
         Step.SENDER: bool(newsletter.sender_address) or has_sent or has_test,
         Step.LOOK: any(getattr(newsletter, name) != getattr(fresh, name) for name in _LOOK),
         Step.WEBHOOK: ProviderEvent.objects.filter(trace__isnull=False).exists(),

@@ -27,7 +27,7 @@ PAGE = 12
 # The number of drafts above the other issues; a separate tab lists all.
 DRAFTS_BESIDE = 3
 LONGEST_SEARCH = 200
-# The columns that a row shows. Each column costs time, even if it is short.
+# Load only the columns that a row shows, because each column costs time, even a short one.
 _SHOWN_COLUMNS = (
     *("version", "title", "goes_to", "published_at", "issue__unlisted"),
     "issue__has_page",
@@ -36,7 +36,7 @@ _SHOWN_COLUMNS = (
 )
 
 
-# A row shows the last mailed version if the newest corrects only the page.
+# If the newest version corrects only the page, a row shows the last mailed version.
 _MAILED_BEFORE = mailed_editions().filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
 _SHOWN_AT = Case(
     When(
@@ -70,7 +70,7 @@ class Tab(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class IssueSearch:
-    """A tab, a part of a title, the id after which the page begins, and the order."""
+    """What the query asks for: tab, part of a title, row before the page, and order."""
 
     tab: Tab = Tab.ALL
     text: str = ""
@@ -106,7 +106,7 @@ def page_of(search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: b
     `open_editions` are those that have not ended.
     """
     tab, is_first = search.tab, not search.before
-    # There are few, because nothing can be scheduled more than a year ahead.
+    # There are few scheduled editions, because none can be scheduled more than a year ahead.
     page = IssuePage(all_scheduled=list(_scheduled()))
     if sees_drafts and tab is Tab.DRAFTS:
         found = list(_drafts(search)[: PAGE + 1])
@@ -118,7 +118,8 @@ def page_of(search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: b
         page.scheduled = page.all_scheduled
         if search.text or search.sort is not Sort.NEWEST:
             coming = _titled(_scheduled(), search.text)
-            # By default the next first; with the oldest first, the one that was scheduled first.
+            # By default the edition with the next time is first. With the oldest first, the edition
+            # that was scheduled earliest is first.
             if search.sort is not Sort.NEWEST:
                 coming = _in_order(coming, search.sort, F("published_at"), None)
             page.scheduled = list(coming)
@@ -130,7 +131,7 @@ def page_of(search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: b
 
 
 def upcoming(scheduled: Sequence[Edition], now: datetime) -> list[Edition]:
-    """Return the editions that go out automatically at their time."""
+    """Return the editions that are sent automatically at a later time."""
     return [
         edition
         for edition in scheduled

@@ -29,7 +29,7 @@ _LABELS = {
     "api": gettext_lazy("API"),
     "desk": gettext_lazy("Added on the desk"),
 }
-# A sign-up whose form is not known any more.
+# Older sign-ups did not record their form. They count as sign-ups with the form on this site.
 _SAME_AS = {"sign-up": "form"}
 
 
@@ -40,7 +40,10 @@ def newest_mailed() -> list[Any]:
 
 
 def points_of(mailed: Sequence[Any], confirmed_now: int, zone: ZoneInfo) -> list[Point]:
-    """Return the confirmed readers at each issue that has their number, and now."""
+    """Return the number of confirmed readers at each issue, and now.
+
+    Issues that did not record the number are left out.
+    """
     points = [
         Point(_day(edition, zone), edition.confirmed_then)
         for edition in mailed
@@ -50,7 +53,7 @@ def points_of(mailed: Sequence[Any], confirmed_now: int, zone: ZoneInfo) -> list
 
 
 def ended_among(editions: Sequence[Edition], open_editions: Sequence[int]) -> list[Edition]:
-    """Return the newest few that were sent and have ended, whose counts are final."""
+    """Return the newest editions that were sent and have ended, with final counts."""
     return [
         edition
         for edition in reversed(editions)
@@ -61,9 +64,9 @@ def ended_among(editions: Sequence[Edition], open_editions: Sequence[int]) -> li
 def undelivered_of(
     editions: Sequence[Edition], counts: Mapping[int, EditionCounts], zone: ZoneInfo
 ) -> list[dict[str, Any]]:
-    """Return the unsent copies of each edition, on one scale.
+    """Return the unsent copies of each edition as bars with the same scale.
 
-    Called-back ones are left out.
+    Copies of editions that were called back are left out.
     """
     unsent = {
         edition.pk: {outcome: getattr(counts[edition.pk], outcome) for outcome in NOT_SENT}
@@ -98,10 +101,10 @@ def _day(edition: Edition, zone: ZoneInfo) -> str:
 class SourceTable:
     """New readers by source and month."""
 
-    # Each source with its number in all months, and a bar.
+    # Each source, its number of readers in all months, and a bar.
     totals: Sequence[tuple[str, int, Sequence[Part]]]
     sources: Sequence[str]
-    # The newest first, with a number for each source.
+    # Each month with a number for each source, the newest month first.
     months: Sequence[tuple[str, Sequence[int]]]
 
 
@@ -112,7 +115,7 @@ def first_month(today: date) -> date:
 
 
 def source_table(new_readers: Mapping[tuple[date, str], int]) -> SourceTable | None:
-    """Return the table, the largest source first; None without new readers."""
+    """Return the table, the largest source first; None if there are no new readers."""
     numbers: dict[tuple[date, str], int] = {}
     for (month, source), number in new_readers.items():
         key = month, _SAME_AS.get(source, source)

@@ -19,7 +19,7 @@ _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The readers at a date, empty for now."""
+    """The number of readers at a date; the date is empty for now."""
 
     when: str
     readers: int
@@ -31,9 +31,9 @@ class Point:
 
 
 def chart_of(points: Sequence[Point]) -> dict[str, Any] | None:
-    """Return the context of `readers_chart.html`, oldest point first.
+    """Return the context of `readers_chart.html` from points, the oldest first.
 
-    None for under two points.
+    Return None if there are fewer than two points.
     """
     if len(points) < 2:
         return None
@@ -57,9 +57,12 @@ def chart_of(points: Sequence[Point]) -> dict[str, Any] | None:
 
 
 def scale_of(numbers: Sequence[int]) -> tuple[int, int, int]:
-    """Return low, middle and high of the narrowest round scale, none below zero."""
+    """Return the low, middle and high number of the narrowest scale of round numbers.
+
+    No number is below zero.
+    """
     least, most = min(numbers), max(numbers)
-    # A flat line is in the middle, or at the bottom if all are zero.
+    # If all numbers are equal, draw the line in the middle, or at the bottom if they are zero.
     step, low = 1, max(0, least - 1) if least == most else least
     while low + 2 * step < most:
         step = _next_round(step)

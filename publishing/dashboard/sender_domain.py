@@ -18,7 +18,7 @@ NAME = gettext_lazy("Sender domain")
 def load_line(newsletter: Newsletter, now: datetime) -> HealthLine:
     """Return the health line.
 
-    A missing DKIM key is no fault: its name cannot be guessed.
+    A DKIM key that was not found is no fault, because the name of Postmark's key cannot be guessed.
     """
     domain = domain_of(newsletter.sender)
     if is_placeholder(domain):

@@ -12,7 +12,7 @@ from publishing.editions.edition_status import EditionStatus
 from publishing.progress.edition_progress import EditionProgress
 from publishing.progress.progress_sentences import held_sentence, what_is_stuck
 
-# These need no decision. All other open editions wait for one.
+# Editions in these states need no decision. All other open editions wait for a decision.
 NEEDS_NOBODY = frozenset({EditionState.HELD, EditionState.SENDING})
 
 
@@ -47,7 +47,7 @@ def sending_now(statuses: Sequence[EditionStatus], zone: ZoneInfo) -> list[Sendi
 
 
 def title_of(status: EditionStatus) -> str:
-    """Return the title as pages show it, or the name of transactional mail."""
+    """Return the edition's title as pages show it, or the name of transactional mail."""
     if status.counts.is_transactional:
         return edition_name(status.counts.kind, status.counts.version)
     return Content(title=status.counts.title).plain_title

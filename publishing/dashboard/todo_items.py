@@ -14,11 +14,12 @@ from publishing.editions.edition_status import EditionStatus
 
 # The number of things of each kind that the page shows.
 SHOWN = 5
-# The actions that settle an edition, the most common first. Final ones are on its own page.
+# The actions that settle an edition, the most common first. Other actions that cannot be undone
+# are only on the edition's own page.
 _SETTLING = ("resume", "send-to-missed", "ask-again", "close")
 
 
-# A glyph and a tone.
+# The glyph and the tone of each kind of thing to do.
 _LOOKS = {
     EditionState.PAUSED: ("paused", "doubt"),
     EditionState.NEEDS_ATTENTION: ("attention", "fault"),
@@ -51,7 +52,7 @@ class TodoList:
 def todo_list(
     code: str, all_params: Iterable[Mapping[str, Any]], *, count: int | None = None
 ) -> TodoList:
-    """Return things of one kind. `count` is their number if more exist than were read."""
+    """Return things of one kind. `count` is their number if not all of them were read."""
     items = []
     for params in all_params:
         glyph, tone = _LOOKS[params["status"].state if code == "edition" else code]

@@ -1,4 +1,4 @@
-"""The composer's form: what an author writes, as it is posted."""
+"""The composer's form: the fields of a draft as the page posts them."""
 
 import uuid
 from itertools import chain
@@ -33,7 +33,7 @@ SHA256_HEX = "^[0-9a-f]{64}$"
 
 
 class WordsField(forms.CharField):
-    """A text as it was written, without the characters that cannot be stored."""
+    """A text as its author wrote it, without the characters that cannot be stored."""
 
     def __init__(self, label: "_StrPromise | str", **options: Any) -> None:
         super().__init__(required=False, strip=False, label=label, **options)
@@ -43,7 +43,7 @@ class WordsField(forms.CharField):
 
 
 class _TickedTags(forms.HiddenInput):
-    """The ticked boxes of a field as one text, such as “3,7”; None without the field."""
+    """The ticked boxes as one text, such as “3,7”; None if the post lacks the field."""
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> str | None:
         return ",".join(filter(None, data.getlist(name))) if name in data else None
@@ -59,7 +59,7 @@ class TagsField(forms.Field):
             return None
         ids = read_ids(value)
         if len(ids) != len(set(filter(None, value.split(",")))):
-            # Without the tag the letter would go to more readers.
+            # Refuse the post: if the tag were dropped, the letter would go to more readers.
             raise ValidationError(DELETED_TAG)
         return ids
 
@@ -71,16 +71,16 @@ class RevisionForm(forms.Form):
 
     @property
     def base_revision(self) -> int:
-        """The revision; 0, which no draft has, if there is none."""
+        """The posted revision; 0, which no draft has, if none was posted."""
         return self.cleaned_data.get("revision") or 0
 
 
 class DraftForm(RevisionForm):
     """The composer's form: a field for the `control` of each of `ISSUE_ATTRIBUTES`.
 
-    A Markdown letter is posted as `letter`, finished HTML as `html_content`, or as `letter` with
-    `format`. `written` has every value, or its default if the value was refused. So a refused form
-    loses no text.
+    A Markdown letter is posted as `letter`. Finished HTML is posted as `html_content`, or as
+    `letter` with `format`. `written` has every value, or the field's default if the value was
+    refused. So a refused form loses no text.
     """
 
     format = forms.ChoiceField(
@@ -121,7 +121,7 @@ class DraftForm(RevisionForm):
             **{one.name: found[self.control_of(one)] for one in CONTENT_ATTRIBUTES},
             format=kind if letter == LETTER.control else HTML,
             goes_to=found.get("goes_to") or EVERYONE.value,
-            # An unreadable choice must not make the issue public.
+            # If the posted choice cannot be read, the issue is unlisted, never public.
             archive=found.get("unlisted", Visibility.UNLISTED.value),
             without_note=found["without_note"],
             **tags,
@@ -144,7 +144,7 @@ class DraftForm(RevisionForm):
 
 
 def first_error(form: forms.BaseForm) -> str:
-    """Return the first error of a form, before those of its fields."""
+    """Return the first error of the whole form, or else of its fields."""
     return str(next(chain(form.non_field_errors(), *form.errors.values())))
 
 

@@ -1,6 +1,6 @@
 """Save posts after the end of a session as drafts.
 
-A signed field names their author.
+A signed field in the form names the author of the text.
 """
 
 import uuid
@@ -24,7 +24,7 @@ from publishing.drafts.draft_form import DraftForm
 from subscribers.desk_frame import wants_json
 
 _SALT = "publishing.drafts.keep_signed_out"
-# A form may stay open during a long holiday.
+# Seconds. A form may stay open during a long holiday.
 _MAX_AGE_S = 90 * 24 * 3600
 
 P = ParamSpec("P")
@@ -54,7 +54,7 @@ def sign_writer(user: AbstractBaseUser | AnonymousUser) -> str:
 def keep_when_signed_out(view: View[P]) -> View[P]:
     """Save a post after the session's end as a draft.
 
-    Scripts keep their text themselves.
+    A script's post is not saved here, because the script keeps its text in the page.
     """
 
     @wraps(view)

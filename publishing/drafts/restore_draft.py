@@ -31,7 +31,7 @@ def restore_draft(edition: Edition) -> str:
     if not reached_nobody(edition.pk):
         return ""
     with transaction.atomic():
-        # The lock lets a second caller find the draft of the first.
+        # The lock makes a second caller wait, and then find the draft that the first caller made.
         Issue.objects.select_for_update(no_key=True).get(pk=edition.issue_id)
         newest = versions_of(edition.issue_id).first()
         if newest is None or newest.pk != edition.pk:
@@ -41,7 +41,7 @@ def restore_draft(edition: Edition) -> str:
         author = newest.author_id if is_there(newest.author_id) else None
         draft = save_draft.open_for_issue(author, edition.issue_id)
         before = Draft.objects.filter(edition=newest).first()
-        # Who published it need not be who wrote it.
+        # Keep the writer, because another author may have published the draft.
         kept = {"address": before.address, "saved_by": before.saved_by_id} if before else {}
         Draft.objects.filter(pk=draft.pk).update(goes_to=newest.goes_to, **kept)
     return str(IS_A_DRAFT)

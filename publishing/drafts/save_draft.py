@@ -31,7 +31,7 @@ from publishing.editions.versions import default_goes_to, versions_of
 from publishing.models import Draft, Issue, Visibility
 from subscribers.fields.find_tags import hold_tags
 
-# How many never-edited drafts an author may have before `keep_signed_out` creates no more.
+# If an author has this many drafts that were never edited, `keep_signed_out` creates no more.
 MOST_UNTOUCHED = 20
 
 
@@ -52,7 +52,10 @@ def load_draft(**lookup: object) -> Draft | None:
 
 
 def lock_by_key(author: uuid.UUID, key: str) -> Draft | None:
-    """Lock an author's draft under a key, or else the key, until the transaction ends."""
+    """Lock an author's draft with this key until the transaction ends.
+
+    If there is no such draft, lock the key.
+    """
     begun = Draft.objects.select_for_update(of=("self",)).filter(key=key, created_by=author)
     draft = begun.first()
     if draft is None:
@@ -64,7 +67,7 @@ def lock_by_key(author: uuid.UUID, key: str) -> Draft | None:
 def link_to_edition(draft: Draft, edition: Edition, *, copy_for: uuid.UUID | None) -> None:
     """Link a locked draft to its edition.
 
-    If the draft has text that was not published, copy it to a new draft of `copy_for`.
+    If the draft has text that was not published, copy the text to a new draft of `copy_for`.
     """
     Draft.objects.filter(pk=draft.pk, edition=None).update(edition=edition)
     if copy_for is not None and not _makes(draft.fields, edition):
@@ -85,7 +88,7 @@ def title_with_tag(tag: int) -> str:
 
 
 def may_name_field(key: str) -> bool:
-    """Whether an open draft has the key of a field anywhere in its words."""
+    """Whether an open draft contains the key of a merge field in any of its texts."""
     names = (Q((f"{one.name}__contains", key)) for one in CONTENT_ATTRIBUTES if one.has_fields)
     return Draft.objects.filter(reduce(or_, names), edition=None).exists()
 
@@ -93,13 +96,14 @@ def may_name_field(key: str) -> bool:
 def create(
     author: uuid.UUID, key: str, fields: DraftFields, *, issue: uuid.UUID | None = None
 ) -> SaveResult:
-    """Save a new form once under its key.
+    """Save a new form as a draft, once under its key.
 
-    An issue has one open draft for its next version.
+    If the issue already has an open draft for its next version, no second one is created.
     """
     with transaction.atomic():
         if issue is not None:
-            # Publishing locks the draft or its key before the issue. Another order could deadlock.
+            # Lock the draft or its key before the issue, as publishing does. Another order could
+            # deadlock.
             lock_by_key(author, key)
             _lock_issue(issue)
             other = open_draft_of_issue(issue)
@@ -124,7 +128,7 @@ def copy(
             edition=made,
             **(_fields_behind(made, fields) if made else fields).columns(),
         )
-        # A concurrent save under the same key waits here for the first.
+        # If a concurrent save uses the same key, the second save waits here for the first.
         Draft.objects.bulk_create([fresh], ignore_conflicts=True)
         draft = load_draft(key=key)
         if draft is None:
@@ -143,7 +147,7 @@ def keep_signed_out(
     issue: uuid.UUID | None = None,
     shown: uuid.UUID | None = None,
 ) -> Draft:
-    """Return a draft of a signed-out author's text. Raises `TooManyUntouchedError`."""
+    """Save a signed-out author's text as a draft. Raises `TooManyUntouchedError`."""
     with transaction.atomic():
         # Without the lock, two concurrent posts could exceed the limit.
         get_user_model().objects.select_for_update(no_key=True).get(pk=author)
@@ -172,7 +176,7 @@ def keep_signed_out(
 def save(draft: uuid.UUID, from_revision: int, fields: DraftFields, *, by: uuid.UUID) -> SaveResult:
     """Save the fields if the draft still has the revision `from_revision`."""
     with transaction.atomic():
-        # A tag that is being deleted at the same time is either held or gone.
+        # Lock the tags. A concurrent deletion of a tag waits for this save, or has already ended.
         hold_tags([*fields.with_tags, *fields.without_tags])
         before = Draft.objects.filter(pk=draft).values_list("saved_by_id", flat=True).first()
         changed = (
@@ -180,7 +184,8 @@ def save(draft: uuid.UUID, from_revision: int, fields: DraftFields, *, by: uuid.
             .exclude(**fields.columns())
             .update(revision=F("revision") + 1, saved_by=by, saved_at=Now(), **fields.columns())
         )
-        # The update locks the row until the end, so this reads the written values.
+        # The update locks the row until the transaction ends, so this reads the values just
+        # written.
         present = load_draft(pk=draft)
         if present is None:
             return SaveResult(None)
@@ -221,7 +226,7 @@ def fields_for_next_version(issue: uuid.UUID) -> DraftFields:
     words = replace(
         _words_behind(newest),
         goes_to=default_goes_to(issue),
-        # Without a page the letter may not link to one.
+        # An issue without a page starts with that choice, so that its letter links to no page.
         archive="" if newest.issue.has_page else Visibility.NONE.value,
         without_note=False,
     )
@@ -240,7 +245,7 @@ def delete_draft(draft: uuid.UUID, *, by: uuid.UUID) -> bool:
 
 
 def _fields_behind(edition: Edition, posted: DraftFields) -> DraftFields:
-    """Return the `posted` fields if they match the edition, else its own fields."""
+    """Return the `posted` fields if they match the edition, else the edition's own."""
     words = replace(
         posted if _makes(posted, edition) else _words_behind(edition),
         goes_to=edition.goes_to,
@@ -251,7 +256,7 @@ def _fields_behind(edition: Edition, posted: DraftFields) -> DraftFields:
 
 
 def _archive_behind(edition: Edition, posted: str) -> str:
-    """Return the posted choice if it led to this edition, else what its issue became."""
+    """Return the posted choice if it led to this edition, else the issue's own."""
     published = edition.issue.published_visibility
     default = visibility_after("", TagChoice.of(edition), None, is_public=False)
     is_same = edition.version > 1 or (posted or default) == published
@@ -273,7 +278,7 @@ def _words_behind(edition: Edition) -> DraftFields:
     if not content.html.strip():
         return replace(DraftFields.of_content(content), format=MARKDOWN, letter="")
     automatic = DraftFields.of_content(replace(content, text=""))
-    # An automatic plain text continues to follow the letter.
+    # If the plain text equals the automatic one, keep it automatic.
     if build_content(automatic).text.split() == content.text.split():
         return automatic
     return DraftFields.of_content(content)
@@ -282,7 +287,7 @@ def _words_behind(edition: Edition) -> DraftFields:
 def _makes(fields: DraftFields, edition: Edition) -> bool:
     contents = {build_content(fields).sha256}
     if fields.format == HTML:
-        # A post to the publishing form publishes it as written.
+        # The publishing form publishes finished HTML as it is written, so compare that content too.
         contents.add(content_as_written(fields).sha256)
     return bytes(edition.content_hash) in contents
 
