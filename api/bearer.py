@@ -20,7 +20,7 @@ REALM = 'Bearer realm="homing"'
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A scope of tokens. The token's owner needs one of `permissions`."""
+    """A scope of API tokens. The token's owner needs one of its `permissions`."""
 
     name: str
     description: Promise
@@ -64,7 +64,7 @@ class Bearer(AuthBase):
     def __call__(self, request: HttpRequest) -> Caller:
         """Return the caller.
 
-        Raise `ProblemError`: 401 without a token, 403 without a right.
+        Raise `ProblemError` with the status 401 without a token, and 403 without a permission.
         """
         caller = _authenticate(request.headers.get("Authorization", ""))
         scope = self.scope

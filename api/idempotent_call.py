@@ -1,4 +1,4 @@
-"""Run a call only once under its `Idempotency-Key`, by the rules for forms."""
+"""Run a call only once for each `Idempotency-Key`, by the same rules as forms."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from idempotency.run_once import RETRY_AFTER_S, run_once
 from idempotency.saved_response import DifferentContentError
 
 _KEY_SCHEMA = {"type": "string", "pattern": KEY_PATTERN, "minLength": 1, "maxLength": LONGEST_KEY}
-# The header of every such call, for the OpenAPI document.
+# The header that every operation needs if it changes something, for the OpenAPI document.
 KEY_PARAMETER: dict[str, Any] = {
     "parameters": [
         {
@@ -37,8 +37,9 @@ KEY_PARAMETER: dict[str, Any] = {
 def changing(made: Mapping[int, Any], *problems: int, described: Any = None) -> dict[str, Any]:
     """Return the arguments that describe an operation that changes something.
 
-    `made` has the bodies of its answers by status. `problems` are statuses besides those that all
-    such operations share. `described` has its parameters; by default only the key.
+    `made` maps each status of its answers to a body. `problems` are the statuses of its problems,
+    besides those that all changing operations share. `described` describes its parameters for the
+    OpenAPI document. By default, the key is the only parameter.
     """
     responses = {**made, **problem_responses(409, 413, 415, 422, *problems)}
     return {"response": responses, "openapi_extra": described or KEY_PARAMETER}
@@ -65,9 +66,9 @@ def run_call(
 ) -> HttpResponse:
     """Run `work` once for the caller and the request's key. Return its response.
 
-    `check` runs first. If it raises `ProblemError`, no key is claimed. An exception of `work` rolls
-    it back and frees the key. Raises `ProblemError` without a usable key, for other content under
-    the key, and while the first call is running.
+    `check` runs first. If it raises `ProblemError`, no key is claimed. An exception in `work` rolls
+    back its changes and frees the key. Raises `ProblemError` if there is no usable key, if the key
+    was used with other content, and while the first call is still running.
     """
     key = require_key(request)
     if body is None and not files and request.body.strip() not in (b"", b"{}"):

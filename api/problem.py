@@ -1,6 +1,6 @@
 """Problems: the shape of all error responses (RFC 9457).
 
-They do not repeat the input.
+The responses do not repeat the input.
 """
 
 from collections.abc import Mapping, Sequence
@@ -73,12 +73,12 @@ class ProblemBody(BaseModel):
 
 
 def problem_responses(*statuses: int) -> dict[int, type[ProblemBody]]:
-    """Return an operation's problem responses, with those that all operations share."""
+    """Return an operation's problem responses, and those that all operations share."""
     return dict.fromkeys(sorted({400, 401, 403, 503, *statuses}), ProblemBody)
 
 
 def answers(found: Any, *problems: int) -> dict[int, Any]:
-    """Return the answers of an operation that changes nothing, by status."""
+    """Return the answers of a read-only operation in a dict, by status."""
     return {200: found, **problem_responses(*problems)}
 
 
@@ -106,7 +106,7 @@ def problem_response(
 class ProblemError(Exception):
     """End a call with a problem, and roll back its work.
 
-    Arguments as in `problem_response`.
+    The arguments are those of `problem_response`.
     """
 
     def __init__(self, kind: ProblemType, detail: str, **more: Any) -> None:

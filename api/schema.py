@@ -28,7 +28,7 @@ def _only_iso(given: Any) -> Any:
 DecimalInt = Annotated[int, BeforeValidator(_only_digits)]
 IsoDay = Annotated[date, BeforeValidator(_only_iso)]
 
-# The query of a list.
+# The query parameters of calls that return a list.
 LIMIT = Query(100, ge=1, le=1000, description="The number of items on a page.", example=100)
 BEFORE = Query(None, ge=1, le=LARGEST_NUMBER, description="`next` of the previous page.")
 

@@ -171,6 +171,6 @@ def _too_deep() -> NoReturn:
 
 
 def shorten_name(name: str) -> str:
-    """Make a name printable and short, so that it can be sent back."""
+    """Make a name printable and short, so that a response can contain it."""
     printable = "".join(sign if sign.isprintable() else "\ufffd" for sign in name)
     return printable if len(printable) <= LONGEST_NAME_SHOWN else f"{printable[:59]}…"

@@ -15,10 +15,12 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 from subscribers.refusal_sentences import InputRefusal, refuse
 
 LONGEST_LOCAL_PART = 64  # RFC 5321 4.5.3.1.1, in octets
-# Postmark's own pattern: RFC 5322 without `?`. Its pattern for the domain is email-validator's.
+# Postmark accepts this before the @: RFC 5322 without `?`. For the domain, Postmark accepts what
+# email-validator accepts.
 POSTMARK_LOCAL_PART = re.compile(r"[A-Za-z0-9.!#$%&'`*+\-/=^_{}|~]+")
 
-# Stricter than needed: no doubled hyphen (punycode), and an ending of letters only.
+# This pattern is stricter than needed: it has no doubled hyphen (punycode), and only letters after
+# the last dot. Other addresses are validated in full.
 _PLAIN = re.compile(
     r"([A-Za-z0-9!#$%&'`*+\-/=^_{}|~]+(?:\.[A-Za-z0-9!#$%&'`*+\-/=^_{}|~]+)*)"
     r"@((?:[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*\.)+([A-Za-z]{2,63}))"
@@ -50,7 +52,7 @@ def read_address_cell(cell: str) -> tuple[str | InputRefusal, str]:
 
 
 def spellings(address: str) -> list[str]:
-    """Return an address, and also with its international domain in Unicode."""
+    """Return an address and, if its domain is international, its Unicode spelling."""
     try:
         found = validate_email(address, check_deliverability=False)
     except EmailNotValidError:
@@ -60,9 +62,10 @@ def spellings(address: str) -> list[str]:
 
 
 def in_ascii(text: str) -> str:
-    """Write a searched domain, or all of a text without `@`, as addresses are stored.
+    """Write a searched text in ASCII, as addresses are stored.
 
-    A part of a domain between two dots is found by its complete Unicode spelling.
+    Only the domain changes, or the whole text if it has no `@`. To find a part of a domain between
+    two dots, a search needs the complete Unicode spelling of this part.
     """
     local_part, at_sign, domain = text.rpartition("@")
     labels = [label if label.isascii() else _label_in_ascii(label) for label in domain.split(".")]
@@ -96,7 +99,8 @@ def _careful(typed: str) -> str | InputRefusal:
     if typed.count("@") > 1:
         return refuse("address_two_at_signs")
     if invisible := dict.fromkeys(INVISIBLE.findall(typed)):
-        # Validation would drop some of them from a domain, which would become another domain.
+        # Validation would drop some invisible characters from a domain, and so turn it into another
+        # domain.
         return refuse("address_invisible", characters=_codes(invisible))
     try:
         found = validate_email(typed, check_deliverability=False, allow_smtputf8=False, strict=True)
@@ -123,7 +127,7 @@ def _why_invalid(typed: str) -> InputRefusal:
 
 
 def _codes(characters: Iterable[str]) -> str:
-    """Write characters; those that cannot be seen as their code, such as U+200B."""
+    """Write characters in a list, invisible ones as their code, such as U+200B."""
     seen = (one.isprintable() and not INVISIBLE.match(one) for one in characters)
     pairs = zip(characters, seen, strict=True)
     return " ".join(one if is_seen else f"U+{ord(one):04X}" for one, is_seen in pairs)

@@ -27,7 +27,7 @@ class Audience(QuerySet[Subscriber]):
 
 
 def values_of(keys: Sequence[str]) -> Func:
-    """Select the reader's values of the author's fields `keys` as an array of texts."""
+    """Select a reader's values of the own fields `keys` as an array of texts."""
     values = map(_value_of, keys)
     return Func(*values, template="ARRAY[%(expressions)s]", output_field=ArrayField(TextField()))
 
@@ -45,8 +45,9 @@ def confirmed(
 ) -> QuerySet[Subscriber, tuple[Any, ...]]:
     """Select confirmed, unsuppressed readers as unordered (id, email, *reader fields).
 
-    Another column has the values of the author's `fields`, if any are named. With `with_tags`
-    only readers with any of these tags are selected, and none with any of `without_tags`.
+    If any own `fields` are named, one more column has their values. If `with_tags` are given, only
+    readers with at least one of these tags are selected. Readers with any of `without_tags` are
+    never selected.
     """
     suppressed = Suppression.objects.filter(address_key=OuterRef("email_key"), lifted_at=None)
     readers = Audience(Subscriber).filter(~Exists(suppressed), state=Subscriber.State.CONFIRMED)
@@ -71,9 +72,9 @@ def count_without_value(fields: Sequence[str], **tags: Sequence[int]) -> dict[st
 def count_unfit_values(
     patterns: Iterable[tuple[str, str]], **tags: Sequence[int]
 ) -> dict[tuple[str, str], tuple[int, int]]:
-    """Count the readers whose value does not match, and those without one.
+    """Count the readers whose value does not match, and the readers without a value.
 
-    It is one query. `patterns` are fields, each with a regular expression.
+    One query counts them for all fields. `patterns` are pairs of a field and a regular expression.
     """
     wanted = [*patterns]
     if not wanted:

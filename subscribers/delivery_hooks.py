@@ -17,7 +17,7 @@ from subscribers.models.consent_record import OF_FORMS, Act, How
 from subscribers.reserve_ids import reserve_ids
 from subscribers.suppression.apply_events_to_readers import apply_events
 
-# The records of readers' own requests, by the kind of mail.
+# Which records show that a reader requested the mail, by the kind of the mail.
 REQUESTED_BY: Mapping[str, Q] = {
     Edition.Kind.CONFIRMATION: Q(act=Act.ASKED, how__in=OF_FORMS),
     Edition.Kind.RECORD: Q(act=Act.RECORD_ASKED),
@@ -38,7 +38,7 @@ class RegisteredReaders:
         return {address for address in addresses if address.lower() in listed}
 
     def mark_refused(self, recipients: Sequence[int], kind: str) -> None:
-        """Mark readers as `bounced` whose addresses the provider refuses.
+        """Mark readers as `bounced` because the provider refuses their addresses.
 
         Runs in the caller's transaction. If transactional mail was refused, only unconfirmed
         readers change, because the newsletter uses another stream.
@@ -54,9 +54,9 @@ class RegisteredReaders:
             record_consent(reader, Act.BOUNCED, How.PROVIDER, detail=REFUSED_ON_SENDING)
 
     def mark_inactive(self, recipients: Sequence[int], kind: str, version: int) -> None:
-        """Have suppressions lifted for readers who requested this mail themselves.
+        """Ask to lift suppressions of those readers who requested this mail themselves.
 
-        A mail that an author, a program or an import caused lifts none.
+        If an author, a program or an import caused the mail, no suppression is lifted.
         """
         if kind not in REQUESTED_BY:
             return
@@ -70,7 +70,7 @@ class RegisteredReaders:
         return readers.values_list("id", flat=True).first()
 
     def address_of(self, recipient: int) -> str | None:
-        """Return the address of this reader, if there is one."""
+        """Return the address of this reader; None if no reader has this id."""
         readers = Subscriber.objects.filter(pk=recipient)
         return readers.values_list("email", flat=True).first()
 
@@ -79,8 +79,8 @@ class RegisteredReaders:
         return bool(erased_among([address]))
 
     def unsubscribe_urls(self, recipients: Sequence[int]) -> list[str]:
-        """Return the absolute one-click unsubscribe URL of each reader; none redirects."""
-        # reverse() is too slow for every delivery. A test compares the two.
+        """Return each reader's absolute one-click unsubscribe URL. It never redirects."""
+        # reverse() is too slow to call for every delivery. A test compares its URL with this one.
         base_url = f"{settings.SITE_URL}/unsubscribe/"
         return [f"{base_url}{token}/" for token in tokens_for(recipients)]
 

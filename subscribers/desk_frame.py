@@ -26,7 +26,8 @@ R = TypeVar("R", bound=HttpResponseBase)
 class Guard:
     """Decorator that lets users with any of these permissions open a view.
 
-    Without permissions it lets every signed-in user in. `refusal` explains the refusal.
+    If no permissions are given, every signed-in user may open the view. `refusal` is the sentence
+    that refused users see.
     """
 
     def __init__(self, *permissions: str, refusal: Promise | str = "") -> None:
@@ -41,7 +42,8 @@ class Guard:
         @wraps(view)
         def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> R | HttpResponse:
             if not request.user.is_authenticated:
-                # The page stays as it is. Its next link leads to the sign-in.
+                # The open page stays as it is. The next link that the user follows leads to the
+                # sign-in.
                 if "HX-Request" in request.headers:
                     return HttpResponse(status=401)
                 return redirect_to_login(request.get_full_path(), resolve_url(settings.LOGIN_URL))
@@ -80,8 +82,8 @@ def desk_page(
 ) -> HttpResponse:
     """Render a page of the desk in the newsletter's time zone.
 
-    The newsletter is read again unless the context has it.
-    It is not `no-store`, because the back button must show a form with its text and key.
+    The newsletter is read from the database unless the context has it. The page is not `no-store`,
+    because the back button must show a form with its text and key.
     """
     newsletter = context.get("newsletter") or Newsletter.objects.get_current()
     # The sandbox has a page with the mail of a development site.

@@ -56,7 +56,7 @@ def edit_field(request: HttpRequest, key: str, changes: Body[FieldEdit]) -> Http
 @fields.delete("/{slug:key}/", summary="Delete a field", **changing({200: Deleted}, 404))
 @once
 def delete_field(request: HttpRequest, key: str) -> HttpResponse:
-    """Delete a field. Workers remove its values. Letters that were sent stay."""
+    """Delete a field. Workers remove its values; sent letters do not change."""
     return json_response(bodies.delete_field(key, get_caller(request).user.pk))
 
 
@@ -92,6 +92,6 @@ def edit_tag(request: HttpRequest, tag: int, changes: Body[TagEdit]) -> HttpResp
 def delete_tag(request: HttpRequest, tag: int) -> HttpResponse:
     """Delete a tag. Workers take it off the readers.
 
-    It is refused while an open draft or a scheduled issue uses the tag.
+    The call is refused while an open draft or a scheduled issue uses the tag.
     """
     return json_response(bodies.delete_tag(tag, get_caller(request).user.pk))

@@ -1,4 +1,4 @@
-"""Fields and tags as bodies and answers of API calls, and of commands."""
+"""The bodies and answers of API calls and commands about fields and tags."""
 
 import uuid
 from typing import Any
@@ -28,7 +28,8 @@ NO_FIELD = "There is no field with this key."
 NO_TAG = "There is no tag with this number."
 
 
-# The forms of the settings page check the lengths, so that their sentences are the same.
+# The forms of the settings page check the lengths, so that calls and pages refuse a text with the
+# same sentence.
 def _at_most(length: int, example: str, default: str | None = "", words: str = "") -> Any:
     return Field(
         default=default,
@@ -168,7 +169,7 @@ def edit_tag(tag: int, changes: TagEdit, by: uuid.UUID) -> OneTag:
 
 
 def delete_tag(tag: int, by: uuid.UUID) -> Deleted:
-    """Delete a tag, or raise `ProblemError`, also if an issue needs the tag."""
+    """Delete a tag; raise `ProblemError` if it is unknown or an issue needs it."""
     try:
         if not change_fields_and_tags.delete_tag(tag, by):
             raise ProblemError(ProblemType.NOT_FOUND, NO_TAG)

@@ -85,8 +85,8 @@ def upload_import(
     """Upload a file, as the body or as `file` of a form.
 
     It is a CSV file or, in a form, the ZIP file of another service. A worker checks it in the
-    background: a dry run that changes nothing. The same content again returns its earlier import,
-    unless `map` reads its columns in another way.
+    background: a dry run that changes nothing. If the same content was uploaded before, the call
+    returns the earlier import, unless `map` reads the columns in another way.
     """
     require_key(request)  # before reading a large file
     with uploaded_file(request, filename, CSV) as (file, name):
@@ -176,8 +176,8 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
 def undo_import(request: HttpRequest, import_id: int, choice: UndoChoice = NO_BODY) -> HttpResponse:
     """Remove added readers who were neither mailed nor changed and did not opt in.
 
-    A worker does it in the background. The same file can be imported again afterwards. The body
-    can be left out.
+    A worker removes them in the background. Afterwards the same file can be imported again. The
+    body of the request is optional.
     """
     caller, record = get_caller(request).user.pk, _named(import_id)
     if not start_undo(import_id, made_too=choice.tags_and_fields, by=caller):

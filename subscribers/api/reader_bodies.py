@@ -43,8 +43,9 @@ def values_of(flat: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]
 
 
 def tag_ids_of(names: Sequence[str], place: str = "tags", *, left: Sequence[int] = ()) -> list[int]:
-    """Find the tags by name, or raise `ProblemError` for an unknown or `left` one."""
-    # PostgreSQL and Python do not agree on the small letters of every language.
+    """Find tags by name; raise `ProblemError` for an unknown or `left` tag."""
+    # Compare the names in Python, because PostgreSQL has other lower-case letters in some
+    # languages.
     known = {clean_name(tag.name).lower(): tag for tag in Tag.objects.all()} if names else {}
     found = {}
     for name in names:
@@ -60,7 +61,7 @@ def tag_ids_of(names: Sequence[str], place: str = "tags", *, left: Sequence[int]
 
 
 def reader_responses(readers: Iterable[Subscriber]) -> list[Reader]:
-    """Write readers, with the names of their tags in alphabetical order."""
+    """Write readers as responses, with their tags in alphabetical order."""
     names = dict(Tag.objects.order_by(Lower("name")).values_list("id", "name"))
     readers = list(readers)
     codes = load_suppression_codes(readers)

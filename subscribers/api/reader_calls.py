@@ -39,7 +39,7 @@ from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 router = Router(tags=["Readers"], auth=Bearer(reader_scopes.READERS))
 
-# The last two are the former names of `block` and `unblock`.
+# `shut-out` and `let-in` are the former names of `block` and `unblock`.
 ActionName = Literal["unsubscribe", "block", "unblock", "erase", "shut-out", "let-in"]
 WHICH_STATE = Query(None, description="Only readers in this state.")
 WITH_TAG = Query(None, min_length=1, description="Only readers with this tag.")
@@ -65,7 +65,8 @@ def list_readers(
     before: DecimalInt = BEFORE,
 ) -> reader_shapes.ReaderPage:
     """List the readers that match every filter, newest first."""
-    # Each is None if it is not given. `State | None` would allow null in the OpenAPI document.
+    # Each filter is None if the call does not give it. `State | None` would allow null in the
+    # OpenAPI document.
     wanted, origin = cast("State | None", state) or "", cast("str | None", source) or ""
     tags = tag_ids_of([tag], "tag") if tag else [None]
     chosen = ReaderFilter(wanted, tag=tags[0], source=origin, since=since, until=until)
@@ -81,7 +82,7 @@ def list_readers(
     "/look-up/", response=answers(Reader, 404, 413, 415), summary="Look a reader up by address"
 )
 def look_up_reader(request: HttpRequest, whom: Body[reader_shapes.AddressBody]) -> Reader:
-    """Return the reader with this address. It changes nothing, so it needs no key."""
+    """Return the reader with this address. The call changes nothing and needs no key."""
     key = address_of(whom.address).lower()
     rows = Subscriber.objects.select_related("subscriber_import").filter(email_key=key)
     return _reader(first_of(rows, "No reader has this address."))
@@ -109,7 +110,7 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
     known = added.reader
     if known is not None and added.result == "added":
         record_reader_activity("add_by_program", user.pk, known.pk)
-    # No address here: erasing a reader does not change a saved response.
+    # The response has no address, because a saved response stays when the reader is erased.
     return json_response(
         ReaderAdded(
             result=added.result,
@@ -137,7 +138,8 @@ def edit_reader(
 ) -> HttpResponse:
     """Write the given fields and replace the tags if they are given.
 
-    An own field with an empty text loses its value. A topic that the reader left is refused.
+    An empty text clears an own field. The call is refused if `tags` contains a topic that the
+    reader left.
     """
     flat = {name: text for name in FIELD_NAMES if (text := getattr(changes, name)) is not None}
     found = _named(reader)
@@ -159,7 +161,7 @@ def edit_reader(
 def change_tags_of_readers(
     request: HttpRequest, change: Body[reader_shapes.TagChange]
 ) -> HttpResponse:
-    """Change the tags of up to 1,000 readers. A topic that a reader left stays off."""
+    """Change the tags of up to 1,000 readers. A reader never gets a topic they left."""
     ids = {"added": tag_ids_of(change.add, "add"), "removed": tag_ids_of(change.remove, "remove")}
     changed = change_tags(change.readers, **ids)
     by, chosen = get_caller(request).user.pk, len(set(change.readers))
@@ -215,8 +217,8 @@ def lift_bounce_of_reader(
 ) -> HttpResponse:
     """Lift a bounce here and at Postmark.
 
-    Use it for false bounces, such as those of a mail provider with a fault. The reader returns to
-    the state before the bounce. A complaint or an unsubscribe is never lifted.
+    Use this call for false bounces, for example after a fault of a mail provider. The reader
+    returns to the state before the bounce. A complaint or an unsubscribe is never lifted.
     """
     reason = " ".join(why.reason.split())
     if not reason:
@@ -231,7 +233,7 @@ def lift_bounce_of_reader(
 )
 @once
 def act_on_reader(request: HttpRequest, reader: int, action: ActionName) -> HttpResponse:
-    """Perform an action of the desk. None makes a reader confirmed.
+    """Perform an action of the desk on a reader. No action makes a reader confirmed.
 
     `block` blocks the address. `unblock` ends that block and nothing else. `erase` cannot be
     undone. `shut-out` and `let-in` are the former names of `block` and `unblock`.

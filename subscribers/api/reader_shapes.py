@@ -87,7 +87,7 @@ class ReaderEdit(RequestBody):
 
 
 class LiftReason(RequestBody):
-    """Why a bounce is lifted. It is recorded."""
+    """The reason for lifting a bounce. The reason is recorded."""
 
     reason: str = Field(
         min_length=1, max_length=LONGEST_REASON, examples=["Their provider refused all our mail."]
@@ -147,7 +147,7 @@ class ReaderAdded(ResponseBody):
 
 
 class ReaderMoved(ResponseBody):
-    """The reader at the new address, which a saved answer must not contain."""
+    """A reader at a new address. Saved answers must not contain the address."""
 
     reader: int = Field(examples=[18])
 
@@ -161,7 +161,10 @@ class ReaderActedOn(ResponseBody):
 
 
 class UndoCounts(ResponseBody):
-    """What an undo did with the added readers; the total is `added` once it has ended."""
+    """What an undo did with the added readers.
+
+    When the undo has ended, the sum of these counts is `added`.
+    """
 
     undone: int = Field(examples=[5011], description="Readers who are off the list again.")
     kept_mailed: int = Field(examples=[40])
@@ -178,7 +181,7 @@ class MadeByImport(ResponseBody):
 
 
 class OfferedTag(ResponseBody):
-    """A column that can be read as a tag, such as that of paying readers."""
+    """A column that can be read as a tag, such as a column of paying readers."""
 
     map: str = Field(examples=["7=tag:paid"], description="The value of `map` that reads it so.")
     tag: str = Field(examples=["paid"])
@@ -251,7 +254,7 @@ class ImportReceived(Import):
 
 
 class UndoChoice(RequestBody):
-    """What an undo does beside removing readers."""
+    """What an undo does in addition to removing readers."""
 
     tags_and_fields: bool = Field(
         default=False,

@@ -1,4 +1,4 @@
-"""The text next to the buttons for consent. Earlier texts stay stored."""
+"""Wordings: the texts next to buttons for consent. Earlier wordings stay stored."""
 
 from django.core import signing
 from django.utils.functional import Promise
@@ -21,12 +21,12 @@ def full_wording(newsletter_name: str, words: Promise, button: Promise) -> str:
 
 
 def sign_wording(wording: str) -> str:
-    """Sign the wording of a form on another site. It stays valid when ours changes."""
+    """Sign the wording of a form on another site. It stays valid if our own changes."""
     return _SIGNER.sign_object(wording, compress=True)
 
 
 def read_wording(signed: str) -> str:
-    """Return the wording that a form showed; empty if the value is not ours."""
+    """Return the wording that a form showed; empty if we did not sign the value."""
     try:
         return str(_SIGNER.unsign_object(signed))
     except signing.BadSignature:

@@ -29,7 +29,10 @@ from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def request_data(request: HttpRequest, *, leaves: bool = False) -> HttpResponse:
-    """Show the form for GET; request the link for POST. `leaves`: to unsubscribe."""
+    """Show the form for GET; request the link for POST.
+
+    If `leaves` is true, the reader wants the link in order to unsubscribe.
+    """
     if request.method != "POST":
         return token_page(request, "data_request", {"leaves": leaves})
     email = request.POST.get("email", "")

@@ -1,4 +1,4 @@
-"""Erasure of readers. A keyed hash of the address stays, so imports skip it."""
+"""Erasure of readers. A keyed hash of the address stays, for imports to skip."""
 
 import logging
 from collections.abc import Iterable
@@ -19,23 +19,26 @@ HASH_BYTES = 32
 
 
 def erase(subscriber_id: int) -> bool:
-    """Erase this reader in one transaction; False if there is none."""
+    """Erase this reader in one transaction; return False if no reader has this id."""
     with transaction.atomic():
         readers = Subscriber.objects.filter(id=subscriber_id)
         key = readers.values_list("email_key", flat=True).first()
         if key is None:
             return False
-        # Lock order: data requests before the reader, as the worker that answers them does.
+        # Lock the data requests before the reader. The worker that answers requests locks in this
+        # order too.
         DataRequest.objects.filter(email_key=key).delete()
         wait_for_enqueues()
-        # Lock order: deliveries before the reader, as a worker settles them.
+        # Lock the deliveries before the reader. A worker that settles deliveries locks in this
+        # order too.
         anonymise_recipient(subscriber_id, key)
         forget_in_imports(key)
         ImportSeenAddress.objects.filter(email_key=key).delete()
         with connection.cursor() as cursor:
             cursor.execute("SELECT erase_subscriber_1(%s, %s)", [subscriber_id, hash_of(key)])
             (erased,) = cursor.fetchone()
-        # The transaction that had locked the row may have queued a mail or a change.
+        # Repeat this, because a transaction that had locked the reader's row may have queued a mail
+        # or a change of the provider's list.
         anonymise_recipient(subscriber_id, key)
         delete_provider_data(key)
     if erased:
@@ -49,7 +52,7 @@ def hash_of(address: str) -> bytes:
 
 
 def erased_among(addresses: Iterable[str]) -> set[str]:
-    """Return the addresses whose owners were erased, under any accepted key."""
+    """Return the addresses of erased readers, whose hash may have any accepted key."""
     if not Erasure.objects.exists():
         return set()
     by_hash = {

@@ -28,7 +28,7 @@ from subscribers.links.token_page import protect_token_page
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression, Tag
 from subscribers.models.consent_record import Act
 
-# JSON keys that differ from the attributes below. Programs rely on them.
+# These JSON keys differ from the attributes below. Programs rely on the keys.
 _KEYS = {
     "source": "came_by",
     "consent": "ledger",
@@ -89,7 +89,7 @@ class PersonalData:
 
 
 def load_personal_data(subscriber_id: int) -> PersonalData | None:
-    """Load the data of this reader; None if there is none with this id."""
+    """Load the data of this reader; None if no reader has this id."""
     reader = Subscriber.objects.select_related("subscriber_import").filter(id=subscriber_id).first()
     if reader is None:
         return None
@@ -142,7 +142,7 @@ def _columns(row: Subscriber | ConsentRecord) -> dict[str, str]:
 
 
 def _load_tags(reader: Subscriber) -> tuple[list[str], list[str], list[str]]:
-    """Load the names: topics and other tags of the reader, and topics that they left."""
+    """Load names of tags in three lists: a reader's topics, other tags, left topics."""
     tags = Tag.objects.filter(id__in=[*reader.tags, *reader.left_topics]).order_by("name")
     topics: list[str] = []
     others: list[str] = []
@@ -170,7 +170,8 @@ def _load_consent(reader: Subscriber) -> list[Entry]:
     ]
 
 
-# The acts that request a mail, by its kind. Many readers share the edition of such a mail.
+# The acts of consent that request a mail, by the kind of the mail. Many readers share one edition
+# of such a mail.
 _REQUESTS = {
     Edition.Kind.CONFIRMATION: [Act.ASKED, Act.IMPORTED],
     Edition.Kind.RECORD: [Act.RECORD_ASKED],
@@ -190,14 +191,14 @@ def _load_request_times(reader: Subscriber) -> Mapping[tuple[str, int], datetime
 
 
 def time_of_mail(mail: Entry) -> datetime:
-    """Return when the provider accepted it; when it was published if it did not."""
+    """Return when the provider accepted a mail, or else when it was published."""
     accepted_at = mail["sent_at"] if mail["outcome"] == "sent" else None
     at: datetime = accepted_at or mail["published_at"]
     return at
 
 
 def _load_mails(reader: Subscriber) -> list[Entry]:
-    """Load deliveries by primary key, because no index has the reader first."""
+    """Load a reader's deliveries by primary key: no index begins with the reader."""
     editions = {
         (edition.issue_id, edition.version): edition
         for edition in Edition.objects.only(
@@ -222,7 +223,8 @@ def _load_mails(reader: Subscriber) -> list[Entry]:
             at = requested_at.get((edition.kind, edition.version), reader.created_at)
         is_test = edition.kind == Edition.Kind.TEST
         title = mark_subject(edition.title) if is_test else edition.title
-        # The values at publication. A field of the author's own never replaces a built-in one.
+        # `frozen` has the values at publication. An author's own field never replaces a built-in
+        # field.
         frozen = dict(zip(edition.merge_fields, delivery.fields or (), strict=False))
         values = {**reader.fields, **frozen, **_columns(reader), "email": reader.email}
         if edition.kind in ISSUE_BY_KIND:

@@ -80,7 +80,7 @@ WAYS: Mapping[str, Promise] = {
     How.API: gettext_lazy("by a program"),
 }
 MAILS_SHOWN = 50  # the latest; the download has all
-# On a reader's own page.
+# Other words for these codes on a reader's own page.
 _TO_THE_READER: Mapping[str, Promise] = {
     Act.CONFIRMED: gettext_lazy("Confirmed by you"),
     Act.RECORD_ASKED: gettext_lazy("Requested your data"),
@@ -88,7 +88,7 @@ _TO_THE_READER: Mapping[str, Promise] = {
     Act.LEFT_TOPICS: gettext_lazy("Topics you left"),
     How.ONE_CLICK: gettext_lazy("by the unsubscribe button of your mail program"),
 }
-# Other reasons are for authors and operators.
+# Readers see only these reasons. All other reasons are for authors and operators.
 _REASONS_TO_THE_READER: Mapping[str, Promise] = {
     ReasonCode.LEFT: gettext_lazy("You were no longer subscribed."),
     ReasonCode.LEFT_TOPIC: gettext_lazy("You had left its topics."),
@@ -98,7 +98,7 @@ _REASONS_TO_THE_READER: Mapping[str, Promise] = {
 
 
 def describe(data: PersonalData, *, to_reader: bool = False) -> dict[str, Any]:
-    """Describe personal data for a page; `to_reader`: for its owner."""
+    """Describe personal data for a page; `to_reader` is true on the reader's own page."""
     suppression = ""
     if (held := data.suppression) and not held["lifted_at"]:
         why = why_suppressed(held["reason"], held["origin"])
@@ -230,7 +230,7 @@ def _provider(data: PersonalData) -> list[str]:
 def _consent(entry: Entry, labels: Mapping[str, str], instead: Mapping[str, Promise]) -> Entry:
     words = {**ACTS, **WAYS, **instead}
     act, how = (str(words.get(str(code), code)) for code in (entry["act"], entry["how"]))
-    # “Imported” would repeat “By an import”.
+    # The detail “By an import” would only repeat the act “Imported”.
     details = [] if entry["act"] == Act.IMPORTED else [how]
     if entry["network"]:
         details.append(_("From the network {network}").format(network=entry["network"]))

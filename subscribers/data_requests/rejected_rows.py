@@ -8,7 +8,7 @@ from django.db import connection
 from subscribers.address import read_address_cell, spellings
 from subscribers.models import RejectedRow
 
-# Whether a text contains the address, in either spelling of an international domain.
+# A condition in SQL: the text contains the address, in either spelling of an international domain.
 _HOLDS = """
     EXISTS (SELECT FROM unnest(%(spellings)s::text[]) AS _ (spelling)
              WHERE strpos(lower({text}), spelling) > 0)
@@ -52,7 +52,7 @@ def forget_in_imports(key: str) -> None:
     )
     row = _HOLDS.format(text="concat_ws(' ', email, parameters::text)")
     values = {"spellings": spellings(key)}
-    # Lock order: the import before its rows, as discarding and restarting do.
+    # Lock the import before its rows. Discarding and restarting an import lock in this order too.
     with connection.cursor() as cursor:
         cursor.execute(
             f"""

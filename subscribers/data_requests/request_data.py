@@ -27,7 +27,7 @@ UNKNOWN_READER = 0  # for a record that counts only towards its network's limit
 
 
 def store_request(address: str, network: str) -> int:
-    """Store a request for a worker; return the seconds to wait, or 0 if it is stored."""
+    """Store a request for a worker and return 0, or return the seconds to wait."""
     with transaction.atomic():
         wait = seconds_until_turn(network)
         if not wait:
@@ -36,7 +36,7 @@ def store_request(address: str, network: str) -> int:
 
 
 def has_waiting_requests() -> bool:
-    """Whether any request is waiting for its answer; parked ones are not."""
+    """Whether any request waits for its answer. Parked requests do not count."""
     return open_tasks(DataRequest).exists()
 
 
@@ -64,7 +64,8 @@ def _try_to_answer(running: ClaimedTask[DataRequest]) -> None:
             _answer(running.task)
             running.task.delete()
     except OperationalError as fault:
-        # A lock or the database failed, not this request, so it does not count as a failure.
+        # A lock or the database caused this error, so it does not count as a failure of the
+        # request.
         logger.warning("a data request waits: %s", type(fault).__name__)
         running.retry_later(counts=False)
 
@@ -98,7 +99,10 @@ def load_data_link(token: str) -> tuple[int, bool, str] | None:
 
 
 def _count_for_the_network(network: str, asked_at: datetime) -> None:
-    """Count unknown addresses too; otherwise the limit would show who is a reader."""
+    """Count the request for an unknown address towards the limit of its network.
+
+    Otherwise the limit would show who is a reader.
+    """
     earlier = ConsentRecord.objects.filter(subscriber=UNKNOWN_READER)
     earlier.filter(at__lt=Now() - timedelta(days=1)).delete()
     if network:

@@ -23,7 +23,7 @@ Source = Subscriber.Source
 Reason = Suppression.Reason
 GONE = (Subscriber.State.UNSUBSCRIBED, Subscriber.State.BOUNCED, Subscriber.State.COMPLAINED)
 
-# Not create(): a unique violation would log the address on the server.
+# Do not use create(): after a unique violation, the database server would log the address.
 INSERT = f"""
     INSERT INTO subscriber (email, {FIELD_COLUMNS}, fields, tags, left_topics, state, source,
                             confirmed_at)
@@ -36,7 +36,7 @@ INSERT = f"""
 
 
 class AddResult(NamedTuple):
-    """The result, the reader if there is one, and the reason for skipping them."""
+    """The result, the reader if there is one, and the reason if they were skipped."""
 
     result: Literal["added", "known", "skipped"]
     reader: Subscriber | None
@@ -52,11 +52,14 @@ def add_reader(
     tags: Sequence[int] = (),
     source: Source = Source.API,
 ) -> AddResult:
-    """Add a reader for `stated_by`; confirmed if `consent` states where they gave it."""
+    """Add a reader for `stated_by`, and return the result.
+
+    The reader is confirmed if `consent` states where they gave their consent.
+    """
     how = How.API if source == Source.API else How.OPERATOR
     key = address.lower()
     with transaction.atomic(), connection.cursor() as cursor:
-        # Otherwise a reader who is being erased could be added again.
+        # Take this lock first. Otherwise a reader who is being erased could be added again.
         cursor.execute(LOCK_ENQUEUE)
         known = Subscriber.objects.filter(email_key=key).first()
         if reason := skip_reason(known, key):
@@ -95,7 +98,8 @@ def correct_address(subscriber_id: int, address: str) -> Subscriber | InputRefus
             return refuse("address_unchanged")
         if old.unsubscribed_at is not None or old.state == Subscriber.State.COMPLAINED:
             return refuse("address_of_leaver")
-        # A file can say that a pending reader left elsewhere. They stay pending.
+        # An imported file can say that a pending reader left elsewhere. Such a reader stays pending
+        # here.
         left = Suppression.objects.filter(address_key=old.email_key, lifted_at=None)
         if left.filter(reason__in=[Reason.UNSUBSCRIBE, Reason.COMPLAINT]).exists():
             return refuse("address_of_leaver")

@@ -1,4 +1,4 @@
-"""Edit the fields and tags of one reader. What the reader chose or changed wins."""
+"""Edit the fields and tags of one reader. The reader's own changes win."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -26,8 +26,8 @@ def edit_reader(
 ) -> EditResult:
     """Write these values, and replace the tags unless they are None.
 
-    `seen` is the `last_edit` of the shown values. Nothing is written if it is not the last any
-    more. A topic that the reader left stays off.
+    `seen` is the `last_edit` of the reader when the values were shown. If the reader was edited
+    after that, nothing is written. A topic that the reader left is not added.
     """
     with transaction.atomic():
         readers = Subscriber.objects.filter(pk=subscriber_id)

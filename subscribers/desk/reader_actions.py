@@ -1,4 +1,4 @@
-"""The actions of authors on one reader. None makes a reader confirmed."""
+"""The actions of authors on one reader. No action makes a reader confirmed."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,9 +19,10 @@ from subscribers.suppression.manual_suppression import block, is_blocked, unbloc
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An action, recorded under its name. `perform` returns False if nothing changed.
+    """An action on a reader, which is recorded under its name.
 
-    It takes the reader's id, and the author's reason if the action `needs_reason`.
+    `perform` takes the reader's id, and the author's reason if the action `needs_reason`. It
+    returns False if nothing changed.
     """
 
     name: str
@@ -110,7 +111,7 @@ _ERASE = Action(
 ACTIONS: Mapping[str, Action] = {
     action.name: action for action in (_UNSUBSCRIBE, _BLOCK, _UNBLOCK, _LIFT_BOUNCE, _ERASE)
 }
-# Former names, which links and programs may use.
+# These former names still work, because links and programs may use them.
 OLD_NAMES: Mapping[str, str] = {"shut-out": "block", "let-in": "unblock"}
 
 

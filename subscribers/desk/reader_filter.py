@@ -1,4 +1,4 @@
-"""Filters of the list of readers. They combine, and the URL holds them."""
+"""Filters of the list of readers. They can be combined, and the URL holds them."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -26,8 +26,9 @@ class ReaderFilter(NamedTuple):
 
     @property
     def is_prefix(self) -> bool:
-        """Whether the text is too short for the index and matches only a start."""
-        # In other scripts a whole name may be this short, so any part may match.
+        """Whether the text is too short for the index, so it matches only a start."""
+        # In scripts other than Latin, a whole name may be this short. There the text matches any
+        # part.
         return 0 < len(self.text) < SHORTEST_PART and self.text.isascii() and self.text.isalnum()
 
     @property

@@ -23,7 +23,7 @@ class AddressForm(forms.Form):
 
     def __init__(self, data: Any = None, **options: Any) -> None:
         super().__init__(data, **{"auto_id": "%s", **options})
-        # An author types the address of someone else.
+        # An author types the address of someone else, so the browser must not offer the author's.
         self.fields["email"].widget.attrs["autocomplete"] = "off"
 
 
@@ -46,7 +46,7 @@ class ReasonForm(forms.Form):
 class EditForm(forms.Form):
     """The fields and tags of a reader, without the topics that the reader left."""
 
-    # The time of the shown values. Values that changed after it are not overwritten.
+    # The time of the last edit when the form was shown. Later edits are not overwritten.
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, data: Any = None, reader: Subscriber | None = None, **options: Any) -> None:
@@ -60,7 +60,8 @@ class EditForm(forms.Form):
             }
         super().__init__(data, auto_id="%s", **options)
         for field in self.reader_fields:
-            # An author types the values of someone else.
+            # An author types the values of someone else, so the browser must not offer the
+            # author's.
             self.fields[field.control] = ReaderValueField(field, autocomplete="off")
         tags = list(Tag.objects.order_by(Lower("name")))
         left = set(reader.left_topics if reader else ())
@@ -72,7 +73,7 @@ class EditForm(forms.Form):
             label=gettext_lazy("Tags"),
             widget=forms.CheckboxSelectMultiple,
         )
-        # A reader may leave a topic while the form is open, so it stays a valid choice.
+        # A reader may leave a topic while the form is open, so the topic stays a valid choice.
         shown_tags = [(tag.pk, tag.name) for tag in tags if tag.pk not in left]
         self.fields["tags"].widget.choices = shown_tags
 

@@ -1,4 +1,4 @@
-"""The list of readers, by default the last added first.
+"""The list of readers. By default, the reader who was added last comes first.
 
 A search finds any part of an address or name with a trigram index, which needs three characters. A
 shorter text matches the start of an address. Without the extension pg_trgm a search reads every
@@ -44,7 +44,7 @@ SEARCH_S = 3  # the database stops a search after this time
 COUNT_S = 1
 MOST_COUNTED = 10_000  # the page shows “more than 10,000”
 
-# The address and the name, as the index `subscriber_search` has them.
+# The searched text: address and name, in the same expression as in the index `subscriber_search`.
 _SEARCHED = Lower(
     Func(
         *(F(column) for column in ("email", *FIELD_NAMES)),
@@ -54,8 +54,8 @@ _SEARCHED = Lower(
     )
 )
 
-# The orders of the list, by `sort` in its URL. Each has an index. The date “Since” has none: it is
-# the day of joining or leaving.
+# The orders of the list, by the parameter `sort` in its URL. Each order has an index. The list
+# cannot be sorted by the column “Since”, which shows the day of joining or of leaving.
 NEWEST = ""
 SORTS = {NEWEST: "-id", "oldest": "id", "address": "email_key", "address-down": "-email_key"}
 
@@ -67,7 +67,7 @@ class SearchTookTooLongError(Exception):
 
 
 class ReaderCount(NamedTuple):
-    """A number of readers. There are more if it is not exact."""
+    """A number of readers. If it is not exact, there are more readers."""
 
     number: int
     is_exact: bool
@@ -126,17 +126,18 @@ def time_limit(seconds: int) -> Iterator[None]:
 def iter_readers(chosen: ReaderFilter) -> Iterator[Any]:
     """Iterate over the matching readers, oldest first, in constant memory.
 
-    `suppressed` of each is as `with_suppressed` adds it.
+    Each reader has the attribute `suppressed` that `with_suppressed` adds.
     """
     readers = matching_readers(chosen).select_related("subscriber_import")
     return rows_by_id(with_suppressed(readers))
 
 
 def with_suppressed(readers: QuerySet[Subscriber]) -> QuerySet[Any]:
-    """Add `suppressed`: why a reader is not mailed. `code_of` reads it.
+    """Add `suppressed`, the reason why a reader is not mailed. `code_of` reads it.
 
-    If Homing does not suppress the address, it is why the provider refuses the reader's next mail:
-    a letter if they have confirmed, otherwise a mail on request.
+    If Homing does not suppress the address, `suppressed` is the reason why the provider would
+    refuse the reader's next mail. The next mail of a confirmed reader is a letter, and that of any
+    other reader is a mail on request.
     """
     held = Suppression.objects.filter(address_key=OuterRef("email_key"), lifted_at=None)
     refused = ProviderSuppression.objects.filter(
@@ -160,7 +161,7 @@ def _entry_on(list_: str) -> Func:
 
 
 def load_suppression_codes(readers: Iterable[Subscriber]) -> dict[int, str]:
-    """Load the code of each of these readers who is not mailed, by reader."""
+    """Load the code of the reason why a reader is not mailed, for these readers."""
     if not (ids := [reader.pk for reader in readers]):
         return {}
     entries = with_suppressed(Subscriber.objects.filter(pk__in=ids)).values_list("pk", "suppressed")
@@ -168,7 +169,7 @@ def load_suppression_codes(readers: Iterable[Subscriber]) -> dict[int, str]:
 
 
 def rows_by_id(rows: QuerySet[Row]) -> Iterator[Row]:
-    """Iterate in the order of the ids, without a transaction that stays open."""
+    """Iterate over rows in the order of their ids, without an open transaction."""
     page = rows = rows.order_by("pk")
     while chunk := list(page[:CHUNK]):
         yield from chunk
@@ -185,7 +186,10 @@ def find_suppression(chosen: ReaderFilter) -> Suppression | None:
 
 
 def matching_readers(chosen: ReaderFilter) -> QuerySet[Subscriber]:
-    """Select readers by the start of their address, else by any part of it or a field."""
+    """Select readers by the filters and the searched text.
+
+    The text is searched at the start of addresses, or else in any part of an address or name.
+    """
     found = Subscriber.objects.all()
     if chosen.state:
         found = found.filter(state=chosen.state)

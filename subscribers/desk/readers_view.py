@@ -49,7 +49,7 @@ TABS = ("confirmed", "pending", "unsubscribed", "bounced", "complained")
 @may_manage_readers
 @require_safe
 def readers(request: HttpRequest) -> HttpResponse:
-    """Show a page of matching readers, by default the last added first."""
+    """Show a page of matching readers. By default, the last added reader comes first."""
     chosen = read_filter(request.GET.dict())
     counts = counts_by_state()
     before, sort = request.GET.get("before", ""), request.GET.get("sort", "")
@@ -71,7 +71,7 @@ def readers(request: HttpRequest) -> HttpResponse:
         request,
         "subscribers/desk/readers.html",
         {
-            # Own fields have no column, because there may be 20.
+            # The author's own fields are no columns of this table, because there may be 20 fields.
             "rows": [
                 (
                     one,

@@ -1,6 +1,6 @@
 """Change many readers: the selected ones, or every reader that a search finds.
 
-The numbers of the readers are stored once, so a change affects those readers that its author
+The ids of the readers are stored at the start, so a change affects only the readers whom its author
 confirmed. Each chunk and its checkpoint are one transaction under the lease of the change, so a
 killed worker leaves no half chunk.
 """
@@ -35,7 +35,7 @@ CHUNKS: Mapping[str, int] = {
     Action.UNSUBSCRIBE: 100,
     Action.BLOCK: 100,
     Action.LIFT_BOUNCE: 100,
-    # An erasure locks deliveries before its reader, so each has a transaction.
+    # An erasure locks deliveries before the reader, so each erasure needs its own transaction.
     Action.ERASE: 1,
 }
 _INSERT = """
@@ -46,7 +46,8 @@ _INSERT = """
     RETURNING id
 """
 
-# A separate statement in the order of ids, so that two changes never wait for each other.
+# Lock the readers in a separate statement and in the order of their ids, so that two changes never
+# wait for each other.
 _LOCK = "SELECT FROM subscriber WHERE id = ANY(%(readers)s) ORDER BY id FOR NO KEY UPDATE"
 _NEW_TAGS = "tags_without_1(tags_with_1(tags, left_topics, %(added)s), %(removed)s)"
 _CHANGE = """
@@ -56,9 +57,9 @@ _CHANGE = """
 
 
 class Selection(NamedTuple):
-    """The readers with these `ids`, or without ids every reader that matches a filter.
+    """The readers with these `ids`; if there are no `ids`, those that match a filter.
 
-    Readers with an id above `up_to` are excluded, unless it is 0.
+    Readers with an id above `up_to` are excluded, unless `up_to` is 0.
     """
 
     chosen: ReaderFilter
@@ -72,7 +73,7 @@ class Selection(NamedTuple):
 
 
 def count_selected(selection: Selection) -> tuple[int, int]:
-    """Count the readers of a selection, with their highest id. It has a time limit."""
+    """Count the selected readers and find their highest id, within a time limit."""
     with time_limit(CHOOSE_S):
         found = selection.readers().order_by()
         counted = found.aggregate(number=Count("pk"), last=Max("pk"))
@@ -89,7 +90,7 @@ def start_change(
     *,
     reason: str = "",
 ) -> ReaderChange | None:
-    """Store a change of exactly `expected` readers; None if another number matches.
+    """Store a change of exactly `expected` readers; None if more or fewer match.
 
     A repeated `key` returns the earlier change. Lifting bounces needs a `reason`.
     """
@@ -113,10 +114,10 @@ def run_at_once(change: ReaderChange) -> None:
 def run_chunk(*, pk: int | None = None) -> bool:
     """Run the next chunk of the oldest due change, or of the one with this `pk`.
 
-    Return False if none is due.
+    Return False if no change is due.
 
-    Imports share the worker's thread, so each claim makes one chunk. A change that fails waits
-    while the others pass.
+    Imports share the worker's thread, so each call runs only one chunk. If a change fails, it
+    waits, and other changes run before it.
     """
     return run_next(ReaderChange, _run_chunk, pk=pk)
 
@@ -154,7 +155,7 @@ def change_tags(
 ) -> int:
     """Change the tags of these readers; return how many readers changed.
 
-    A topic that a reader left stays off.
+    A topic that a reader left is not added.
     """
     values = {"readers": [*readers], "added": lock_tags(added), "removed": [*removed]}
     with connection.cursor() as cursor:
