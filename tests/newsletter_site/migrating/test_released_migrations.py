@@ -23,6 +23,19 @@ def test_released_migrations_are_unchanged(release: Release) -> None:
     assert changed_sql_since(release, ROOT) == []
 
 
+def test_a_changed_migration_is_found(tmp_path: Path) -> None:
+    folder = tmp_path / "migrations" / "delivery"
+    folder.mkdir(parents=True)
+    (folder / "0001_tables.py").write_text("operations = []\n")
+    release = Release("1.0", committed(tmp_path), ())
+    (folder / "0002_later.py").write_text("operations = []\n")
+    assert changed_since(release, tmp_path) == []
+    assert last_migrations_of(release, tmp_path) == {"delivery": "0001_tables"}
+
+    (folder / "0001_tables.py").write_text("operations = [1]\n")
+    assert changed_since(release, tmp_path) == ["migrations/delivery/0001_tables.py"]
+
+
 def test_a_changed_function_gets_a_new_name_and_migration(tmp_path: Path) -> None:
     path = "delivery/queue/sql/count.sql"
     file, later = tmp_path / path, tmp_path / "migrations" / "delivery" / "0002_later.py"

@@ -377,6 +377,16 @@ def test_mails_on_request_show_the_time_of_the_readers_request() -> None:
     assert page.partition('id="mails"')[2].count(date_format(localtime(signed_up), "j M Y")) == 2
 
 
+def test_a_mail_without_recorded_request_shows_no_shared_time() -> None:
+    reader = SubscriberFactory()
+    with transaction.atomic():
+        request_mail("confirmation", 1, [(reader.pk, reader.email)], ahead=True)
+    a_day_before_all_sign_ups()
+    stored = load_personal_data(reader.pk)
+    assert stored is not None
+    assert [mail["published_at"] for mail in stored.mails] == [reader.created_at]
+
+
 def press(link: str, what: str) -> object:
     """Post a form as a browser does, with the CSRF token of its page."""
     browser = Client(enforce_csrf_checks=True)

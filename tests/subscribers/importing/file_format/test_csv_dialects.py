@@ -81,6 +81,7 @@ def test_a_list_is_read_in_every_encoding_and_dialect() -> None:
         assert found == READERS, dialect
         assert (description.encoding, description.delimiter) == (words, DELIMITERS[delimiter])
         assert description.has_header is header
+        assert (description.encoding_warning == "") is (words != "Windows-1252")
         # The line break in a name counts too.
         assert set(description.line_ends.split(", ")) == {LINE_ENDS[line_end], "LF"}
         assert description.examples[0] == ", ".join(READERS[0])

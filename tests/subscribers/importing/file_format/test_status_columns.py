@@ -333,6 +333,7 @@ class TestMapping:
         [
             (["name"], "“name” maps no column. Write COLUMN=email"),
             (["name=town"], "“name=town” maps no column. Write COLUMN=email"),
+            (["name=tag:"], "“name=tag:” maps no column. Write COLUMN=email"),
             (["town=name"], "The file has no column “town”. Its columns are “email”"),
             (["9=name"], "The file has no column “9”."),
             (["name=name", "name=-"], "The column “name” is mapped twice"),
