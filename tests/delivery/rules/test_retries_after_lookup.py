@@ -88,6 +88,13 @@ def test_each_absence_leads_to_the_next_look_up() -> None:
     [
         (found(1), 2, {"lookups": 2}, "sent, waiting: try again, a try is used up, said absent"),
         (found(), 1, {"policy": SHORT}, "waiting: try again, a try is used up, said absent"),
+        # The clock was set back after earlier look-ups: their absences still count.
+        (
+            found(),
+            1,
+            {"lookups": 2, "elapsed_s": 0.0},
+            "waiting: try again, a try is used up, said absent",
+        ),
         (PATIENCE, 1, {}, "as it was: look up in 60 s, deferral 1"),
         (PATIENCE, 1, {"deferrals": 10}, "as it was: look up in 450 s, deferral 11"),
         (found(1, 2), 2, {"forgotten": True}, "sent, sent: done"),

@@ -73,6 +73,8 @@ def test_rate_doubles_until_the_slowdown_ends(for_s: float, pace: float | None) 
 @pytest.mark.parametrize(("for_s", "pace"), [(0, 100), (2, 200), (3, 250), (1e9, 250)])
 def test_slowdown_ends_at_the_ceiling(for_s: float, pace: float) -> None:
     assert rate_of(Slowdown(250, 100, for_s), 250) == pytest.approx(pace)
+    # A worker with a lower ceiling keeps its own.
+    assert rate_of(Slowdown(250, 100, for_s), 5) == 5
 
 
 def test_without_a_refusal_only_the_ceiling_limits() -> None:

@@ -376,6 +376,19 @@ def test_check_mail_goes_to_nobody_once_after_the_deadline(newsroom: Newsroom) -
     assert recorded.accepted == 1
 
 
+def test_check_mail_accepted_without_an_error_code_counts(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    newsroom.sandbox.set_fault("bad_gateway_502_html", calls=1)
+    newsroom.deliver_all()
+    newsroom.sandbox.set_fault("success_without_error_code", calls=1)
+
+    for _ in range(3):
+        newsroom.deliver_after(900)
+
+    assert newsroom.outcomes(edition) == ["sent"] * 2
+    assert newsroom.sandbox.summary()["dropped"] == 1
+
+
 def test_check_mail_waits_for_the_deadline_of_the_call(newsroom: Newsroom) -> None:
     newsroom.publish(readers=1)
     newsroom.sandbox.set_fault("bad_gateway_502_html", calls=1)

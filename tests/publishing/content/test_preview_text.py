@@ -7,7 +7,7 @@ from delivery.models import Edition
 from publishing.archive.archived_editions import latest_issues
 from publishing.content.edition_content import Content
 from publishing.publish.publish_edition import publish
-from tests.publishing.author_browser import WindowOf
+from tests.publishing.author_browser import FORM, WindowOf
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -26,6 +26,17 @@ def test_preview_text_error_is_shown_at_its_field(window, three_readers):
         assert 'href="#id_preheader"' in page.html
         assert page.form_with("title").fields["preheader"] == words
     assert not Edition.objects.exists()
+
+
+def test_the_form_asks_for_it_and_it_is_published(window, three_readers):
+    assert window.publish(preheader=f" {WORDS} ").status == 303
+
+    edition = Edition.objects.get()
+    assert edition.preview_text == WORDS
+    assert WORDS in edition.html_mail
+    # The form of a correction contains the preview text of the newest version.
+    page = window.get(f"{FORM}?issue={edition.issue_id}")
+    assert page.form_with("title").fields["preheader"] == WORDS
 
 
 def test_the_archive_shows_the_preview_text_as_summary(author, three_readers):

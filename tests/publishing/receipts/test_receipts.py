@@ -26,6 +26,7 @@ from tests.publishing.author_browser import WindowOf
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import cancelled, in_doubt, sent
 from tests.publishing.schedule_issue import tomorrow
+from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -94,6 +95,15 @@ def test_page_and_command_return_the_same_receipt(window, done, capsys):
     call_command("receipt", str(done.issue_id))
     assert capsys.readouterr().out == first
     assert Receipt.objects.count() == 1
+
+
+def test_concurrent_requests_get_the_same_receipt(done):
+    with transaction.atomic():
+        Receipt.objects.bulk_create([sign_receipt({"title": "Theirs"}, done)])
+        mine = beside(lambda: receipt_of(done))
+        wait_until_somebody_waits(mine)
+
+    assert mine.result(PATIENCE_S) == Receipt.objects.get()
 
 
 def test_a_receipt_cannot_be_changed_or_deleted(done):
