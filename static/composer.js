@@ -1,4 +1,4 @@
-// Connects the parts of the composer. The server refuses a save that would replace a newer one.
+// Connects the parts of the composer. The server refuses a save that would overwrite a newer save.
 import { Device } from "./composer/device.js";
 import { findAndReplace } from "./composer/find.js";
 import { images } from "./composer/images.js";
@@ -81,7 +81,7 @@ function find(button) {
   const field = fieldOf(form, button.closest("[data-hints]").dataset.hints);
   const { find: words, before } = button.dataset;
   let at = field.value.indexOf(words);
-  // Skip the same text in code before it.
+  // Skip earlier occurrences in code, which have the same text.
   for (let left = Number(before); left > 0; left--) at = field.value.indexOf(words, at + 1);
   if (at >= 0) reveal(field, at, at + words.length);
 }
@@ -128,7 +128,8 @@ const DO = {
     note.querySelector("[role=alert]")?.remove();
     const fields = { ...saving.fields(wordsOf(form)), idempotency_key: conflict.copy_key, beside: "on" };
     const [answer, facts] = await ask(form.dataset.begin, fields);
-    // An earlier press saved other text, but its answer was lost: save this text as another copy.
+    // The text was different at an earlier press, whose answer was lost. Save this text as another
+    // copy.
     if (answer?.status === 409 && facts) {
       conflict.copy_key = facts.copy_key;
       return DO.copy();
@@ -165,7 +166,7 @@ form.addEventListener("input", (event) => {
   saving.edited();
 });
 
-// Submit the form after everything is saved, so that it posts the saved text.
+// Submit the form only after everything is saved, so that the form posts the saved text.
 function pass(button) {
   form.elements.csrfmiddlewaretoken.value = csrfToken() || form.elements.csrfmiddlewaretoken.value;
   leaving = true;
@@ -204,7 +205,7 @@ if (saving.isDirty) {
 }
 form.dataset.ready = "";
 
-// Offer text that an earlier opening of this page kept and never saved.
+// Offer the unsaved text that this browser kept when the page was open before.
 const left = await device.left();
 if (left && JSON.stringify(left.words) !== JSON.stringify(wordsOf(form))) {
   found.replaceChildren(document.querySelector("template[data-note=found]").content.cloneNode(true));

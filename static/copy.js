@@ -1,4 +1,5 @@
-// Buttons that copy a field. Without https a browser has no clipboard, so they stay hidden.
+// Show the buttons that copy a field. Without https the browser has no clipboard, so they stay
+// hidden.
 for (const button of navigator.clipboard ? document.querySelectorAll("button[data-copy]") : []) {
   const field = document.getElementById(button.dataset.copy);
   const status = button.parentElement.querySelector("output");

@@ -55,7 +55,8 @@ page.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
   document.getElementById("older").hidden = false;
 });
 page.addEventListener("htmx:oobAfterSwap", () => {
-  // If the focused element is gone, focus the heading, not the top of the document.
+  // If the focused element was removed, focus the heading. Otherwise the browser would start at the
+  // top.
   if (focused && !focused.isConnected) document.querySelector("h1").focus();
   focused = document.activeElement;
 });

@@ -56,7 +56,7 @@ document.addEventListener("click", (event) => {
   ask(link.href, link);
 });
 
-// In a GET form, the URL holds the choices.
+// A GET form sends its choices in the URL.
 document.addEventListener("submit", (event) => {
   const form = event.target.closest("form[data-sheet]");
   if (!form) return;

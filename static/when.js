@@ -7,6 +7,6 @@ for (const part of document.querySelectorAll("[data-when]")) {
     else if (target.value === "now") [typed, at.value] = [at.value, ""];
     else if (target.value === "at") at.value ||= typed;
   });
-  // The time may have been typed before this script ran.
+  // The author may have typed a time before this script ran.
   if (at.value !== at.defaultValue) at.dispatchEvent(new Event("input", { bubbles: true }));
 }

@@ -14,7 +14,7 @@ export class Device {
     if (this.key) localStorage.removeItem(this.key);
     this.prefix = `${PREFIX}:${this.user}:${id || "new"}:`;
     this.key = this.prefix + this.opening;
-    // The lock shows other pages that this page is still open.
+    // Hold this lock while the page is open, so that other pages know that it is.
     navigator.locks?.request(this.key, () => new Promise(() => {}));
   }
 
@@ -28,7 +28,7 @@ export class Device {
     }
   }
 
-  // The latest unsaved copy of the same draft, from a page that is no longer open.
+  // Returns the latest unsaved copy of the same draft, from a page that is no longer open.
   async left() {
     const open = new Set((await navigator.locks?.query())?.held.map((lock) => lock.name));
     let latest = null;

@@ -15,7 +15,7 @@ export function findAndReplace(form) {
     next() {
       const found = wanted.value ? [...letter.value.matchAll(pattern())] : [];
       if (!found.length) return say("find_nothing");
-      // The first match after the selection, or else the first of all.
+      // Take the first match after the selection. If there is none, take the first in the letter.
       const at = Math.max(0, found.findIndex((match) => match.index >= letter.selectionEnd));
       reveal(letter, found[at].index, found[at].index + found[at][0].length);
       shown = places(letter);

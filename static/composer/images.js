@@ -3,7 +3,8 @@ import { ask } from "./request.js";
 import { textOf } from "./texts.js";
 import { insert } from "./tools.js";
 
-// Alt text, address and title may have pairs of brackets. A part that matches in two ways could take minutes.
+// Alt text, address and title may contain pairs of brackets. No part of the pattern may match the
+// same text in two ways, because the search could then take minutes.
 const ALT = /(?<!\\)!\[((?:\\.|[^[\]\\]|\[[^[\]]*\])*)\]/;
 const TARGET = /(\(\s*(?:<([^<>\n]+)>|((?:[^\s()<>]|\([^\s()]*\))+))(?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?\s*\))/;
 const IN_MARKDOWN = new RegExp(`${ALT.source}${TARGET.source}${/(\{[\w=% ]*\})?/.source}`, "g");

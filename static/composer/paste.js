@@ -8,7 +8,7 @@ const LONGEST = 2_000_000;
 const CODE = "code,kbd,pre,samp,tt";
 const IS_RICH = `${CODE},a[href],b,blockquote,del,em,h1,h2,h3,h4,h5,h6,hr,i,iframe,li,s,strong,table,`
   + "[data-style*=mso-list],span[data-style*=font-weight],span[data-style*=italic]";
-// Stands for a backslash in code, so that it is not taken for an escape.
+// Replaces a backslash in code, so that the backslash does not count as an escape.
 const IN_CODE = "\ue000";
 const ADDRESS = /^(?:https?:\/\/|mailto:)\S+$/i;
 
@@ -17,7 +17,7 @@ const service = new TurndownService({ headingStyle: "atx", hr: "---", bulletList
 service.use(tables);
 service.remove(["head", "x-style", "script", "noscript", "object", "svg"]);
 service.addRule("deleted", { filter: ["del", "s", "strike"], replacement: (words) => `~~${words}~~` });
-// A picture of another site would tell that site who reads the letter.
+// A picture that is loaded from another site would show that site who reads the letter.
 service.addRule("picture", { filter: "img", replacement: () => "" });
 
 const STYLES = {
@@ -98,7 +98,7 @@ function readTables(body) {
   }
 }
 
-// Turndown knows code only as <code>, and a block of it only as <pre><code>.
+// Turndown recognises code only in <code>, and a block of code only in <pre><code>.
 function readCode(body) {
   for (const line of body.querySelectorAll("pre :is(br,div,p,tr)")) line.after("\n");
   for (const element of body.querySelectorAll(CODE)) {
@@ -115,7 +115,7 @@ function toMarkdown(html) {
   // The page's policy refuses styles even in a document that is never shown, so they get other names.
   const unstyled = html.replace(/(\s)(style\s*=)/gi, "$1data-$2").replace(/<(\/?)style\b/gi, "<$1x-style");
   const { body } = new DOMParser().parseFromString(unstyled, "text/html");
-  // Some editors of code copy their lines as one <pre>.
+  // Some code editors copy all lines in one <pre>.
   const isEditor = body.children.length === 1 && body.firstElementChild.matches("pre:not(:has(code))");
   if (isEditor || !body.querySelector(IS_RICH)) return "";
   readCode(body);
@@ -126,7 +126,8 @@ function toMarkdown(html) {
   // Google Docs writes empty lines between paragraphs.
   for (const line of body.querySelectorAll(":scope > br")) line.remove();
   const markdown = service.turndown(body).replace(/(\s)data-(style\s*=)/gi, "$1$2");
-  // Merge fields are not escaped, and the backslashes before them are written once.
+  // Merge fields must not be escaped. Turndown has doubled the backslashes before them, so halve
+  // these.
   return markdown.replace(/(\\*)(\{\{[^{}]*\}\})/g, (_, before, field) =>
     before.slice(before.length / 2) + field.replaceAll("\\", ""))
     .replaceAll(IN_CODE, "\\").replace(/[ \t]+$/gm, "");
@@ -137,7 +138,7 @@ export function pasteAsMarkdown(form) {
   field.addEventListener("paste", (event) => {
     const data = event.clipboardData;
     const html = data?.getData("text/html") ?? "";
-    // An editor of code copies colours, not formatting.
+    // A code editor copies colours, but no formatting that a letter should have.
     const isCode = data?.types.includes("vscode-editor-data");
     if (event.defaultPrevented || form.elements.format.value === "html" || isCode || html.length > LONGEST) return;
     const markdown = toMarkdown(html);

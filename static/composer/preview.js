@@ -1,4 +1,5 @@
-// The preview, reloaded after every save. A new frame replaces the last one at the same scroll position.
+// Reloads the preview after every save. A new frame replaces the old frame, at the same scroll
+// position.
 export function previewOf(form) {
   const paper = form.querySelector("[data-paper]");
   const frames = form.querySelector("[data-frames]");

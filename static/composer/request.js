@@ -1,4 +1,4 @@
-// Requests of the composer's scripts, and the sentences about refused requests.
+// Sends the requests of the composer's scripts, and explains refused requests.
 import { textOf } from "./texts.js";
 
 const TIMEOUT_MS = 30_000;
@@ -6,7 +6,7 @@ const TIMEOUT_MS = 30_000;
 // The server does not read a form that is too large, so it answers without JSON.
 const REASONS = { 400: "too_large", 403: "no_permission", 413: "too_large" };
 
-// Why nothing was saved; undefined if unknown.
+// Returns the sentence that says why nothing was saved, or undefined if the reason is unknown.
 export function refusalSentence(answer, facts) {
   const reason = REASONS[answer?.status];
   return facts?.sentence ?? (reason && textOf(reason));
@@ -16,7 +16,7 @@ export function csrfToken() {
   return document.cookie.match(/(?:^|; )csrftoken=([^;]*)/)?.[1] ?? "";
 }
 
-// The answer and its JSON, each null if there is none.
+// Resolves to the answer and its JSON. Each is null if there is none.
 export async function ask(address, fields) {
   const answer = await post(address, fields).catch(() => null);
   return [answer, (await answer?.json().catch(() => null)) ?? null];

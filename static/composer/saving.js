@@ -48,7 +48,7 @@ export class Saving {
     if (this.isDirty && !this.isOver) this.save();
   }
 
-  // Resolves to whether everything in the form is saved.
+  // Resolves to true if everything in the form is saved.
   async save(options) {
     clearTimeout(this.timer);
     if (this.running) await this.running;
@@ -73,7 +73,7 @@ export class Saving {
 
   async send(words, options) {
     this.since = null;
-    // Without cookies the author is signed out.
+    // If the cookies are gone, the author is signed out.
     if (!csrfToken()) return this.wait("signed_out");
     let answer;
     try {
@@ -85,7 +85,7 @@ export class Saving {
     if (answer.status >= 500 || answer.status === 429) return this.wait("unanswered", words);
     const facts = await answer.json().catch(() => null);
     if (answer.status === 403) {
-      // The next attempt is when the author writes, presses a button or comes back.
+      // The text is saved again when the author writes, presses a button or returns to the page.
       this.report("not_allowed", { sentence: refusalSentence(answer, facts) });
       return false;
     }
@@ -107,7 +107,8 @@ export class Saving {
     return this.refused(answer.status, facts);
   }
 
-  // A save without an answer may have arrived. If the server has its text later, that is no conflict.
+  // A save without an answer may have arrived. If the server has that text later, there is no
+  // conflict.
   remember(words) {
     if (this.unanswered.some((earlier) => same(words, earlier))) return;
     this.unanswered.push(words);

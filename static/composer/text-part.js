@@ -1,4 +1,5 @@
-// The plain text: automatic, or edited by the author. An edited text that was replaced can be restored.
+// Shows the plain text, which is automatic or edited by the author. If the automatic text replaced
+// an edited text, the author can restore the edited text.
 import { textOf } from "./texts.js";
 
 export function textPartOf(form) {

@@ -1,6 +1,8 @@
-// The tools above the letter. The page's template has the texts that they insert. The browser can undo each.
+// The tools above the letter. The page's template has the texts that the tools insert. The browser
+// can undo each insertion.
 const ADDRESS = /^(?:https?:\/\/|mailto:)\S+$/i;
-// Longer texts are inserted without undo: the command's time grows with the square of the lines (4,000: minutes).
+// Texts with more lines are inserted without undo. The browser's command for undo takes minutes for
+// 4,000 lines, because its time grows with the square of the number of lines.
 const MOST_LINES = 500;
 const KEYS = { b: "bold", i: "italic", k: "link" };
 
@@ -39,7 +41,8 @@ function around(field, before, after, inside) {
   field.setSelectionRange(from, from + inside.length);
 }
 
-// A link from the selected words, or from a selected address. A selection that has a link stays as it is.
+// Make a link of the selected words, or of a selected address. A selection that contains a link is
+// not changed.
 function link(field, { before, after, instead }, address = "https://") {
   const words = selected(field).trim();
   if (/\]\(|<a\b/i.test(words)) return;
@@ -87,7 +90,7 @@ export function tools(form) {
   letter.addEventListener("paste", (event) => {
     const address = event.clipboardData.getData("text/plain").trim();
     const words = selected(letter).trim();
-    // An address over an address, or over a link, replaces it.
+    // If an address is pasted over a selected address or link, it replaces the selection.
     if (!words || !ADDRESS.test(address) || ADDRESS.test(words) || /\]\(|<a\b/i.test(words)) return;
     event.preventDefault();
     use(letter, dataOf("link"), address);
@@ -101,7 +104,7 @@ export function tools(form) {
   panels(form);
 }
 
-// Show one panel at a time: the one whose tab was pressed, or that a link points into.
+// Show one panel at a time: the panel whose tab was pressed, or to which a link leads.
 function panels(form) {
   const tabs = form.querySelectorAll("[data-panel-of]");
   for (const tab of tabs) {
@@ -117,7 +120,7 @@ function panels(form) {
     const panel = led?.closest("[data-panel]");
     if (!panel) return;
     form.querySelector(`[data-panel-of=${panel.dataset.panel}]`).click();
-    // The field, or the element that is shown instead of it.
+    // Focus the field, or the element that is shown in place of the field.
     [led, ...panel.querySelectorAll("textarea")].find((field) => field.offsetParent)?.focus();
   };
   addEventListener("hashchange", open);

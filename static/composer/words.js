@@ -11,7 +11,7 @@ const boxes = (form, name) => [...form.querySelectorAll(`[type=checkbox][name=${
 
 export function wordsOf(form) {
   const valueOf = (name) => {
-    // Ticked tags are one text, as on the server: their ids in order.
+    // The ticked tags become one text, as on the server: their ids in ascending order.
     if (TAGS.includes(name)) {
       const ids = boxes(form, name).filter((box) => box.checked).map((box) => Number(box.value));
       return ids.sort((one, other) => one - other).join(",");
