@@ -12,14 +12,14 @@ from django.http import HttpRequest, HttpResponse
 
 
 class CapturingStorage(BaseStorage):
-    """A Django message storage for the duration of one piece of work."""
+    """A Django message storage that is in use only while one view does its work."""
 
     def __init__(self, request: HttpRequest) -> None:
         super().__init__(request)
         self._unread: tuple[Message, ...] = ()
 
     def _get(self, *args: Any, **kwargs: Any) -> tuple[list[Message], bool]:
-        # A page must not show older messages: they would be saved with it.
+        # The page must not show older messages, because they would be saved with the page.
         return [], True
 
     def _store(

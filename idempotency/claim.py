@@ -12,8 +12,9 @@ from idempotency.isolation import ADVICE, REASON, WrongIsolationError
 from idempotency.key import UserId
 from idempotency.saved_response import SavedResponse, find_earlier
 
-MAX_WAITING = 3  # each post that waits holds a server connection
-# A post keeps its slot when it moves up from waiting to working.
+MAX_WAITING = 3  # each waiting post keeps one database connection
+# One slot for the post that works, and one for each waiting post. A waiting post keeps its slot
+# when it becomes the working post.
 SLOTS = 1 + MAX_WAITING
 
 GONE_CHECK = "500ms"  # how often the server checks that a client is still connected
@@ -30,18 +31,19 @@ def claim(
 ) -> SavedResponse | None:
     """Claim a key, or wait for an earlier post and return its response.
 
-    Wait at most `wait_s` seconds. Call this in the transaction that also holds the work and its
-    response. Stores the first fingerprint. Returns None if the key was claimed; only then is there
-    something to commit. Raises InProgressError, DifferentContentError, and WrongIsolationError
-    unless the level is READ COMMITTED.
+    Wait at most `wait_s` seconds. Call this in the transaction in which the work is done and its
+    response is saved. The first fingerprint is stored. If the result is None, the key was claimed,
+    and the caller does the work and commits. Raises InProgressError, DifferentContentError, and
+    WrongIsolationError unless the level is READ COMMITTED.
     """
     timeout_before, has_slot = _prepare(user_id, key)
     if not has_slot:
-        # The first post may have just ended. Then there is no need to wait.
+        # No slot is free. If the first post has just ended, its response is there, and nobody needs
+        # to wait.
         return _require_earlier(user_id, key, fingerprints)
-    # This limits the whole statement. If posts fail one after the other, the INSERT waits for each
-    # of them, and lock_timeout would start again each time. The least value is 1 ms, because 0
-    # would turn the timeout off.
+    # This limits the whole statement. If several earlier posts fail one after the other, the INSERT
+    # waits for each post, and lock_timeout would start again at each wait. The least value is 1 ms,
+    # because 0 would turn the timeout off.
     _set_statement_timeout(f"{max(1, math.ceil(wait_s * 1000))}ms")
     try:
         inserted = _insert(user_id, key, fingerprints[0])
@@ -52,7 +54,8 @@ def claim(
     _set_statement_timeout(timeout_before)
     if inserted:
         return None
-    # A new statement sees rows that were committed meanwhile. If there is no row, it has expired.
+    # A new statement sees rows that were committed meanwhile. If no row is found, the saved
+    # response has expired.
     return _require_earlier(user_id, key, fingerprints)
 
 
@@ -75,7 +78,7 @@ def _require_earlier(user_id: UserId, key: str, fingerprints: Sequence[bytes]) -
 
 
 def slot_locks(user_id: UserId, key: str) -> list[int]:
-    """Return the slots of one key: numbers of advisory locks (signed 64 bits)."""
+    """Return the slots of one key, each as the number of an advisory lock (64 bits)."""
     names = (json.dumps(["idempotency", str(user_id), key, slot]) for slot in range(SLOTS))
     return [
         int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
@@ -86,8 +89,9 @@ def slot_locks(user_id: UserId, key: str) -> list[int]:
 def _prepare(user_id: UserId, key: str) -> tuple[str, bool]:
     """Limit how long a lost process can block others, and try to take a slot.
 
-    Return the statement_timeout, and whether a slot was free. A CASE is evaluated in order, so at
-    most one slot is taken. The settings end with the transaction.
+    Return the statement_timeout, and whether a slot was free. PostgreSQL evaluates the branches of
+    a CASE in order, so at most one slot is taken. The settings and the slot are released at the end
+    of the transaction.
     """
     locks = slot_locks(user_id, key)
     take_one = " ".join("WHEN pg_try_advisory_xact_lock(%s) THEN true" for _ in locks)
@@ -115,7 +119,7 @@ def _set_statement_timeout(value: str) -> None:
 def _insert(user_id: UserId, key: str, fingerprint: bytes) -> bool:
     """Insert the claim and return whether it is new.
 
-    It is raw SQL, because it must wait for other posts with this key.
+    This is raw SQL, because the INSERT must wait for other posts with this key.
     """
     with connection.cursor() as cursor:
         cursor.execute(

@@ -15,13 +15,13 @@ ROWS_AT_ONCE = 1_000
 
 
 def expire_saved_responses(*, at_most: int = ROWS_AT_ONCE) -> int:
-    """Delete up to `at_most` expired responses and return how many.
+    """Delete up to `at_most` expired responses and return the number of deleted ones.
 
     Each call is a short transaction of its own. It skips rows that another run deletes. Call it
     until it returns 0.
     """
     with transaction.atomic(durable=True):
-        # So a process that freezes here does not hold its rows for long.
+        # Limit the silence, so that a process that freezes here does not lock its rows for long.
         allow_silence(LONGEST_SILENCE)
         with connection.cursor() as cursor:
             # Read along the index, even if the statistics are out of date.
@@ -41,6 +41,6 @@ def count_expired() -> int:
 
 
 def _expired() -> QuerySet[PostedForm]:
-    # The database's clock also wrote the time of the rows.
+    # Compare with the database's clock, because it also wrote the time of the rows.
     days = getattr(settings, "IDEMPOTENCY_TTL_DAYS", DEFAULT_TTL_DAYS)
     return PostedForm.objects.filter(created_at__lt=Now() - timedelta(days=days))

@@ -1,6 +1,6 @@
 """Keyed fingerprints of posts.
 
-Without the key they cannot be compared with guessed content.
+Without the key, an attacker cannot compare the fingerprints with guessed content.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Value = str | FileDigest
 
 
 def content_hash(method: str, path: str, fields: Mapping[str, Sequence[Value]]) -> bytes:
-    """Hash the content to 32 bytes. Line ends do not matter."""
+    """Hash the content to 32 bytes. CRLF and LF give the same hash."""
     content = [
         method.upper(),
         path,
@@ -52,7 +52,7 @@ def form_hash(request: HttpRequest, names: Sequence[str]) -> bytes:
 
 
 def keyed_fingerprints(content: bytes) -> list[bytes]:
-    """Return the fingerprint to save, then those for SECRET_KEY_FALLBACKS."""
+    """Return the fingerprint to save, then one for each of SECRET_KEY_FALLBACKS."""
     return [
         hashlib.blake2b(content, key=_key(secret), digest_size=32).digest()
         for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)

@@ -1,6 +1,6 @@
 """Refuse any isolation level except READ COMMITTED.
 
-A waiting post must see the response of the first one.
+A waiting post must see the response that the first post committed.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ def isolation_error(databases: Mapping[str, Mapping[str, Any]]) -> str | None:
 def refuse_wrong_isolation() -> None:
     """Raise WrongIsolationError unless the settings ask for READ COMMITTED.
 
-    For programs that run no system checks, such as `wsgi.py`.
+    This is for programs that run no system checks, such as `wsgi.py`.
     """
     if error := isolation_error(settings.DATABASES):
         raise WrongIsolationError(f"{error} {REASON} {ADVICE}")

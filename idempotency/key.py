@@ -16,13 +16,14 @@ LONGEST_KEY = 49
 # The primary key of a user, of whatever kind the site has.
 UserId: TypeAlias = int | str | UUID
 
-# No space at the ends: headers drop it and fields keep it, so one key would become two.
+# A key has no space at its ends. Headers drop such a space and form fields keep it, so one key
+# would become two different keys.
 KEY_PATTERN = r"^[!-~]([ -~]{0,47}[!-~])?$"
 
 
 @dataclass(frozen=True)
 class InvalidKey:
-    """A missing or invalid key. `reason` is for the author."""
+    """A missing or invalid key. `reason` is a text that the author sees."""
 
     reason: str
 

@@ -19,7 +19,7 @@ else:
 
 
 class HeaderPairsField(Field):
-    """A response's headers in order, each a name and raw bytes (saved_response.py)."""
+    """A response's headers in order, each a name with raw bytes (saved_response.py)."""
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str:
         return "header_pair[]"
@@ -38,7 +38,7 @@ class PostedForm(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.CASCADE,
-        db_index=False,  # the primary key begins with it
+        db_index=False,  # the primary key begins with this column and serves as its index
         related_name="+",
     )
     idempotency_key = models.TextField()

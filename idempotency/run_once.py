@@ -28,22 +28,22 @@ from idempotency.saved_response import (
 
 logger = logging.getLogger(__name__)
 
-# In whole seconds, as the header requires. Most work ends sooner, and a retry then gets the
-# saved response.
+# The value of Retry-After, in whole seconds as that header requires. Most work ends sooner, and a
+# retry then gets the saved response.
 RETRY_AFTER_S = 1
 
 # How long a repeated post waits for the first one. The setting IDEMPOTENCY_WAIT_S replaces it.
 DEFAULT_WAIT_S = 10.0
 
-# Django sets this in request.META when the CSRF token is read (django.middleware.csrf).
+# Django sets this key of request.META when the CSRF token is read (django.middleware.csrf).
 _TOKEN_WAS_READ = "CSRF_COOKIE_NEEDS_UPDATE"  # noqa: S105 -- not a password
 
-# Sent with `outcome`, after the work was committed or rolled back.
+# The signal is sent with `outcome`, after the work was committed or rolled back.
 form_posted = Signal()
 
 
 class PostOutcome(StrEnum):
-    """How a post ended. A post that `check` refuses has no outcome."""
+    """How a post with a key ended. A post that `check` refuses has no outcome."""
 
     DONE = "done"
     REPLAY = "replay"
@@ -62,13 +62,14 @@ def run_once(
 ) -> HttpResponse:
     """Run `work` once for this user and key, and save its response.
 
-    `check` runs first, outside any transaction. If it returns a response, that is the result, and
-    no key is claimed. A response of 200 to 399 is committed and saved. Any other response or an
-    exception rolls everything back and frees the key. The first fingerprint is saved; any of them
-    identifies an earlier post. Raises InProgressError and DifferentContentError; `work` may raise
-    the latter too.
+    `check` runs first, outside any transaction. If `check` returns a response, `run_once` returns
+    this response and claims no key. A response of 200 to 399 is committed and saved. Any other
+    response or an exception rolls everything back and frees the key. The first fingerprint is
+    saved. An earlier post has the same content if its saved fingerprint is any of `fingerprints`.
+    Raises InProgressError and DifferentContentError; `work` may raise the latter too.
     """
-    # Look before `check`: a replay must work even if the content is no longer valid (a past date).
+    # Look for a saved response before `check` runs: a replay must work even if the content is no
+    # longer valid, such as a date that has passed.
     earlier = find_earlier(user_id, key, fingerprints)
     if not isinstance(earlier, SavedResponse) and (refusal := check()) is not None:
         return refusal
@@ -77,7 +78,8 @@ def run_once(
             raise earlier
         saved = earlier
         if saved is None:
-            # `durable`, because inside another transaction other posts would wait for its end.
+            # `durable` refuses an outer transaction. Other posts with this key would wait for the
+            # end of that transaction.
             with transaction.atomic(durable=True):
                 saved = claim(user_id, key, fingerprints, wait_s=_wait_s())
                 if saved is None:
@@ -121,7 +123,8 @@ def _work(
                     "Return an HttpResponse with its whole body."
                 )
             if isinstance(response, SimpleTemplateResponse):
-                response.render()  # in the transaction, so that it shows the committed state
+                # Inside the transaction, so that the page shows the state that is committed.
+                response.render()
             messages = captured.unread(response)
     finally:
         used_csrf_token = bool(request.META.get(_TOKEN_WAS_READ))

@@ -37,10 +37,10 @@ def safe_to_retry(
 ]:
     """Make a view safe to retry.
 
-    The same form posted again does nothing and gets the same response. The view is called as
-    `view(request, form, key, …)` with a valid form. The same transaction holds the claim and the
-    saved response. A response of 200 to 399 is committed and saved. Any other response or an
-    exception rolls everything back and frees the key.
+    If the same form is posted again, no work is done, and the author gets the same response. The
+    view is called as `view(request, form, key, …)` with a valid form. The same transaction holds
+    the claim and the saved response. A response of 200 to 399 is committed and saved. Any other
+    response or an exception rolls everything back and frees the key.
 
     form               called with request.POST and request.FILES; validated before the claim
     fields             names of the posted fields and files that are compared
@@ -73,7 +73,7 @@ def safe_to_retry(
             key = _choose_key(
                 request.user.pk, [key_of(key, each) for each in fingerprints], fingerprints
             )
-            # The form is created when it is first used, because a replay needs none.
+            # Create the form only when it is first used, because a replay needs no form.
             filled = cache(lambda: form(request.POST, request.FILES))
 
             def check() -> HttpResponse | None:
@@ -81,7 +81,8 @@ def safe_to_retry(
                     return None
                 return _with_status(200, show_form(request, filled(), key))
 
-            # Pages are rendered outside the transaction, which may have been rolled back.
+            # Render the pages of errors outside the transaction, because it may have been rolled
+            # back.
             try:
                 return run_once(
                     request,

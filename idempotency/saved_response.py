@@ -12,10 +12,11 @@ from django.http import HttpRequest, HttpResponse
 
 from idempotency.key import UserId
 
-# The length of Django's CSRF tokens. A shorter text may be in a response by chance.
+# The length of Django's CSRF tokens. A shorter token might occur in a response by chance.
 SHORTEST_TOKEN = 32
 
-# Two arrays, because the driver would have to learn header_pair[] on every connection.
+# Read the headers as two arrays. To read the type header_pair[], the driver would have to look it
+# up on every connection.
 READ = """
     SELECT request_fingerprint, response_status_code, response_body, messages,
            ARRAY(SELECT name FROM unnest(response_headers)),
@@ -66,9 +67,9 @@ class DifferentContentError(Exception):
 def to_saved_response(
     request: HttpRequest, response: HttpResponse, messages: tuple[Message, ...]
 ) -> SavedResponse:
-    """Convert a response, without its cookies.
+    """Convert a view's response to a SavedResponse without its cookies.
 
-    Raise CannotBeReplayedError for a CSRF token.
+    Raise CannotBeReplayedError if the response contains a CSRF token.
     """
     csrf_header = settings.CSRF_HEADER_NAME.removeprefix("HTTP_").replace("_", "-").lower()
     headers = tuple(
@@ -89,7 +90,8 @@ def to_saved_response(
 def to_http_response(saved: SavedResponse) -> HttpResponse:
     """Build the same response again, with its status, headers and body."""
     response = HttpResponse(saved.body, status=saved.status)
-    # Django sets a content type of its own, which the view may have removed.
+    # HttpResponse sets a default content type. Delete it, because the view may have removed it from
+    # the saved response.
     del response.headers["Content-Type"]
     for name, value in saved.headers:
         response.headers[name] = value.decode("latin-1")
@@ -110,7 +112,8 @@ def find_earlier(
         return None
     fingerprint, status, body, messages, names, values = row
     if status is None:
-        # Claim and response are committed together, so other code wrote this row.
+        # The claim and its response are always committed together, so a row without a response was
+        # written by other code.
         raise BrokenClaimError(
             f"The idempotency row of user {user_id} with key {key!r} was committed without a"
             " response. Delete the row. Then the form can be posted again."

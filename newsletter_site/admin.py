@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     _UserAdmin = UserAdmin[User]
     _LogAdmin = admin.ModelAdmin[LogEntry]
 else:
-    _UserAdmin, _LogAdmin = UserAdmin, admin.ModelAdmin  # they are not generic at run time
+    _UserAdmin, _LogAdmin = UserAdmin, admin.ModelAdmin  # not generic at run time
 
-# These pages would show secrets. Users set up two-step sign-in on a separate page.
+# The admin's pages of two-step devices would show their secrets. Users set up two-step sign-in on a
+# separate page.
 for _device in (TOTPDevice, StaticDevice):
     admin.site.unregister(_device)
 
@@ -45,13 +46,13 @@ GROUPS = _(
     "be in several groups."
 )
 STAFF = _("Only accounts with staff status can sign in.")
-# Django's last fieldset has the dates.
+# The last fieldset of Django's UserAdmin contains the dates.
 *_FIELDSETS, (_DATES, _DATE_OPTIONS) = _UserAdmin.fieldsets or ()
 
 
 @admin.register(User)
 class AuthorAdmin(_UserAdmin):
-    # django-stubs does not expect a tuple for the whole class.
+    # django-stubs does not know that the class has a tuple here.
     list_display = (*_UserAdmin.list_display, "group_names", "has_two_step")  # type: ignore[misc]
     readonly_fields = ("last_login", "date_joined", "two_step_since")
     fieldsets = (*_FIELDSETS, (_DATES, {"fields": (*_DATE_OPTIONS["fields"], "two_step_since")}))

@@ -1,4 +1,4 @@
-"""The app of the site, which joins the other apps."""
+"""The Django app of the site, which connects the other apps."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _

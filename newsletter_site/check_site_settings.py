@@ -36,7 +36,7 @@ def check_site_host(**kwargs: Any) -> Iterable[CheckMessage]:
 
 @register("homing")
 def check_database_is_named(**kwargs: Any) -> Iterable[CheckMessage]:
-    """Report the embedded database: without DATABASE_URL a site may start empty."""
+    """Report the embedded database: without DATABASE_URL, a site may have no data."""
     if not settings.DEBUG and not settings.DATABASE_IS_NAMED:
         yield Info(
             "DATABASE_URL is not set, so this site uses the embedded PostgreSQL in "
@@ -48,7 +48,7 @@ def check_database_is_named(**kwargs: Any) -> Iterable[CheckMessage]:
 
 @register("homing")
 def check_spelling_of_variables(**kwargs: Any) -> Iterable[CheckMessage]:
-    """Name variables that look like ours. Their values may be secret."""
+    """Name variables whose names look misspelt, without their values: some are secret."""
     for name, nearest in settings.MISSPELT_VARIABLES.items():
         yield Advice(
             f"The variable {name} is set and has no effect: Homing has none of this name.",
@@ -63,13 +63,14 @@ def check_tables_are_released(
 ) -> Iterable[CheckMessage]:
     """Refuse tables of an app whose first migration is unknown here.
 
-    A database of a later release has our first migrations too, so it is not refused.
+    The database of a later release also contains the first migrations of this release, so it is not
+    refused.
     """
     for alias in databases or ():
         try:
             loader = MigrationLoader(connections[alias])
         except DatabaseError:
-            continue  # delivery.I001 says so
+            continue  # the check delivery.I001 already reports that migrations are missing
         for app in settings.OUR_APPS:
             applied = {name for label, name in loader.applied_migrations if label == app}
             first = {name for _, name in loader.graph.root_nodes(app)}
@@ -86,7 +87,7 @@ def check_tables_are_released(
 
 @register("homing", deploy=True)
 def check_deployment(**kwargs: Any) -> Iterable[CheckMessage]:
-    """Check the settings that a site for real readers should have."""
+    """Check the settings that matter for a site with real readers."""
     if not settings.POSTMARK_WEBHOOK_USER and not settings.POSTMARK_WEBHOOK_PASSWORD:
         yield Advice(
             "POSTMARK_WEBHOOK_USER and POSTMARK_WEBHOOK_PASSWORD are not set, so webhooks are "
@@ -141,7 +142,7 @@ def log_start() -> None:
 
 
 def _has_sender() -> bool:
-    """Whether an author chose a sender; False if the database cannot be asked."""
+    """Return whether an author chose a sender; False without a database."""
     try:
         return Newsletter.objects.exclude(sender_address="").exists()
     except DatabaseError:

@@ -1,4 +1,4 @@
-"""The worker's daily task `prune`, under a lease that each piece extends."""
+"""The worker's daily task `prune`, which extends its lease after each piece."""
 
 import logging
 import uuid
@@ -48,9 +48,9 @@ def prune_if_due(is_stopping: Callable[[], bool]) -> bool:
 
 def _work(is_stopping: Callable[[], bool]) -> bool:
     prune_if_due(is_stopping)
-    connection.close()  # Not needed for a minute.
+    connection.close()  # This thread needs no connection until the next poll.
     return False
 
 
-# It never counts as due work: `deliver --until-empty` does not wait for it.
+# This task has no function that counts due work, so `deliver --until-empty` does not wait for it.
 DAILY_PRUNE = BackgroundTask("old rows", _work, every_s=POLL_S)

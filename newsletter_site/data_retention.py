@@ -1,4 +1,4 @@
-"""The retention rules, and `prune`, which deletes old data in pieces."""
+"""Define the retention rules, and delete old data in pieces (`prune`)."""
 
 import logging
 import time
@@ -27,7 +27,8 @@ from subscribers.signup import expire_unconfirmed
 
 logger = logging.getLogger(__name__)
 
-# The pause after each piece is as long as the piece took. It is limited, so that a stop is quick.
+# The pause after each piece is as long as the piece took. This limit keeps the pause short, so that
+# the worker can stop quickly.
 MAX_PAUSE_S = 0.5
 
 # The label of the rows that each rule deletes.
@@ -51,7 +52,7 @@ WHAT = {
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """Two functions with the interface of `OldRows`.
+    """Two functions that delete and count old rows, with the interface of `OldRows`.
 
     `delete` yields the number of rows in each piece.
     """
@@ -76,7 +77,7 @@ class RetentionRule:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """The number of deleted rows of a rule. `error` is the reason why some were left."""
+    """The number of rows that a rule deleted. `error` says why some rows were left."""
 
     rule: RetentionRule
     number: int
@@ -89,7 +90,7 @@ def retention_rules() -> list[RetentionRule]:
     days, details = settings.DETAILS_KEEP_DAYS, _kept_by("DETAILS_KEEP_DAYS")
     provider_days, provider_details = details_retention_days(), details
     if provider_days > days:
-        # Keep details as long as Postmark can be asked about a message.
+        # Keep the provider's details as long as Postmark still has information about the message.
         provider_details = _kept(provider_days, "POSTMARK_RETENTION_DAYS")
     deliveries_kept = _("until dropped by hand (DELIVERIES_KEEP_DAYS)")
     if (deliveries_days := drop_old_deliveries.days_kept()) is not None:
@@ -153,7 +154,7 @@ def prune(
 
 
 def drop_deliveries_of(edition: Edition, on_progress: Callable[[int], None]) -> int:
-    """Drop the copies of one edition now; return how many.
+    """Drop the copies of one edition now and return the number of dropped copies.
 
     Raise `CannotDropError` or `OperationalError`.
     """

@@ -21,7 +21,8 @@ from delivery.control_characters import strip_invisible
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"0", "false", "no", "off"}
 YEAR_S = 31_536_000.0
-# Misspelt names such as LOG_LEVL are more alike. Variables of other programs are less.
+# Two names whose likeness is at least this are probably one name and its misspelling, such as
+# LOG_LEVL. Variables of other programs are less like ours.
 LIKENESS_OF_TYPOS = 0.85
 NUMBER = r"[0-9]{1,8}(\.[0-9]{1,6})?"
 A_DATABASE = (
@@ -40,7 +41,7 @@ class Environment:
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self.values = values
-        self.names: set[str] = set()  # those that were asked for
+        self.names: set[str] = set()  # the names of the variables that were read
 
     def __contains__(self, name: str) -> bool:
         self.names.add(name)
@@ -50,11 +51,12 @@ class Environment:
         return strip_invisible(self.values[name]) if name in self else default
 
     def misspelt(self, besides: Set[str]) -> dict[str, str]:
-        """Return variables whose names look like one that was read, with that name.
+        """Return misspelt variables, each with the name that was probably meant.
 
-        The name is spelt almost the same, or begins with the first word of at least three of our
-        names. Words such as LOG and DATABASE begin fewer, and other programs use them too.
-        `besides` are names that other parts of Homing read.
+        A name counts as misspelt if it is almost the same as one of our names, or if its first word
+        is also the first word of at least three of our names. Words such as LOG and DATABASE begin
+        fewer of our names, and other programs use these words too. `besides` are names that other
+        parts of Homing read.
         """
         words = Counter(name.partition("_")[0] for name in self.names)
         found = {}
@@ -69,7 +71,7 @@ class Environment:
     def require(self, expected: Mapping[str, str], *, besides: str) -> None:
         """Exit with one sentence that names all unset variables.
 
-        `besides` is named too if it is unset and any other is.
+        If a variable of `expected` is unset, the sentence also names `besides` if it is unset.
         """
         missing = [name for name in expected if name not in self]
         if missing and besides not in self:
@@ -81,7 +83,7 @@ class Environment:
             fail(name, "not set", expected[name])
 
     def secret(self, name: str) -> str:
-        """Return the value with its spaces, or "". An error does not show it."""
+        """Return a secret with its spaces, or "". Errors do not show the secret."""
         value = self.values[name] if name in self else ""
         if not re.fullmatch(r"[ -~]*", value):
             fail(name, "not printable ASCII (value hidden)", "printable ASCII characters")
@@ -139,7 +141,7 @@ class Environment:
     def matching(
         self, name: str, default: str, fits: str | Callable[[str], object], expected: str
     ) -> str:
-        """Return a text that matches a regular expression or passes a function."""
+        """Return a text that matches a regular expression or that a function accepts."""
         found = self.text(name, default)
         if not (re.fullmatch(fits, found) if isinstance(fits, str) else fits(found)):
             fail(name, repr(found), expected)
@@ -148,7 +150,7 @@ class Environment:
     def url(self, name: str, default: str) -> str:
         """Return an http or https URL without a slash at its end."""
         if "@" in self.text(name, default):
-            # Checked first, because other errors show the value.
+            # Check this first, because the messages of the other errors show the value.
             fail(name, "an address with a user or password", "an address without them")
         return self.matching(
             name, default, is_url, "an address such as https://letter.example.org"
@@ -167,7 +169,8 @@ class Environment:
             found: dict[str, Any] = environ.Env.db_url_config(address)  # type: ignore[no-untyped-call]
         except (ImproperlyConfigured, ValueError, KeyError):
             parts, found = None, {}
-        # Without %2F, the path begins inside the password.
+        # If a slash in the password is not written as %2F, the URL's path begins inside the
+        # password.
         if re.fullmatch(r"\w+://[^@?#]*/[^?#]*@.*", address) or (parts and "@" in parts.path):
             fail(name, "an address with a / before its @ (value hidden)", A_DATABASE)
         if parts is None:
@@ -175,7 +178,7 @@ class Environment:
         if not found["NAME"] and not found.get("OPTIONS", {}).get("service"):
             fail(name, "an address without a database name (value hidden)", A_DATABASE)
         if "%" in found["HOST"]:
-            # The host of `parts` is in lower case.
+            # Read the host from `netloc`, because `parts.hostname` is in lower case.
             host = parts.netloc.rpartition("@")[2].partition(":")[0]
             found["HOST"] = unquote(host)
         return found

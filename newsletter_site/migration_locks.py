@@ -11,13 +11,13 @@ from django.utils.translation import gettext as _
 # An arbitrary lock number; no other code in this database uses it.
 ONE_RUN = 1_752_395_011
 
-# transaction_timeout is new in PostgreSQL 17, so only settings that this server has are changed.
+# Set only the limits that this server knows: transaction_timeout is new in PostgreSQL 17.
 _NO_LIMITS = """
     SELECT set_config(name, '0', true) FROM pg_settings
     WHERE name IN ('statement_timeout', 'idle_in_transaction_session_timeout',
                    'transaction_timeout')
 """
-# Statements are not read, because they may contain addresses.
+# The query does not read the transactions' statements, because they may contain addresses.
 _OLDEST_TRANSACTIONS = """
     SELECT pid, round(extract(epoch FROM clock_timestamp() - xact_start)),
            CASE backend_type WHEN 'client backend' THEN state ELSE backend_type END
@@ -28,14 +28,14 @@ _OLDEST_TRANSACTIONS = """
 
 
 def limit_lock_wait(cursor: CursorWrapper, lock_s: float) -> None:
-    """Limit only each wait for a lock in this transaction, to `lock_s` seconds."""
+    """Limit each wait for a lock in this transaction to `lock_s` seconds."""
     cursor.execute(_NO_LIMITS)
     cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{max(lock_s * 1000, 1):.0f}"])
 
 
 @contextmanager
 def single_run(connection: BaseDatabaseWrapper, lock_s: float) -> Iterator[None]:
-    """Keep other runs out.
+    """Keep other runs of `migrate` out while the block runs.
 
     Raise OperationalError (55P03) after waiting `lock_s` seconds.
     """

@@ -28,7 +28,7 @@ class User(AbstractUser):
         verbose_name_plural = _("authors")  # type: ignore[assignment]
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
-        """Include password and two-step sign-in: changing them ends earlier sessions."""
+        """Hash password and two-step sign-in, so that changing them ends earlier sessions."""
         # django-stubs omits Django's method.
         password_hash: str = super()._get_session_auth_hash(secret=secret)  # type: ignore[misc]
         if self.two_step_since is None:
@@ -44,7 +44,7 @@ class User(AbstractUser):
 class ApiToken(models.Model):
     """A token, stored as its hash.
 
-    A form posted twice (`form_key`) creates only one token.
+    `form_key` is unique, so a form that is posted twice creates only one token.
     """
 
     id = models.BigAutoField(primary_key=True)

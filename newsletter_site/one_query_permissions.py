@@ -1,4 +1,4 @@
-"""Django's backend with one query instead of three: open pages reload often."""
+"""Load permissions with one query, not Django's three: open pages reload often."""
 
 from typing import Any
 
@@ -26,6 +26,6 @@ class PermissionsBackend(ModelBackend):
         if user is None or not self.user_can_authenticate(user):
             return None
         if not user.is_superuser:
-            # Django's cache of the permissions, for one request.
+            # Fill Django's cache of permissions, which lasts for one request.
             user._perm_cache = set(user._may)  # type: ignore[attr-defined]
         return user

@@ -1,4 +1,4 @@
-"""Register functions of upper apps with lower apps, which must not import them."""
+"""Register functions with lower apps, which must not import the functions' apps."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -34,7 +34,7 @@ from subscribers.importing import expire_uploads, import_task
 from subscribers.models import ReaderChange, SubscriberImport
 from subscribers.signup import expire_unconfirmed
 
-# A round takes five seconds, and what expires is days old.
+# Look for expired rows only in every twelfth round, once a minute, because rows expire after days.
 ROUNDS_OF_EXPIRY = 12
 
 
@@ -74,7 +74,8 @@ def register_hooks() -> None:
     form_posted.connect(site_metrics.count_form, dispatch_uid="posted forms are counted")
 
 
-# Both share a thread and its connection. A change that fails again and again stops no import.
+# Both tasks share a thread and its connection. Even if a change fails again and again, imports
+# still run.
 def _run_change_or_import(is_stopping: Callable[[], bool]) -> bool:
     return run_separately(import_task.IMPORTS.name, is_stopping) or change_readers.run_chunk()
 

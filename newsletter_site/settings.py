@@ -18,18 +18,19 @@ from newsletter_site.operations.release import running_release
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = Environment(os.environ)
 
-# A bare checkout is for development. Each of these three variables means a site for real readers.
+# A checkout without settings is for development. Each of these three variables shows that the site
+# is for real readers.
 DEBUG = env.flag(
     "DEBUG",
     not any(name in env for name in ("DATABASE_URL", "SECRET_KEY", "POSTMARK_SERVER_TOKEN")),
 )
-# Which code runs, for log lines, metrics and pages.
+# The version and the commit of the running code, shown in log lines, metrics and pages.
 RELEASE = running_release()
 HOMING_DATA_DIR = env.folder("HOMING_DATA_DIR", BASE_DIR / ".homing")
 HEARTBEAT_FILE = env.text("HOMING_HEARTBEAT_FILE")
 SITE_URL = env.url("SITE_URL", "http://127.0.0.1:8000")
 DATABASE_IS_NAMED = "DATABASE_URL" in env
-# Whether somebody chose the value of DEBUG. If nobody did, `serve` serves only this machine.
+# True if the operator chose the value of DEBUG. Otherwise `serve` answers only this machine.
 DEBUG_IS_NAMED = "DEBUG" in env
 if not DEBUG:
     _HTTPS = "an https address, because links in mail start with it"
@@ -51,7 +52,8 @@ def _development_secret_key(data_dir: Path) -> str:
         data_dir = embedded_postgres.prepare_data_dir(data_dir)
         fresh = path.with_name(f"secret_key.{os.getpid()}")
         if not path.exists():
-            # The link is atomic: two processes that start together read the same complete key.
+            # Linking the file is atomic: two processes that start together read the same complete
+            # key.
             fresh.touch(0o600, exist_ok=False)
             fresh.write_text(secrets.token_urlsafe(50))
             # The owner of a checkout must be able to use files that root created in it.
@@ -96,10 +98,11 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
 ]
-# A server for development, which no running site needs. Its command works everywhere.
+# The sandbox is a server for development, which no running site needs. The command `sandbox` still
+# works on every site.
 if DEBUG or "sandbox" in sys.argv[1:3]:
     INSTALLED_APPS.append("postmark_sandbox")
-# idempotency/ has its own, because it can be installed alone.
+# The folder idempotency/ contains its own migrations, because it can be installed alone.
 MIGRATION_MODULES = {app: f"migrations.{app}" for app in OUR_APPS if app != "idempotency"}
 AUTH_USER_MODEL = "newsletter_site.User"
 AUTHENTICATION_BACKENDS = [
@@ -111,12 +114,12 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 MIDDLEWARE = [
     "newsletter_site.logs.log_requests.RequestLogging",
     "newsletter_site.operations.ops_middleware.OperationsMiddleware",
-    # Outside the other middleware: API calls get no redirects and no pages.
+    # This comes before the other middleware, so that API calls get no redirects and no pages.
     "newsletter_site.api.api_middleware.ApiBoundary",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "newsletter_site.middleware.content_security_policy.content_security_policy",
-    # After static files, which need no database.
+    # This comes after static files, which need no database and therefore no slot.
     "newsletter_site.operations.concurrency_limit.LimitConcurrency",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -136,7 +139,7 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "newsletter_site.urls"
 WSGI_APPLICATION = "newsletter_site.wsgi.application"
-# Templates of the operator come first (docs/mail-html.md).
+# The operator's own templates are used before ours (docs/mail-html.md).
 OWN_TEMPLATES_DIR = env.folder("HOMING_TEMPLATES_DIR", HOMING_DATA_DIR / "templates")
 TEMPLATES = [
     {
@@ -169,11 +172,11 @@ else:
 DATABASES["default"].update(
     CONN_HEALTH_CHECKS=True,
     CONN_MAX_AGE=60,
-    # Behind a pooler in transaction mode, the next fetch may use another connection.
+    # Behind a pooler in transaction mode, the next fetch of a cursor may use another connection.
     DISABLE_SERVER_SIDE_CURSORS=True,
 )
 DATABASES["default"].setdefault("OPTIONS", {}).update(
-    # idempotency/isolation.py
+    # idempotency/isolation.py explains this level.
     isolation_level=IsolationLevel.READ_COMMITTED,
     # Prepared statements belong to one server connection, and a pooler may use another.
     prepare_threshold=None,
@@ -203,7 +206,7 @@ REQUIRE_SECOND_FACTOR = env.flag("REQUIRE_SECOND_FACTOR", False)
 OTP_TOTP_ISSUER = "Homing"
 AXES_FAILURE_LIMIT = env.whole("LOGIN_FAILURES", 5, least=1, most=100)
 AXES_COOLOFF_TIME = timedelta(seconds=env.seconds("LOGIN_COOL_OFF_S", 900, least=0.1))
-# Failures in another network must not lock an author out.
+# Count failures by name and network: failures in another network must not lock an author out.
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_USERNAME_CALLABLE = "newsletter_site.sign_in.throttle.throttle_key"
 AXES_CLIENT_IP_CALLABLE = "newsletter_site.sign_in.throttle.network_address"
@@ -224,17 +227,19 @@ if TRUST_PROXY:
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = not DEBUG
 SESSION_COOKIE_AGE = 7 * 24 * 3600
 SECURE_HSTS_SECONDS = 0 if DEBUG else 31_536_000
-# Hosts below this name may not support TLS, and a preload list is hard to leave.
+# These two checks ask for HSTS on subdomains and in preload lists. Subdomains may not support TLS,
+# and a preload list is hard to leave.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
-# Django 6 wants the app django.contrib.postgres for array columns. Ours need nothing of it, and it
-# would query the types of two extensions in each new process, which Homing does not use.
+# Django 6 wants the app django.contrib.postgres for array columns. Our array columns do not need
+# this app. In each new process it would query the types of two extensions that Homing does not use.
 SILENCED_SYSTEM_CHECKS += ["postgres.E005"]
-# One-click unsubscribing must never be redirected (RFC 8058); probes come without TLS.
+# One-click unsubscribing must never be redirected (RFC 8058), and health checks use no TLS.
 SECURE_REDIRECT_EXEMPT = [r"(?i)^unsubscribe/", r"^health/"]
-# A form from before the current session is refused. This page gives the author the text back.
+# If a form was opened before the current session began, its CSRF token is refused. This page gives
+# the author the posted text back.
 CSRF_FAILURE_VIEW = "publishing.publish.csrf_failure_view.csrf_refused"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 12 * 1024 * 1024
-# The limit above does not apply to files.
+# The limit above does not apply to files, so pages that expect no files skip them.
 FILE_UPLOAD_HANDLERS = ["newsletter_site.middleware.reject_uploads.RejectUploads"]
 
 # --- Language, time, files -------------------------------------------------------------------
@@ -331,7 +336,8 @@ DETAILS_KEEP_DAYS = env.whole("DETAILS_KEEP_DAYS", 90, least=1, most=3650)
 DELIVERIES_KEEP_DAYS = env.optional_whole("DELIVERIES_KEEP_DAYS", least=1, most=36_500)
 IMPORT_EXPIRES_DAYS = env.whole("IMPORT_EXPIRES_DAYS", 7, least=1, most=3650)
 IMPORT_MAX_MB = env.whole("IMPORT_MAX_MB", 200, least=1, most=2000)
-# Longer than PostgreSQL's deadlock_timeout. Otherwise autovacuum would never give way.
+# This must be longer than PostgreSQL's deadlock_timeout. Otherwise autovacuum would never give its
+# lock up for a migration.
 MIGRATE_LOCK_TIMEOUT_S = env.seconds("MIGRATE_LOCK_TIMEOUT_S", 2, least=0.01)
 MIGRATE_PATIENCE_S = env.seconds("MIGRATE_PATIENCE_S", 300, least=0.01)
 METRICS_TOKEN = env.secret("METRICS_TOKEN")
@@ -365,7 +371,7 @@ LOGGING = {
         },
     },
     "filters": {
-        # Refused requests have a line of their own.
+        # Keep only records with an exception, because each refused request already has a log line.
         "has_exception": {
             "()": "django.utils.log.CallbackFilter",
             "callback": lambda record: bool(record.exc_info),
@@ -374,23 +380,24 @@ LOGGING = {
     "handlers": {
         "stderr": {"class": "newsletter_site.logs.log_format.StderrHandler", "formatter": "line"},
     },
-    # At `info` and below, libraries log their input: queries and addresses.
+    # At the levels INFO and DEBUG, libraries log their input, such as queries and addresses.
     "root": {"handlers": ["stderr"], "level": "ERROR" if LOG_LEVEL == "ERROR" else "WARNING"},
     "loggers": {
         **{name: {"level": LOG_LEVEL} for name in OUR_APPS},
         **{name: {"level": "INFO"} for name in ALWAYS_LOGGED},
         # Remove Django's own handlers, one of which sends mail.
         "django": {"handlers": [], "level": "NOTSET", "propagate": True},
-        # log_requests.py, error_pages.py and throttle.py log these.
+        # Drop Django's lines about requests without an exception, because log_requests.py,
+        # error_pages.py and throttle.py log these requests.
         "django.request": {"level": "ERROR", "filters": ["has_exception"]},
         "django.security.DisallowedHost": {"level": "CRITICAL"},
         "axes": {"level": "ERROR"},
         "django.server": {"handlers": [], "level": "CRITICAL", "propagate": True},
-        # One warning for each request that waits for a thread.
+        # Drop this logger's warnings: it writes one for each request that waits for a thread.
         "waitress.queue": {"level": "ERROR"},
     },
 }
 
-# The last line, because it compares with every variable that was read. The build of an image reads
-# these two (docs/deploy.md).
+# This must be the last line, because it compares the environment with every variable that was read.
+# The build of an image reads these two variables (docs/deploy.md).
 MISSPELT_VARIABLES = env.misspelt(besides={"HOMING_VERSION", "HOMING_COMMIT"})

@@ -6,7 +6,8 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 class CollectedStaticFiles(CompressedManifestStaticFilesStorage):
     """Collected files have hashed names, so browsers can cache them permanently."""
 
-    # A script must not import an old version of another one.
+    # Replace the names in JavaScript imports too, so that a script does not import an old version
+    # of another script.
     support_js_module_import_aggregation = True
 
     def stored_name(self, name: str) -> str:

@@ -19,7 +19,7 @@ from publishing.look.look_style_sheet import serve_look
 handler400 = "newsletter_site.middleware.error_pages.bad_request"
 handler500 = "newsletter_site.middleware.error_pages.server_error"
 
-# Browsers request this name even if a page names another icon.
+# Browsers request /favicon.ico even if a page names another icon.
 favicon = cache_control(public=True, max_age=86_400)(
     RedirectView.as_view(url=f"{settings.STATIC_URL}favicon.svg")
 )

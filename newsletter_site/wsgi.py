@@ -13,5 +13,5 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
 install_exception_hooks()
 application = drop_head_bodies(ignore_charset(get_wsgi_application()))
 flusher.is_enabled = True
-# Web servers run no system checks, but this one is essential (idempotency/README.md).
+# Web servers run no system checks, but this check is essential (idempotency/README.md).
 refuse_wrong_isolation()

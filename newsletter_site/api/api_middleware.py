@@ -10,7 +10,7 @@ from api.problem import MEDIA_TYPE, ProblemType, problem_response
 
 API_ROOT = "/api/"
 
-# Problems that replace the error pages of the site, by status.
+# Problem documents that replace the site's error pages, by HTTP status.
 _PROBLEMS = {
     400: (ProblemType.NOT_READABLE, "The request cannot be read."),
     403: (ProblemType.NOT_ALLOWED, "This is not allowed."),
@@ -66,7 +66,8 @@ class ApiBoundary:
 
     def _respond(self, request: HttpRequest) -> HttpResponseBase:
         if settings.SECURE_SSL_REDIRECT and not request.is_secure():
-            # After a redirect, clients would send the next call unencrypted too, unnoticed.
+            # Refuse the call instead of redirecting it to https. Otherwise clients would follow the
+            # redirect unnoticed and send the next call unencrypted too.
             return problem_response(
                 ProblemType.USE_HTTPS,
                 "The call came over http. Nothing was changed. Use https. If you sent a token, "

@@ -59,7 +59,10 @@ _PROBLEMS: dict[type[Exception], tuple[ProblemType, str]] = {
 
 
 def url_patterns() -> tuple[list[Any], str, str]:
-    """Return the URLs. A missing last slash gets 404: a redirect would lose the body."""
+    """Return the API's URL patterns.
+
+    A URL without its last slash gets 404, because a redirect would lose the request's body.
+    """
     patterns: tuple[list[Any], str, str] = api.urls
     for pattern in patterns[0]:
         pattern.callback.should_append_slash = False
@@ -83,7 +86,10 @@ def _validation_error(request: HttpRequest, error: ValidationError) -> HttpRespo
 
 @api.exception_handler(HttpError)
 def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
-    """Answer calls that ninja refuses. The cause says why a body could not be read."""
+    """Answer calls that ninja refuses.
+
+    The error's cause says why a body could not be read.
+    """
     if isinstance(error.__cause__, ProblemError):
         return error.__cause__.response
     return problem_response(ProblemType.NOT_READABLE, "The request cannot be read.")
@@ -95,7 +101,7 @@ for _kind, _problem in _PROBLEMS.items():
 
 @api.exception_handler(Exception)
 def _unexpected_error(request: HttpRequest, error: Exception) -> HttpResponse:
-    raise error  # the site logs it, and ApiBoundary answers
+    raise error  # the site logs the error, and ApiBoundary answers the call
 
 
 def _field_name(loc: tuple[Any, ...]) -> str:

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document: ninja's, with the parts that all operations share."""
+"""Build the OpenAPI 3.1 document: ninja's, plus parts that all operations share."""
 
 from functools import cache
 from typing import Any
@@ -38,8 +38,8 @@ _HEADERS: dict[str, Any] = {
     },
 }
 
-# For each operation that creates a resource: the parameter and the value that name it, and the
-# operations that use it.
+# The links of each operation that creates a resource: the parameter and the value that identify the
+# new resource, and the operations that use the resource.
 _LINKS = {
     "publishIssue": (
         "issue",

@@ -33,7 +33,7 @@ class BackupFile:
     checksum: int
 
     def chunks(self, report: Report = lambda _: None) -> Iterator[bytes]:
-        """Yield the dump. Raise BadZipFile if it is another one, at the latest at its end.
+        """Yield the dump. Raise BadZipFile if the dump has changed since it was read.
 
         `report` gets the number of bytes read so far.
         """
@@ -49,11 +49,12 @@ class BackupFile:
 
 @contextmanager
 def new_file(path: Path, *, replaces: bool) -> Iterator[BinaryIO]:
-    """Create `path`, readable only by its owner, when the block has ended.
+    """Create the file `path` when the block ends. Only its owner can read it.
 
-    Until then the file has another name, and a failed block removes it. A killed one leaves it; the
-    next run overwrites it. A link remains, and its target is written. Raise BackupRefusedError if
-    the file cannot be written.
+    Until then the file has another name. If the block fails, the file is removed. If the process is
+    killed, the unfinished file stays, and the next run overwrites it. If `path` is a symbolic link,
+    the link stays and its target is written. Raise BackupRefusedError if the file cannot be
+    written.
     """
     target = Path(os.path.realpath(path))
     unfinished = target.with_name(f"{target.name}.unfinished") if target.name else target
@@ -101,7 +102,7 @@ def _create(path: str, flags: int) -> int:
 
 
 def _lock(file: BinaryIO, unfinished: Path) -> None:
-    """Keep other runs out. One that has just finished has renamed the file."""
+    """Keep other runs out, also if another run has just renamed its finished file."""
     with suppress(OSError):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.path.samestat(os.fstat(file.fileno()), unfinished.stat()):
@@ -112,7 +113,7 @@ def _lock(file: BinaryIO, unfinished: Path) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Let the new name survive a crash of the machine."""
+    """Write the folder to the disk, so that a new name survives a machine crash."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

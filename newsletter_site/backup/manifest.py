@@ -1,4 +1,4 @@
-"""What a backup says about itself, and whether a database can take it."""
+"""Describe a backup, and decide whether it can be restored into a database."""
 
 import json
 from collections.abc import Collection, Iterator, Sequence
@@ -14,7 +14,7 @@ from delivery.reports.server_settings import CREATE_DATABASE, ENCODING
 
 STOP = "systemctl stop 'homing*'"
 STOP_COMPOSE = "docker compose stop web worker"
-# Safe to print.
+# A text without the characters that a terminal cannot print.
 Text = Annotated[str, AfterValidator(lambda text: "".join(filter(str.isprintable, text)))]
 Texts = Annotated[tuple[Text, ...], Field(min_length=1)]
 
@@ -40,12 +40,12 @@ class Manifest:
     format: Literal[1] = 1
 
     def as_json(self) -> str:
-        """Write it as JSON."""
+        """Return the manifest as JSON."""
         return json.dumps(asdict(self), indent=2) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read it, or raise ValueError if it is no manifest of this format."""
+        """Read a manifest. Raise ValueError if the text is no manifest of this format."""
         try:
             return TypeAdapter(cls).validate_json(text)
         except ValidationError as error:
@@ -57,7 +57,8 @@ class Target:
     """The database to restore into.
 
     `migrations` are those applied to its tables. `sessions` is the number of other sessions of our
-    role, and `workers` that of the active workers. All are empty if the database is.
+    role, and `workers` is the number of active workers. For an empty database, all these values are
+    empty or 0.
     """
 
     name: str
@@ -72,7 +73,8 @@ class Target:
 def fingerprint(key: str) -> str:
     """Return a text to compare keys by, which does not reveal the key.
 
-    The dump helps to guess a weak key just as much, because the sessions in it are signed.
+    For an attacker who guesses keys, the fingerprint is no new help: the dump already contains
+    sessions that are signed with the key.
     """
     return salted_hmac("newsletter_site.backup", "key", secret=key, algorithm="sha256").hexdigest()
 
@@ -80,7 +82,7 @@ def fingerprint(key: str) -> str:
 def why_not_restorable(
     backup: Manifest, known: Collection[str], keys: Sequence[str], *, other_key: bool
 ) -> Iterator[str]:
-    """Yield why this code, with these keys, cannot run on the backup.
+    """Yield each reason why this code with these keys cannot use the backup.
 
     `known` are the migrations of this code.
     """
@@ -99,7 +101,7 @@ def why_not_restorable(
 
 
 def why_not_into(target: Target, backup: Manifest, *, replaces: bool) -> Iterator[str]:
-    """Yield why the backup cannot be restored into this database."""
+    """Yield each reason why the backup cannot be restored into this database."""
     if target.server < backup.least_server:
         yield _(
             "The backup needs PostgreSQL {least} or newer. Database {name} is on PostgreSQL "

@@ -32,14 +32,15 @@ class Programs:
     environment: dict[str, str]
 
     def start(self, name: str, *options: str, **pipes: Any) -> subprocess.Popen[bytes]:
-        """Start a program. Its arguments are visible to other users and hold no password."""
+        """Start a program. Other users can see its arguments, so they contain no password."""
         return subprocess.Popen([self.folder / name, *options], env=self.environment, **pipes)
 
 
 def require_direct_connection(connection: BaseDatabaseWrapper) -> None:
     """Raise BackupRefusedError if DATABASE_URL names a pooler.
 
-    A pooler gives its client another process id than that of the session.
+    A connection through a pooler reports a process id that differs from the session's process id on
+    the server.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
@@ -62,10 +63,10 @@ def find_programs(connection: BaseDatabaseWrapper, *, newer: bool) -> Programs:
 
 
 def programs_for(server: int, found: Mapping[int, Path], *, newer: bool) -> int:
-    """Return the fitting major version, or raise BackupRefusedError.
+    """Return the major version in `found` to use, or raise BackupRefusedError.
 
-    With `newer` take a newer version if there is no other. pg_dump reads older servers, but
-    pg_restore's script for a newer server may fail on an older one.
+    With `newer`, a newer version is used if the server's own version is not found. pg_dump reads
+    older servers, but pg_restore's script for a newer server may fail on an older one.
     """
     fitting = [major for major in found if major == server or (newer and major > server)]
     if fitting:
@@ -115,14 +116,15 @@ def _parameters(connection: BaseDatabaseWrapper) -> tuple[str, dict[str, str]]:
         environment = {name: v for name, v in environment.items() if not name.startswith("PG")}
     if password := found.pop("password", ""):
         environment["PGPASSWORD"] = password
-    # psql would take the encoding from the terminal; a dump has its own.
+    # Leave the encoding out: psql would use the terminal's encoding, but a dump names its own
+    # encoding.
     for name in ("client_encoding", "sslpassword"):
         found.pop(name, None)
     return make_conninfo(**found), environment
 
 
 def feed(program: subprocess.Popen[bytes], chunks: Iterable[bytes]) -> int:
-    """Write the chunks to a program and return its exit code. It may end early."""
+    """Write the chunks to a program, which may end early, and return its exit code."""
     with suppress(BrokenPipeError), program.stdin or nullcontext() as stdin:
         for chunk in chunks:
             if stdin is not None:

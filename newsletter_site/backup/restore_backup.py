@@ -32,7 +32,8 @@ from newsletter_site.backup.postgres_programs import (
 )
 from newsletter_site.backup.take_backup import privileges_named, without_migrate
 
-# Objects of extensions do not count, such as the views of pg_stat_statements.
+# Ask whether the database is empty. Objects of extensions, such as the views of pg_stat_statements,
+# do not count.
 _IS_EMPTY = r"""
     SELECT NOT EXISTS (
         SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
@@ -59,8 +60,8 @@ def restore_backup(
 ) -> Manifest:
     """Restore the backup at `path`, or raise BackupRefusedError and change nothing.
 
-    `keys` are SECRET_KEY and its fallbacks. `report` gets the number of bytes read, first to check
-    the file and then to restore it.
+    `keys` are SECRET_KEY and its fallbacks. `report` gets the number of bytes read so far, first
+    while the file is checked and then while it is restored.
     """
     backup = read_backup(path, report)
     for why in why_not_restorable(backup.manifest, _known(), keys, other_key=other_key):
@@ -88,7 +89,7 @@ def restore_backup(
 
 
 def _known() -> set[str]:
-    """Return every migration of this code, with those that others replace."""
+    """Return every migration of this code, and migrations that another one replaces."""
     disk = MigrationLoader(None, ignore_no_migrations=True).disk_migrations
     names = {*disk, *(old for migration in disk.values() for old in migration.replaces)}
     return {".".join(name) for name in names}
@@ -124,7 +125,8 @@ def _extensions(connection: BaseDatabaseWrapper) -> set[str]:
 def _entries(programs: Programs, backup: BackupFile, *, besides: Collection[str]) -> str:
     """Return pg_restore's list of contents without the extensions in `besides`.
 
-    The database has them, and a superuser may own them: then our role may not even comment on them.
+    The database already has these extensions. If a superuser owns them, our role may not change
+    them, not even their comments.
     """
     with tempfile.TemporaryFile() as listed, tempfile.TemporaryFile() as errors:
         with programs.start(
@@ -185,7 +187,9 @@ def _run(
             chunks = backup.chunks(report)
             is_complete = feed(pg_restore, chunks) == 0
             if is_complete:
-                for _rest in chunks:  # If pg_restore did not need them, the checksum does.
+                # Read the remaining chunks, which pg_restore did not need, because the checksum
+                # covers them.
+                for _rest in chunks:
                     pass
             end = f"{database_identity.DECLARE_IN_SQL}\nCOMMIT;\n".encode()
             if feed(psql, [end] if is_complete else []) == 0 and is_complete:
@@ -195,7 +199,7 @@ def _run(
             for program in started:
                 program.kill()
                 program.wait()
-                # A pipe that nothing was fed into is still open.
+                # If nothing was written into the pipe, it is still open.
                 if program.stdin:
                     with suppress(BrokenPipeError):
                         program.stdin.close()

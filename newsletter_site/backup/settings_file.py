@@ -13,9 +13,9 @@ from newsletter_site.settings import env
 
 @contextmanager
 def settings_file(path: Path, *, replaces: bool) -> Iterator[None]:
-    """Write every variable that Homing read, and SECRET_KEY wherever it came from.
+    """Write every variable that Homing read, and SECRET_KEY, wherever it is stored.
 
-    The file is there when the block has ended without an error.
+    The file appears when the block ends without an error.
     """
     found = {name: env.values[name] for name in sorted(env.names) if name in env}
     with new_file(path, replaces=replaces) as file:

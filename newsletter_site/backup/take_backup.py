@@ -44,7 +44,7 @@ def take_backup(
     require_direct_connection(connection)
     programs = find_programs(connection, newer=True)
     with without_migrate(connection):
-        pass  # A migrate that starts later waits for the dump.
+        pass  # No migrate runs now. A migrate that starts later waits until the dump has ended.
     with (
         new_file(path, replaces=replaces) as file,
         privileges_named(),
@@ -53,7 +53,8 @@ def take_backup(
     ):
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         limit_lock_wait(cursor, LOCK_S)
-        # With the snapshot, the dump shows the same moment as the manifest.
+        # pg_dump uses the snapshot of this transaction, so the dump and the manifest show the same
+        # moment.
         cursor.execute("SELECT pg_export_snapshot()")
         (snapshot,) = cursor.fetchone()
         manifest = _describe(cursor, keys, programs)
@@ -121,7 +122,7 @@ def _describe(cursor: CursorWrapper, keys: Sequence[str], programs: Programs) ->
 
 
 def _dump(programs: Programs, snapshot: str) -> Generator[bytes]:
-    """Yield a dump. Through a pipe, so that pg_dump ends if this process does."""
+    """Yield a dump. It is read from a pipe, so pg_dump ends when this process ends."""
     with tempfile.TemporaryFile() as errors:
         pg_dump = programs.start(
             *("pg_dump", "--format=custom", "--no-password", f"--snapshot={snapshot}"),

@@ -1,4 +1,4 @@
 """`./homing demo`: publish and deliver a sample issue on this machine.
 
-`run` has the steps.
+The function `run` in `run_demo.py` contains the steps.
 """

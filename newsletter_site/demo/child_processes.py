@@ -35,7 +35,7 @@ class Children:
 
     def start(self, name: str, *command: str, environment: Mapping[str, str]) -> None:
         log = self._log(name)
-        log.unlink(missing_ok=True)  # It may belong to another user.
+        log.unlink(missing_ok=True)  # An earlier log file may belong to another user.
         with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             self._running[name] = subprocess.Popen(
                 [sys.executable, "-m", "newsletter_site.demo.run_as_child", *command],

@@ -24,7 +24,8 @@ class Browser:
         self.session = requests.Session()
         # Ignore proxies from the environment and passwords from a .netrc file.
         self.session.trust_env = False
-        # Otherwise the web server would wait for open connections before it ends.
+        # Close each connection after its answer. Otherwise the web server would wait for the open
+        # connection when it ends.
         self.session.headers["Connection"] = "close"
 
     def open(self, path: str) -> requests.Response:
@@ -45,7 +46,7 @@ class Browser:
 
 
 class Post(NamedTuple):
-    """The answer to one press of the button."""
+    """The site's answer to one posted form."""
 
     status: int
     location: str

@@ -14,8 +14,9 @@ from subscribers.importing.import_file import ImportReport
 class Observed:
     """The results for the demo's issue.
 
-    `deliveries` (ours) and `copies` (the sandbox's) are by delivery key. `mailable` of the `total`
-    readers were confirmed before publishing. `links` are the statuses of pages in a mail.
+    `deliveries` are the rows in Homing's database and `copies` the mails in the sandbox; both are
+    dicts with delivery keys. `mailable` is how many of the `total` readers were confirmed before
+    publishing. `links` are the HTTP statuses of the pages that a mail links to.
     """
 
     imported: ImportReport

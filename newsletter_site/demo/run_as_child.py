@@ -1,6 +1,6 @@
 """Run a module in a process that ends with the demo.
 
-The demo keeps its standard input open.
+The demo keeps the child's standard input open. When the input ends, the child ends too.
 """
 
 import os
@@ -16,7 +16,7 @@ ENDING_S = 10.0
 def end_with_the_demo() -> None:
     """Wait for the end of the demo, then end this process.
 
-    Kill its group if that takes long.
+    If that takes long, kill the process group.
     """
     while os.read(0, 1):
         pass

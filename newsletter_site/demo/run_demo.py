@@ -53,7 +53,7 @@ def run(terminal: Terminal, *, stay: bool) -> bool:
             terminal.show("\nEnding the demo.")
             raise
         except (requests.RequestException, PermissionError) as error:
-            children.check()  # if a child has ended, report that instead
+            children.check()  # if a child process has ended, raise an error about the child instead
             raise DemoError(f"The site or the sandbox did not answer: {error}.") from error
 
 

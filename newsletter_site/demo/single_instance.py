@@ -1,4 +1,4 @@
-"""Ensure that only one demo uses its database, because its counts need that."""
+"""Ensure that only one demo uses its database: others would change its counts."""
 
 import hashlib
 import os
@@ -24,9 +24,10 @@ class DemoError(CommandError):
 
 
 def refuse_other_readers() -> None:
-    """Raise `DemoError` if the database has readers, but none that the demo imported.
+    """Raise `DemoError` if the database has readers, but not those of the demo.
 
-    In the demo's own database, readers may sign up or be added between two starts.
+    Further readers are allowed in the demo's own database, because they may sign up or be added
+    between two runs of the demo.
     """
     if Subscriber._meta.db_table not in connection.introspection.table_names():
         return

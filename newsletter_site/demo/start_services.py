@@ -26,7 +26,8 @@ USERNAME = "author"
 # Characters that look alike are left out, because the password is typed from a screen.
 PASSWORD_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # noqa: S105
 HOLD_S = 20
-# Settings of a real site that must not reach the demo. An empty value counts as unset.
+# Environment variables of a real site, which must not reach the demo. They are set to an empty
+# value, which counts as unset.
 CLEARED = (
     *("ALLOWED_HOSTS", "TRUST_PROXY", "UNSUBSCRIBE_HANDLING"),
     *("POSTMARK_BROADCAST_STREAM", "POSTMARK_SERVER_TOKEN", "POSTMARK_TRANSACTIONAL_STREAM"),

@@ -21,7 +21,7 @@ def database_settings(
 ) -> dict[str, Any]:
     """Return an entry for DATABASES.
 
-    Without `durable`, data is lost if the machine stops: for tests only.
+    Without `durable`, data may be lost if the machine stops, so only tests use this.
     """
     return {
         "ENGINE": __name__,

@@ -1,7 +1,7 @@
 """The data folder, private folders in /tmp, and file locks between processes.
 
-Names in /tmp can be guessed, so folders are checked before use. Locks are polled, so a frozen
-holder cannot freeze this process.
+Names in /tmp can be guessed, so folders are checked before use. Locks are polled, so this process
+does not freeze if the process that holds a lock freezes.
 """
 
 import fcntl
@@ -22,8 +22,9 @@ POLL_S = 0.02
 def prepare_data_dir(data_dir: Path) -> Path:
     """Create the data folder if it is missing, and return its real path.
 
-    A folder that root creates belongs to the owner of its parent, who can use it later. Others may
-    pass through root's own folder, because the server in it runs as another user.
+    If root creates the folder, it belongs to the owner of the parent folder, so that this user can
+    use it later. If root owns the parent too, other users may pass through the folder, because its
+    server runs as another user.
     """
     data_dir = data_dir.expanduser().absolute()
     if not data_dir.exists():
@@ -58,7 +59,8 @@ def private_folder(folder: Path, user: ServerUser) -> Path:
             "this user may write to, or set DATABASE_URL."
         ) from error
     found = folder.lstat()
-    if found.st_uid == os.geteuid() != user.uid:  # New, or a process was killed at this point.
+    # The folder is new, or an earlier process was killed before this line.
+    if found.st_uid == os.geteuid() != user.uid:
         os.chown(folder, user.uid, user.gid, follow_symlinks=False)
         found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != user.uid or found.st_mode & 0o077:
@@ -70,7 +72,7 @@ def private_folder(folder: Path, user: ServerUser) -> Path:
 
 
 def named_for(public: Path, key: str, user: ServerUser) -> Path:
-    """Return the path of the folder in `public` that belongs to `user` and `key`."""
+    """Return the path in `public` of the private folder for this `user` and `key`."""
     mark = hashlib.sha256(f"{user.uid} {key}".encode(errors="surrogateescape")).hexdigest()[:16]
     return public / f"homing-{mark}"
 

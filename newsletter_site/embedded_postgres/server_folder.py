@@ -46,7 +46,7 @@ class Cluster:
 
     def url(self, dbname: str) -> str:
         """Return a DATABASE_URL for the database `dbname`, for Django and libpq."""
-        # The folder is in the URL's query, because a host name would become lower case.
+        # Put the socket's folder into the URL's query: as the host, it would become lower case.
         folder = quote(os.fspath(self.socket_dir), safe="/")
         return (
             f"postgresql://{SUPERUSER}@/{quote(dbname)}?host={folder}&port={PORT}&sslmode=disable"
@@ -55,7 +55,7 @@ class Cluster:
 
 @cache
 def cluster_in(data_dir: Path, durable: bool = True) -> Cluster:
-    """Return the cluster of `data_dir`, or of /var/tmp if the user cannot enter it."""
+    """Return the cluster in `data_dir`, or in /var/tmp if the server cannot enter it."""
     data_dir = private_files.prepare_data_dir(data_dir)
     user = server_user(data_dir)
     binaries = find_binaries(user)

@@ -32,7 +32,8 @@ class ServerUser:
 def server_user(data_dir: Path) -> ServerUser:
     """Return the current user.
 
-    For root: the owner of the folder or of a server in it, or else `postgres` or `nobody`.
+    If the current user is root, return the owner of the folder or of a server in it, or else
+    `postgres` or `nobody`.
     """
     if os.geteuid() != 0:
         return ServerUser(os.geteuid(), os.getegid())
@@ -53,7 +54,7 @@ def server_user(data_dir: Path) -> ServerUser:
 
 
 def run_as(user: ServerUser, *command: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run `command` as `user`, without our terminal, folder and environment."""
+    """Run `command` as `user`, detached from our terminal, folder and environment."""
     identity: dict[str, Any] = {}
     if not user.is_us:
         identity = {"user": user.uid, "group": user.gid, "extra_groups": []}
@@ -67,7 +68,7 @@ def run_as(user: ServerUser, *command: str | Path) -> subprocess.CompletedProces
         errors="replace",
         check=False,
         umask=0o077,
-        start_new_session=True,  # Ctrl-C in the terminal must not reach it.
+        start_new_session=True,  # Ctrl-C in the terminal must not reach the server.
         **identity,
     )
 

@@ -1,7 +1,8 @@
 """The first process starts the server, and the last one stops it.
 
-Every process shares the lock file `users.lock` until it ends. A process that joins or leaves holds
-`gate.lock` for a moment. If it can then lock `users.lock` exclusively, it is the last one.
+Every process shares the lock file `users.lock` until it ends. A process that joins or leaves the
+server holds `gate.lock` for a moment. If it can then lock `users.lock` exclusively, no other
+process uses the server.
 """
 
 import atexit
@@ -15,7 +16,7 @@ from newsletter_site.embedded_postgres.server_folder import Cluster
 from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError
 
 GATE, USERS = "gate.lock", "users.lock"
-# A program must not wait longer for a frozen process when it ends.
+# The longest time that a program waits at its end for the gate, which a frozen process may hold.
 LEAVING_S = 30.0
 
 joined: dict[Cluster, int] = {}
@@ -36,7 +37,8 @@ def join(cluster: Cluster, database: str | None = None) -> None:
         with private_files.held(cluster.home / GATE, cluster.user):
             lock = private_files.open_lock(cluster.home / USERS, cluster.user)
             try:
-                # This cannot fail: an exclusive lock needs the gate, which this process holds.
+                # This cannot fail: an exclusive lock is taken only with the gate, and this process
+                # holds the gate.
                 private_files.try_lock(lock, shared=True)
                 start_and_stop_server.start(cluster)
                 if database is not None:
@@ -48,7 +50,7 @@ def join(cluster: Cluster, database: str | None = None) -> None:
 
 
 def restart(cluster: Cluster) -> None:
-    """Start the server of this process if it is down. Raise EmbeddedPostgresError."""
+    """Start this process's server again if it is down, or raise EmbeddedPostgresError."""
     with guard, private_files.held(cluster.home / GATE, cluster.user):
         start_and_stop_server.start(cluster)
 
@@ -87,7 +89,7 @@ def leave_all() -> None:
 def reset_after_fork() -> None:
     """In a forked child, forget the servers that the parent joined.
 
-    The child joins when it connects.
+    The child joins a server again when it connects.
     """
     global guard
     guard = threading.Lock()

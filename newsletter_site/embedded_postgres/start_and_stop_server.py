@@ -1,4 +1,4 @@
-"""Initialise, start and stop the server. Only a connection shows whether it is up."""
+"""Initialise, start and stop the server. Connection attempts show if it is up."""
 
 import shutil
 import time
@@ -11,7 +11,7 @@ from newsletter_site.embedded_postgres.server_folder import PORT, SUPERUSER, Clu
 from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError, run_as
 
 START_S = 10.0
-SILENT_S = 0.5  # After this time without a response it is launched again.
+SILENT_S = 0.5  # If a launched server gives no response for this time, it is launched again.
 RECOVERY_S = 120.0  # A server that is "starting up" replays its log after a crash.
 POLL_S = 0.02
 LONGEST_LOG = 5_000_000
@@ -49,7 +49,7 @@ def ping(cluster: Cluster) -> pq.Ping:
 def start(cluster: Cluster) -> None:
     """Start the server unless it is up.
 
-    Retry while the children of a killed server end.
+    After a killed server, retry until its child processes have ended.
     """
     if is_up(cluster):
         return
@@ -71,7 +71,7 @@ def start(cluster: Cluster) -> None:
 def make_data_directory(cluster: Cluster) -> None:
     """Initialise the data directory.
 
-    `trust` is safe: the only socket is in a private folder.
+    The authentication method `trust` is safe here, because the only socket is in a private folder.
     """
     if cluster.data.exists():
         return
@@ -108,7 +108,7 @@ def comes_up(cluster: Cluster) -> bool:
 def launch(cluster: Cluster) -> None:
     """Start the server below a shell that reaps it.
 
-    Process 1 of some containers does not.
+    The shell is needed because process 1 of some containers does not reap ended processes.
     """
     settings = SETTINGS | {"unix_socket_directories": f'"{cluster.socket_dir}"'}
     if not cluster.durable:

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-MAX_CAUSES = 10  # causes may form a cycle
+MAX_CAUSES = 10  # a limit, because causes may form a cycle
 MAX_FRAMES = 40
 
 
 def summarise(error: BaseException) -> str:
-    """Name the types of an error and its causes."""
+    """Return the types of an error and its causes as one text."""
     return ", from ".join(map(describe_type, iter_causes(error)))
 
 

@@ -57,7 +57,8 @@ class LineFormatter(logging.Formatter):
             "pid": os.getpid(),
             **log_context.bound(),
         }
-        # Write no other attribute: libraries attach whole requests to their records.
+        # Write only these attributes of the record, because libraries attach whole requests to
+        # their records.
         line |= {name: record.__dict__[name] for name in OF_A_REQUEST if name in record.__dict__}
         error = record.exc_info[1] if record.exc_info else None
         if error is not None:
@@ -69,7 +70,8 @@ class LineFormatter(logging.Formatter):
         if not self._with_messages:
             return frames_of(error)
         traceback = self.formatException((type(error), error, error.__traceback__))
-        # Line by line, because an unclosed quotation is redacted to the end of the text.
+        # Redact each line separately: an unclosed quotation is redacted to the end of the text,
+        # which is then only the end of the line.
         return "\n".join(map(self._redactor.redact, traceback.splitlines()))
 
 

@@ -25,14 +25,15 @@ logger = logging.getLogger(__name__)
 
 HEADER = "X-Request-ID"
 _ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
-# Monitoring requests these every few seconds. Only failures are logged, and none is counted.
+# Monitoring systems request these paths every few seconds. Only failures are logged, and the
+# metrics do not count these requests.
 _QUIET = ("/health/", "/metrics")
 
 
 class RequestLogging:
     """Bind the id of a request. Log and count the request when its answer is sent.
 
-    It is the outermost middleware.
+    This is the outermost middleware.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -40,7 +41,9 @@ class RequestLogging:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         started_s = time.monotonic()
-        clear_contextvars()  # A server may have left a response unfinished.
+        # Clear the ids of the thread's previous request, whose response may have been left
+        # unfinished.
+        clear_contextvars()
         request_id = id_of(request)
         log_context.bind(request=request_id)
         response = self.get_response(request)
@@ -49,7 +52,7 @@ class RequestLogging:
         if isinstance(response, HttpResponse):
             sent = [len(response.content)]
         elif isinstance(response, FileResponse):
-            # Not wrapped, because the kernel sends the file.
+            # Do not wrap the file to count its bytes, because the kernel sends it.
             sent = [int(response.headers.get("Content-Length", 0))]
         elif isinstance(response, StreamingHttpResponse):
             response.streaming_content = _count_bytes(iter(response), sent)
@@ -70,14 +73,15 @@ class RequestLogging:
 class BindAuthor(MiddlewareMixin):
     """Bind the id of the signed-in user.
 
-    It comes after the middleware that reads the session.
+    This must come after the middleware that reads the session.
     """
 
     def process_request(self, request: HttpRequest) -> None:
         user = request.user
 
         def bind_and_return() -> Any:
-            # Only if the page needs the user, because this costs a query.
+            # Bind the id only if the page has loaded the user, because loading the user costs a
+            # query.
             if user.is_authenticated:
                 log_context.bind(author=user.pk)
             return user
@@ -100,7 +104,7 @@ def _count_bytes(content: Iterable[bytes], sent: list[int]) -> Iterator[bytes]:
 def _log_request(request: HttpRequest, status: int, started_s: float, sent: list[int]) -> None:
     seconds = time.monotonic() - started_s
     if not request.path.startswith(_QUIET):
-        # By route, because an address may contain a token.
+        # Log the route and not the address, because an address may contain a token.
         match = request.resolver_match
         observe_request(f"/{match.route}" if match else NO_ROUTE, status, seconds)
     fields = {

@@ -9,12 +9,13 @@ from delivery.redact_addresses import redact_addresses
 
 # A shorter secret may be an ordinary word (docs/logs.md).
 MIN_SECRET_LENGTH = 6
-# Shorter than all our tokens (28 characters or more), and longer than words.
+# This is shorter than all our tokens (28 characters or more) and longer than most words.
 MIN_TOKEN_LENGTH = 20
 
 # The path of a link may contain a token.
 _LINK = re.compile(r"(?<=://)([^\s/?#\"'<>]+)[/?#][^\s\"'<>]*")
-# Match to the last closing mark, because a quotation may contain quotation marks.
+# Match to the last closing quotation mark of the text, because a quotation may contain quotation
+# marks.
 _QUOTED = re.compile(r"“(?:.*”|.*$)", re.DOTALL)
 _RUN = re.compile(rf"[A-Za-z0-9_-]{{{MIN_TOKEN_LENGTH},}}={{0,2}}")
 _ID = re.compile(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -24,7 +25,7 @@ SECRET, ADDRESS, TOKEN = "[secret]", "[address]", "[token]"
 
 
 class Redactor:
-    """Redact texts. `secrets` are recognised by their values."""
+    """Redact texts. The values in `secrets` are redacted wherever they occur."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         spellings = {
@@ -33,7 +34,7 @@ class Redactor:
             if len(secret) >= MIN_SECRET_LENGTH
             for spelling in (secret, quote(secret, safe=""), repr(secret)[1:-1])
         }
-        # The longest first, because one secret may be the beginning of another.
+        # Try the longest secret first, because one secret may be the beginning of another.
         longest_first = sorted(spellings, key=len, reverse=True)
         self._secrets = re.compile("|".join(map(re.escape, longest_first))) if spellings else None
 
@@ -50,7 +51,7 @@ class Redactor:
 
 
 def basic_credentials(user: str, password: str) -> str:
-    """Encode user and password as in an HTTP header. Empty unless both are set."""
+    """Encode user and password as in an HTTP header. Return "" unless both are set."""
     return base64.b64encode(f"{user}:{password}".encode()).decode() if user and password else ""
 
 

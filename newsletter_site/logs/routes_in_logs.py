@@ -6,7 +6,7 @@ from typing import Any
 
 from django.urls import Resolver404, resolve
 
-# waitress writes the path after these words.
+# In its log messages, waitress writes the path after these words.
 _OF_WAITRESS = re.compile(r"((?:Exception|Client disconnected) while serving ).*", re.DOTALL)
 
 
@@ -32,7 +32,7 @@ def _hide_path_of(record: logging.LogRecord, request: Any, args: tuple[object, .
     paths = {request.path}
     if hasattr(request, "get_full_path"):
         paths.add(request.get_full_path())
-    # Django escapes letters outside ASCII.
+    # Also search for the escaped form, because Django escapes letters outside ASCII.
     paths |= {path.encode("unicode_escape").decode("ascii") for path in paths}
     record.args = tuple(
         route_of(request) if isinstance(each, str) and each in paths else each for each in args

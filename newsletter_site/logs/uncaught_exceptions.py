@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 def install_exception_hooks() -> None:
-    """Log uncaught exceptions and warnings, which Python would print."""
+    """Log uncaught exceptions and warnings instead of letting Python print them."""
     logging.captureWarnings(capture=True)
     sys.excepthook = _log_end_of_process
     threading.excepthook = partial(

@@ -12,7 +12,8 @@ from delivery.languages import ENGLISH
 
 DESK = "/admin/"
 DESK_LANGUAGES = (ENGLISH, "de")
-# Programs read these addresses. Answers are in English, and choosing it costs no query.
+# Programs read these addresses. Their answers are in English, which needs no query for the
+# newsletter's language.
 FOR_PROGRAMS = (
     *("/api/", "/health/", "/metrics", "/webhooks/", "/static/", "/pictures/"),
     *("/favicon.ico", "/look.css"),
@@ -20,7 +21,7 @@ FOR_PROGRAMS = (
 
 
 def in_browser_language(request: HttpRequest) -> AbstractContextManager[None]:
-    """Activate the first language of the browser that the page has, or English."""
+    """Activate the browser's first language in which the page exists, or English."""
     return translation.override(_first_language(request, _languages_of(request.path_info)))
 
 

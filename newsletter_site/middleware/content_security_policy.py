@@ -8,7 +8,7 @@ POLICY = (
     "default-src 'self'; img-src 'self' data: https:; object-src 'none'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
 )
-# Our pages use none of these.
+# Browser features that our pages do not use, so the policy forbids them.
 UNUSED_FEATURES = (
     *("accelerometer", "camera", "display-capture", "geolocation", "gyroscope", "hid"),
     *("magnetometer", "microphone", "midi", "payment", "screen-wake-lock", "serial", "usb"),
@@ -24,7 +24,7 @@ def content_security_policy(
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Add the headers.
 
-    A view that sets one of them itself keeps its own (preview of a mail).
+    If a view has set one of these headers, such as the preview of a mail, its value stays.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:

@@ -27,10 +27,11 @@ from newsletter_site.middleware.browser_language import in_browser_language
 logger = logging.getLogger(__name__)
 
 MB = 1024 * 1024
-# A restart takes a few seconds, a failover half a minute.
+# A restart of the database takes a few seconds, a failover half a minute.
 RETRY_AFTER_S = 10
 
-# PostgreSQL, appendix A. Class 08 means no connection. PgBouncer sends 08P01 without a server.
+# Error codes from appendix A of PostgreSQL's manual. Class 08 means no connection. PgBouncer sends
+# 08P01 if it cannot reach a server.
 _NO_CONNECTION = "08"
 _UNAVAILABLE = {
     "25006",  # read-only: a standby, or a server that is being moved
@@ -59,7 +60,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 class NotFoundPage(MiddlewareMixin):
     """Show our 404 page in debug mode, such as in the demo.
 
-    Otherwise Django would list its URL patterns.
+    Otherwise Django would show a page with the site's URL patterns.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -86,7 +87,7 @@ class FormErrors(MiddlewareMixin):
     ) -> HttpResponse | None:
         """Read the form, unless the view has no CSRF protection.
 
-        Such views limit their input.
+        Views without CSRF protection limit their input themselves.
         """
         if request.method != "POST" or getattr(view, "csrf_exempt", False):
             return None
@@ -121,7 +122,7 @@ def refuse_unread(path: str, kind: ProblemType, detail: str) -> HttpResponse:
 def service_unavailable(request: HttpRequest, *, why: str, was_begun: bool) -> HttpResponse:
     """Answer 503, as a page or as JSON.
 
-    `why` is public. `was_begun`: the work may have started.
+    `why` is shown to the visitor. With `was_begun`, the answer says that the work may have started.
     """
     response: HttpResponse
     path = request.path_info
@@ -156,7 +157,7 @@ def _means_unavailable(error: BaseException) -> bool:
 class DatabaseUnavailable(MiddlewareMixin):
     """Answer 503 for views while the database is unavailable.
 
-    It is the innermost middleware.
+    This is the innermost middleware.
     """
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:

@@ -1,4 +1,4 @@
-"""The language of a page: the newsletter's for readers, the browser's on the desk."""
+"""Use the newsletter's language on readers' pages, and the browser's on the desk."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ from newsletter_site.middleware.error_pages import unavailable_page
 class PageLanguage:
     """Activate the language of a page, and keep the newsletter row that names it.
 
-    Without the database, readers get the message in their browser's language.
+    If the database is unavailable, readers get the error message in their browser's language.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

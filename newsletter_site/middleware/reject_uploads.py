@@ -1,4 +1,4 @@
-"""Skip files that are sent to pages without uploads.
+"""Skip uploaded files, except on pages that expect files.
 
 Otherwise Django would store them before it checks permissions.
 """

@@ -1,4 +1,4 @@
-"""Limit concurrent requests below the threads of the web server.
+"""Allow fewer concurrent requests than the web server has threads.
 
 The other threads stay free for health checks.
 """
@@ -18,7 +18,7 @@ from newsletter_site.middleware.error_pages import service_unavailable
 logger = logging.getLogger(__name__)
 
 MAX_CONCURRENT_REQUESTS = 8
-# Longer than a page takes on a busy machine, and short enough for health checks.
+# This is longer than a page takes on a busy machine, and short enough for health checks.
 MAX_WAIT_S = 3.0
 
 
@@ -60,7 +60,7 @@ class RequestSlots:
 
 
 class LimitConcurrency:
-    """Middleware that comes after static files and before any database query."""
+    """Middleware that limits requests. Static files come before it, queries after it."""
 
     def __init__(
         self,
@@ -86,7 +86,8 @@ class LimitConcurrency:
             release()
             raise
         if response.streaming:
-            # Sending it still reads rows. django-stubs does not know `_resource_closers`.
+            # Release the slot only when the response is closed, because sending it may still read
+            # rows. django-stubs does not know `_resource_closers`.
             response._resource_closers.append(release)  # type: ignore[attr-defined]
         else:
             release()

@@ -1,6 +1,6 @@
 """Answer health checks and /metrics before any other middleware.
 
-A load balancer uses an IP address, without TLS or cookies. The answers do not depend on `Host`.
+A load balancer calls an IP address, without TLS or cookies, so the answers do not depend on `Host`.
 """
 
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
@@ -13,7 +13,8 @@ OPERATIONS_URLS = "newsletter_site.operations.urls"
 class OperationsMiddleware(MiddlewareMixin):
     """Answer requests of monitors.
 
-    It comes before all middleware that redirects or refuses, and after that of the log.
+    This comes after the middleware of the log, and before all middleware that redirects or refuses
+    requests.
     """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
@@ -25,6 +26,7 @@ class OperationsMiddleware(MiddlewareMixin):
         if request.method not in {"GET", "HEAD"}:
             return HttpResponseNotAllowed(["GET", "HEAD"])
         response: HttpResponse = match.func(request, *match.args, **match.kwargs)
-        # CommonMiddleware sets no length here, and the web server would close the connection.
+        # Set the length here, because CommonMiddleware does not run. Without it the web server
+        # would close the connection.
         response["Content-Length"] = str(len(response.content))
         return response

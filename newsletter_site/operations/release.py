@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 UNKNOWN = "unknown"
-# `git archive` replaces this text, also for archives that a web site offers (.gitattributes).
+# `git archive` replaces this text with the commit, also in archives that a site such as GitHub
+# offers (.gitattributes).
 _ARCHIVED_COMMIT = "$Format:%H$"
 _SHOWN_DIGITS = 12
 _GIT_TIMEOUT_S = 5
@@ -26,7 +27,7 @@ class Release(NamedTuple):
 
 @cache
 def running_release() -> Release:
-    """Return the release of this checkout or image. Read once in a process."""
+    """Return the release of this checkout or image. A process reads it only once."""
     return Release(version_of(_read(ROOT / "CHANGELOG.md")), find_commit(ROOT, _ARCHIVED_COMMIT))
 
 
@@ -47,7 +48,8 @@ def find_commit(root: Path, archived: str) -> str:
     for found in (archived, _read(root / "COMMIT").strip()):
         if re.fullmatch(r"[0-9a-f]{7,64}", found):
             return found[:_SHOWN_DIGITS]
-    # A folder without it may be inside the checkout of another project.
+    # Ask git only if the folder has a `.git`: a folder without it may be inside the checkout of
+    # another project.
     return _commit_of_checkout(root) if (root / ".git").exists() else UNKNOWN
 
 

@@ -11,11 +11,12 @@ from waitress.task import WSGITask
 from api.problem import ProblemType
 from newsletter_site.serving.request_parser import BodyAwaited, RefusalTask, RequestParser
 
-# A request whose body has not arrived after this time may be refused by its header.
+# If a body has not arrived after this time, the site is asked whether it refuses the request
+# because of its header.
 ASKED_AFTER_S = 1.0
-# How long a connection may have no request, or a client may take no byte of its answer.
+# The longest time a connection may have no request, or a client may read no byte of its answer.
 IDLE_S = 15
-# The same for connections without a request while the process stops.
+# The longest time a connection may have no request while the process stops.
 IDLE_WHEN_STOPPING_S = 2.0
 # The unread rest of a request is discarded for this long. Closing at once would lose the answer.
 LINGER_S = 10.0
@@ -40,17 +41,17 @@ class _Task(WSGITask):
 class Connection(HTTPChannel):
     """A channel that asks the site before it receives a large or slow body.
 
-    A thread gets a request that has arrived. One that has not may be refused by its header: the
-    site runs until it reads the body, which raises BodyAwaited. Then the event loop receives the
-    rest, and the site runs again from the beginning.
+    A complete request goes to a thread at once. An incomplete request may be refused because of its
+    header: the site runs until it reads the body, which raises BodyAwaited. Then the event loop
+    receives the rest, and the site runs again from the beginning.
     """
 
     parser_class = RequestParser
     task_class = _Task
     error_task_class = RefusalTask
-    # The request that has not arrived completely.
+    # The request that is still arriving, if any.
     request: RequestParser | None = None
-    # The rest of the request that is being answered has not been received.
+    # True if the rest of the request that is being answered has not been received.
     is_unread = False
     _lingers_until_s: float | None = None
 
@@ -60,7 +61,7 @@ class Connection(HTTPChannel):
     def handle_read(self) -> None:
         """Receive bytes, and answer clients that end their request early."""
         if not self.readable():
-            return  # a request was started after this round of the event loop began
+            return  # another thread started a request after this round of the event loop began
         try:
             data = self.socket.recv(self.adj.recv_bytes)
         except OSError:
@@ -72,7 +73,8 @@ class Connection(HTTPChannel):
             if self.request is not None and self.request.on_disk and not self.requests:
                 self._admit(self.request)
         elif not data and self.request is not None:
-            # The site never sees it, so a part of a body is not taken for a shorter one.
+            # The site never gets the incomplete request, so it cannot mistake a part of a body for
+            # the whole body.
             self._refuse(self.request, ProblemType.NOT_READABLE)
         elif not data:
             self._close()
@@ -98,7 +100,7 @@ class Connection(HTTPChannel):
         self._lingers_until_s = time.monotonic() + LINGER_S
 
     def maintain(self, *, is_stopping: bool) -> None:
-        """Close or refuse it if it took too long. Called about once a second."""
+        """Close the connection or refuse its request after too long. Runs once a second."""
         idle_s = time.time() - self.last_activity
         if self._lingers_until_s is not None:
             if is_stopping or self._lingers_until_s <= time.monotonic():
@@ -117,18 +119,19 @@ class Connection(HTTPChannel):
             self._admit(self.request)
 
     def on_disk(self) -> int:
-        """Return the bytes of its large bodies."""
+        """Return the number of bytes of this connection's large bodies."""
         requests: list[Any] = [*self.requests, *filter(None, [self.request])]
         return sum(request.on_disk for request in dict.fromkeys(requests))
 
     def _admit(self, request: RequestParser) -> None:
-        """Ask the site about it once, unless the disk has no room for its body."""
+        """Ask the site once about a request, unless the disk has no room for its body."""
         if request.is_asked:
             return
         if request.on_disk and not self.server.has_room():
             self._refuse(request, ProblemType.NOT_AVAILABLE)
         elif request.headers_finished and not request.chunked:
-            # Without the body's length the site would take it for an empty one.
+            # The site is not asked about a chunked request: without the body's length it would
+            # think that the body is empty.
             request.is_asked = True
             self._serve(request)
 
@@ -138,7 +141,7 @@ class Connection(HTTPChannel):
         self._serve(request)
 
     def _serve(self, request: RequestParser) -> None:
-        # While `requests` has an entry, nothing more is received.
+        # While `requests` has an entry, the event loop receives no more bytes on this connection.
         with self.requests_lock:
             self.requests = [request]
         self.server.add_task(self)

@@ -6,7 +6,7 @@ from ipaddress import ip_address
 
 BACKLOG = 1024
 DEFAULT = "127.0.0.1:8000"
-# systemd passes the sockets of a unit from this file descriptor on (sd_listen_fds).
+# The file descriptor of the first socket that systemd passes to a unit (sd_listen_fds).
 FIRST_FROM_SYSTEMD = 3
 
 
@@ -45,7 +45,7 @@ def describe(listener: socket.socket) -> str:
 def _listen_everywhere(port: int) -> socket.socket:
     """Listen on all addresses of IPv6 and IPv4, or of IPv4 on a machine without IPv6."""
     try:
-        # One socket for both, whatever net.ipv6.bindv6only is.
+        # Use one socket for IPv6 and IPv4, whatever the system's setting net.ipv6.bindv6only is.
         return socket.create_server(
             ("::", port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=BACKLOG
         )

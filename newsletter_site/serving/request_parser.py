@@ -17,13 +17,16 @@ from newsletter_site.middleware.error_pages import refuse_unread
 
 logger = logging.getLogger(__name__)
 
-# An API call has parameters of 255 and 300 characters. An address has up to 12 bytes for each.
+# The longest API call has parameters of 255 and 300 characters, and an encoded character takes up
+# to 12 bytes of the address.
 LINE_BYTES = 8190
 HEADERS = 100
 HEADER_BYTES = 64 * 1024
-# Bodies up to this size stay in memory. Larger ones are files, so the site is asked before.
+# Bodies up to this size stay in memory. Larger bodies are written to files, so the site is asked
+# first whether it accepts them.
 IN_MEMORY = 512 * 1024
-# The time for a request to arrive. The slowest allowed rate adds further time for its bytes.
+# The base time in which a request must arrive. A larger request gets more time, as the slowest
+# allowed rate defines.
 ARRIVES_WITHIN_S = 15.0
 SLOWEST_BYTES_PER_S = 50_000
 
@@ -53,14 +56,15 @@ _BY_STATUS = {kind.status: kind for kind in DETAILS}
 
 
 def largest_body() -> int:
-    """Return the most bytes of a body: the file of an import and the fields around it."""
+    """Return the most bytes of a body: an import's file and the fields around it."""
     return (settings.IMPORT_MAX_MB + 10) * 1024 * 1024
 
 
 class BodyAwaited(BaseException):
-    """The site wants a body that has not arrived.
+    """The site reads a body that has not arrived completely.
 
-    No `except Exception` sees it: transactions roll back, and no error is logged or counted.
+    This is a BaseException, so no `except Exception` catches it: transactions roll back, and no
+    error is logged or counted.
     """
 
 
@@ -75,9 +79,9 @@ class _Awaited(RawIOBase):
 class RequestParser(HTTPRequestParser):
     """One request, read within our limits."""
 
-    # The part of the header that has arrived.
+    # The part of the header that has arrived so far.
     header_plus: bytes = b""
-    # The site has been asked whether it refuses the request by its header alone.
+    # True if the site has been asked whether it refuses the request because of its header.
     is_asked = False
 
     def __init__(self, adj: Adjustments) -> None:
@@ -86,12 +90,13 @@ class RequestParser(HTTPRequestParser):
 
     def parse_header(self, header_plus: bytes) -> None:
         """Check the limits that waitress does not have. Raise ParsingError."""
-        # For the path of a refused request. waitress replaces a header that is too long.
+        # Keep the longest header, because it contains the path of a refused request. waitress
+        # replaces a header that is too long.
         self.header_plus = max(self.header_plus, header_plus, key=len)
         first, *lines = header_plus.split(b"\r\n")
         if len(first) > LINE_BYTES:
             raise ParsingError(ProblemType.ADDRESS_TOO_LONG)
-        if len(lines) > HEADERS + 2 or max(map(len, lines)) > LINE_BYTES:  # two are empty
+        if len(lines) > HEADERS + 2 or max(map(len, lines)) > LINE_BYTES:  # two lines are empty
             raise ParsingError(ProblemType.HEADERS_TOO_LARGE)
         if any(line.startswith((b" ", b"\t")) for line in lines):
             raise ParsingError(ProblemType.NOT_READABLE)
@@ -109,14 +114,14 @@ class RequestParser(HTTPRequestParser):
         return super().get_body_stream() if self.completed else _Awaited()
 
     def time_left_s(self) -> float:
-        """Return the seconds that are left for its arrival."""
+        """Return the seconds that are left for the request to arrive."""
         received: int = self.header_bytes_received + self.body_bytes_received
         allowed_s = ARRIVES_WITHIN_S + received / SLOWEST_BYTES_PER_S
         return self.began_s + allowed_s - time.monotonic()
 
     @property
     def on_disk(self) -> int:
-        """The bytes of a large body, those still to arrive included."""
+        """Return the bytes of a large body, including bytes that have not arrived yet."""
         size: int = max(self.content_length, self.body_bytes_received)
         return size if size > IN_MEMORY else 0
 

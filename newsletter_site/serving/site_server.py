@@ -15,11 +15,11 @@ from newsletter_site.serving.client_connection import IDLE_S, Connection
 from newsletter_site.serving.listen import BACKLOG
 from newsletter_site.serving.request_parser import HEADER_BYTES, IN_MEMORY, largest_body
 
-# Threads, because a request mostly waits for PostgreSQL. Two are reserved for probes, so these are
-# answered while the database hangs.
+# A request mostly waits for PostgreSQL, so threads are enough. Two threads are reserved for health
+# checks, which are then answered even while the database hangs.
 THREADS = MAX_CONCURRENT_REQUESTS + 2
 MOST_CONNECTIONS = 1000
-# Large bodies of all connections together may have the size of this many import files.
+# The large bodies of all connections together may be as large as this number of import files.
 LARGEST_BODIES = 2
 # Running requests have this time to finish.
 GRACEFUL_S = 30.0
@@ -42,7 +42,8 @@ class Server(TcpWSGIServer):
             channel_timeout=IDLE_S,
             max_request_header_size=HEADER_BYTES,
             max_request_body_size=largest_body(),
-            # Less than a header may have. So the path is known even if the header is too long.
+            # Receive fewer bytes at once than a header may have, so that the path is known even if
+            # the header is too long.
             recv_bytes=HEADER_BYTES // 2,
             inbuf_overflow=IN_MEMORY,
             log_socket_errors=False,
@@ -79,7 +80,8 @@ class Server(TcpWSGIServer):
     def run(self) -> None:
         """Serve until stopped, and until running requests have been answered."""
         while not self._has_ended():
-            # One second at most, because a stopping server is no longer asked to clean up.
+            # Wait one second at most, because waitress no longer cleans up connections while a
+            # server stops.
             wasyncore.loop(timeout=1, use_poll=True, map=self._map, count=1)
             if self.is_stopping:
                 self.maintenance(time.time())

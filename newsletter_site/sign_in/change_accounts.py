@@ -50,7 +50,7 @@ def add_account(username: str, email: str, groups: list[Group], password: str | 
     """Add an account that can sign in once it has a password. Raises `CommandError`."""
     account = User(username=username, email=strip_invisible(email), is_staff=True)
     try:
-        # If two commands add one name at once, the constraint of the table refuses the second.
+        # If two commands add the same name at once, the table's constraint refuses the second one.
         account.full_clean(exclude=["password"])
         if password is not None:
             validate_password(password, account)
@@ -120,7 +120,8 @@ def find_author(username: str) -> User:
 def record_operator(code: str, account: User) -> None:
     """Record a change by the operator, and log it.
 
-    The entry is the account's own, because nobody is signed in here.
+    The log entry names the account as the user who made the change, because nobody is signed in
+    here.
     """
     record_activity(code, account.pk, account, from_command_line=True)
 

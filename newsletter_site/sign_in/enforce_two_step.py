@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 
-# Pages below /admin/ that stay open.
+# Pages below /admin/ that users without two-step sign-in may open.
 OPEN_VIEWS = {
     "two_step",
     "two_step_qr_code",
@@ -22,7 +22,7 @@ OPEN_VIEWS = {
 
 
 class EnforceTwoStep(MiddlewareMixin):
-    """Middleware that needs `request.user`."""
+    """Middleware that redirects users without two-step sign-in. Needs `request.user`."""
 
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], *args: Any

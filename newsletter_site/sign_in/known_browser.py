@@ -28,7 +28,7 @@ def set_cookie(response: HttpResponse, name: str) -> None:
 
 
 def link_token(name: str) -> str:
-    """Return the token of an operator's link, which makes one browser known."""
+    """Return the token for an operator's link that makes one browser known."""
     return signing.dumps([_hash(name), get_random_string(22)], salt=_LINK_SALT)
 
 
@@ -56,7 +56,7 @@ def _write_cookie(response: HttpResponse, author: str, number: str) -> None:
         _cookie_name(author),
         signing.dumps([author, number], salt=_COOKIE_SALT),
         max_age=_YEAR_S,
-        # All pages that ask for a password are below this path.
+        # Send the cookie only below this path, because all pages that ask for a password are there.
         path=reverse("admin:index"),
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,

@@ -1,6 +1,6 @@
 """Check the password or a code again in an open session.
 
-A wrong one counts as a failed sign-in.
+A wrong password or code counts as a failed sign-in.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ NOT_YOUR_PASSWORD = gettext_lazy("This is not your password.")
 
 
 def identity_error(request: HttpRequest) -> str:
-    """Return an error unless the posted password or code is right.
+    """Return an error, or "" if the posted password or code is right.
 
     Empty means it is right.
     """
@@ -35,7 +35,8 @@ def identity_error(request: HttpRequest) -> str:
         checked = two_step_devices.check(author, password_or_code)
         if checked.is_right:
             return ""
-        # The attempt also counts during a pause, because it was checked as a password.
+        # Count the attempt also during the pause after wrong codes, because it was also checked as
+        # a password.
         if checked.wait_s:
             error = pause_sentence(checked.wait_s)
     count_failure(request, name)

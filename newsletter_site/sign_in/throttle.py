@@ -1,4 +1,4 @@
-"""Throttle sign-ins with django-axes, for known and unknown names equally."""
+"""Throttle sign-ins with django-axes, in the same way for known and unknown names."""
 
 import logging
 import math
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 def throttle_key(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
     """Hash the typed name for AXES_USERNAME_CALLABLE.
 
-    Known browsers get a hash of their own.
+    A known browser gets a different hash, so its failures are counted separately.
     """
     name = str((credentials or {}).get("username") or "")
     return _hash(known_browser.read_browser_number(request, name), name)
@@ -65,7 +65,7 @@ def reset_failures(name: str) -> None:
 def too_many_failures(
     request: HttpRequest, response: HttpResponse | None = None, credentials: Any = None
 ) -> HttpResponse:
-    """Answer 429 for AXES_LOCKOUT_CALLABLE, equally for all names and passwords."""
+    """Answer 429 for AXES_LOCKOUT_CALLABLE, with the same page for every name."""
     wait_s = math.ceil(settings.AXES_COOLOFF_TIME.total_seconds())
     context = {"wait": duration(wait_s), "again": request.get_full_path()}
     page = render(request, "sign_in/wait.html", context, status=429)
@@ -81,7 +81,7 @@ def _hash(browser: str, name: str) -> str:
 
 @receiver(pre_save, sender=AccessAttempt)
 def _drop_request_data(instance: AccessAttempt, **_: Any) -> None:
-    """Remove the form's data: a password may be in any of its fields."""
+    """Remove the form's data, because an author may type a password into any field."""
     instance.get_data = instance.post_data = instance.http_accept = instance.path_info = ""
 
 

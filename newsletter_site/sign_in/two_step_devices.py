@@ -39,7 +39,8 @@ _RECOVERY_CODE = re.compile(rf"[{_ALPHABET}]{{{_GROUPS * _GROUP}}}")
 class CheckedCode:
     """The result of a check.
 
-    `wait_s` > 0: a pause is on, and the code was not checked.
+    If `wait_s` is above 0, the account is in a pause after wrong codes, and the code was not
+    checked.
     """
 
     is_right: bool
@@ -78,7 +79,8 @@ def start_setup(author: Any) -> int | None:
             return None
         TOTPDevice.objects.filter(user=author, confirmed=False).delete()
         device = TOTPDevice.objects.create(user=author, name="app", confirmed=False)
-        # The library writes the web server's time, but the age is measured by the database's time.
+        # django-otp writes the web server's time, but the device's age is measured by the
+        # database's clock.
         TOTPDevice.objects.filter(pk=device.pk).update(created_at=Now())
         return int(device.pk)
 
@@ -186,7 +188,7 @@ def _normalise(typed: str) -> str:
 
 @contextmanager
 def _locked(author: Any) -> Iterator[None]:
-    """Allow one transaction at a time for each account: a code works only once."""
+    """Allow one transaction at a time for an account, so that a code works only once."""
     with transaction.atomic():
         User.objects.select_for_update().get(pk=author.pk)
         yield

@@ -23,7 +23,7 @@ from publishing.api import issue_scopes
 from subscribers.api import reader_scopes
 from subscribers.record_activity import record_activity
 
-# In the order of the page.
+# All scopes, in the order in which the page shows them.
 SCOPES: tuple[Scope, ...] = (*issue_scopes.SCOPES, *reader_scopes.SCOPES)
 NAMES = tuple(scope.name for scope in SCOPES)
 
@@ -33,7 +33,7 @@ LONGEST_DAYS = 3650
 class TokenRefusedError(ValueError):
     """No token was created or revoked.
 
-    The text is for people; `field` names the wrong value.
+    The error's text is shown to the user; `field` names the form field with the wrong value.
     """
 
     def __init__(self, field: str, reason: object) -> None:
@@ -81,7 +81,7 @@ def create_token(
     if expires_days is not None:
         new.expires_at = cast("Any", Now()) + timedelta(days=expires_days)
     with transaction.atomic():
-        # Ignore a conflict: after an error, PostgreSQL would log the row.
+        # Ignore a conflict instead of raising an error, because PostgreSQL would log the row.
         ApiToken.objects.bulk_create([new], ignore_conflicts=True)
         row = ApiToken.objects.filter(hash=hash_token(token)).first()
         if row is None:

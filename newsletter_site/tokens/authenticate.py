@@ -44,7 +44,7 @@ def _check_sum(random: str) -> str:
 def find_caller(token: str) -> Caller | None:
     """Return the caller, or None if the token is not accepted.
 
-    An unknown, expired or revoked token is not accepted, nor one whose user may not sign in.
+    A token is not accepted if it is unknown, expired or revoked, or if its user may not sign in.
     """
     if not is_well_formed(token):
         return None
@@ -58,6 +58,6 @@ def find_caller(token: str) -> Caller | None:
     if user is None or not user.is_staff:
         return None
     if row.is_due:
-        # Only the first of many simultaneous calls writes.
+        # Repeat the condition here, so that only the first of many simultaneous calls writes.
         ApiToken.objects.filter(is_due, pk=row.pk).update(last_used_at=Now())
     return Caller(user, frozenset(row.scopes))

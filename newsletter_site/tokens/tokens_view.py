@@ -1,6 +1,6 @@
 """The page of API tokens.
 
-Creating one needs the password or a code; it is shown only once.
+To create a token, the user types the password or a code. The token is shown only once.
 """
 
 import uuid
@@ -20,7 +20,8 @@ from newsletter_site.tokens.api_tokens import NewToken, TokenRefusedError
 from subscribers.desk_frame import desk_page, user_id_of
 from subscribers.links.see_other import see_other
 
-# Days until a token expires. A token without an end must be chosen explicitly.
+# The choices of days until a token expires. Users must choose explicitly that a token never
+# expires.
 DAYS = {
     "30": gettext_lazy("30 days"),
     "90": gettext_lazy("90 days"),

@@ -11,12 +11,16 @@ class Order(models.Model):
     quantity = models.PositiveIntegerField(default=1)
 
     class Meta:
-        # This is permanent. After a saved response has expired, the order itself refuses a second.
+        # The constraint is permanent. After a saved response has expired, the constraint still
+        # refuses a second order with the same key.
         constraints = [models.UniqueConstraint("user", "key", name="one_order_for_each_key")]
 
 
 class Mail(models.Model):
-    """A mail of the outbox. `started` is committed before the call, results after it."""
+    """A mail of the outbox.
+
+    The state `started` is committed before the call, and the result after it.
+    """
 
     order = models.OneToOneField(Order, on_delete=models.CASCADE)
     state = models.CharField(max_length=8, default="waiting")  # started, sent, refused, unknown

@@ -1,4 +1,4 @@
-"""A form and an API call that place an order once, however often repeated."""
+"""A form and an API call that place an order only once, even if they are repeated."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Send the mails of the outbox; repeat only those the provider never had."""
+"""Send the mails of the outbox; repeat only mails that the provider never got."""
 
 import uuid
 from collections.abc import Callable
@@ -11,11 +11,14 @@ from django.db.models.functions import Now
 
 from shop.models import Mail
 
-LEASE = timedelta(minutes=5)  # longer than any call
+LEASE = timedelta(minutes=5)  # longer than any call to the provider takes
 
 
 def send_by_smtp(mail: Mail) -> None:
-    """Send a mail. The attempt's id in the header finds it at the provider."""
+    """Send a mail.
+
+    A header contains the attempt's id, by which the provider can find the mail.
+    """
     to, headers = [mail.order.user.email], {"X-Attempt": str(mail.attempt)}
     EmailMessage("Your order", mail.order.item, to=to, headers=headers).send()
 
@@ -29,11 +32,12 @@ def send_next_mail(send: Callable[[Mail], None] = send_by_smtp) -> bool:
             return False
         mail.state, mail.attempt, mail.started_at = "started", uuid.uuid4(), Now()
         mail.save()
-    # The attempt is committed before its first byte leaves, and no transaction is open now.
+    # The attempt is committed before the first byte of the mail leaves, and no transaction is open
+    # during the call.
     try:
         send(mail)
         state = "sent"
-    except SMTPResponseException:  # an answer: the provider does not have the mail
+    except SMTPResponseException:  # the provider answered that it refuses the mail
         state = "refused"
     except Exception:  # noqa: BLE001 -- without an answer, only the provider knows
         state = "unknown"
@@ -42,12 +46,12 @@ def send_next_mail(send: Callable[[Mail], None] = send_by_smtp) -> bool:
 
 
 def find_lost_attempts() -> int:
-    """Mark the attempts of workers that died as unknown. Return how many."""
+    """Mark the open attempts of dead workers as unknown. Return their number."""
     expired = Mail.objects.filter(state="started", started_at__lt=Now() - LEASE)
     return expired.update(state="unknown")
 
 
 def settle(attempt: uuid.UUID, *, provider_has_it: bool) -> None:
-    """Store what the provider said about an unknown attempt. Send again only then."""
+    """Store whether the provider has an unknown attempt. If not, it is sent again."""
     state = "sent" if provider_has_it else "waiting"
     Mail.objects.filter(attempt=attempt, state="unknown").update(state=state)

@@ -1,4 +1,4 @@
-"""The form, the call and the outbox of the example, with the installed package."""
+"""Test the form, API call and outbox of the example with the installed package."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta

@@ -72,7 +72,7 @@ class Command(BaseCommand):
             added = add_account(username, options["email"], groups, password)
             if password is None:
                 self.stderr.style_func = (
-                    str  # Django shows stderr as errors. This is the next step.
+                    str  # Django colours stderr as an error, but this line names the next step.
                 )
                 sentence = _("It has no password yet. Run ./homing changepassword {name}.")
                 self.stderr.write(sentence.format(name=username))

@@ -23,9 +23,10 @@ from newsletter_site.migration_locks import (
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 10.0
 
 LOCK_TIMEOUT, DEADLOCK = "55P03", "40P01"
-# The server stopped, or the connection was lost. A failure to connect has no code.
+# SQLSTATE codes of a stopped server or a lost connection. None means that connecting failed.
 CONNECTION_LOST = (None, "57P01", "57P02", "57P03", "08000", "08003", "08006", "08P01")
-# Connection failures that waiting does not fix. They have no code, only these words.
+# Connection failures that waiting does not fix. PostgreSQL's client gives them no code, only these
+# words.
 PERMANENT = (
     *("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied"),
     *("permission denied", "not permitted to log in", "certificate", "PostgreSQL did not start"),
@@ -41,7 +42,7 @@ _JIT_OF_DATABASE = """
 
 
 class Command(migrate.Command):
-    """Django's command with short lock waits, as other sessions queue behind them."""
+    """Django's command with short lock waits, because other sessions queue behind it."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -70,11 +71,11 @@ class Command(migrate.Command):
         )
 
     def execute(self, *args: Any, **options: Any) -> Any:
-        """Wait for the database first, because Django's checks query it too."""
+        """Wait for the database before Django's checks, because they query it too."""
         self._lock_s, self._patience_s = options["lock_timeout"], options["patience"]
         self._connection = connections[options["database"]]
         self._shown = self._shown_first = options["verbosity"]
-        self.stderr.style_func = str  # Django shows stderr as errors. This is progress.
+        self.stderr.style_func = str  # Django would colour stderr as an error.
         self._repeat(self._connection.ensure_connection)
         return super().execute(*args, **options)
 
@@ -94,7 +95,7 @@ class Command(migrate.Command):
             super().handle(*args, **options)
 
     def _repeat(self, work: Callable[[], object]) -> None:
-        """Do the work, and again while a lock or the database is not available."""
+        """Do the work, and repeat it while a lock or the database is not available."""
         self._note_progress()
         while True:
             try:
@@ -174,10 +175,10 @@ class Command(migrate.Command):
 def turn_jit_off(connection: BaseDatabaseWrapper) -> None:
     """Turn JIT compilation off for new connections to this database.
 
-    Homing's statements are short, and compiling one takes longer than running it. A setting of the
-    database needs no session state, so it works behind a pooler. A dump does not contain it. If the
-    role does not own the database, it changes its own setting there. A value that an operator chose
-    for the database or the role stays.
+    Homing's statements are short, and compiling a statement takes longer than running it. The
+    setting belongs to the database and not to a session, so it also works behind a pooler. A dump
+    does not contain the setting. If our role does not own the database, the setting is made for
+    this role in this database. A value that an operator chose for the database or the role stays.
     """
     with connection.cursor() as cursor:
         cursor.execute(_JIT_OF_DATABASE)

@@ -23,7 +23,7 @@ from publishing.editions.edition_status import NoSuchEditionError, load_edition
 from publishing.editions.find_edition import parse_issue_id, parse_version
 from publishing.receipts.drop_old_deliveries import CannotDropError, deliveries_to_drop
 
-INTERRUPTED = 130  # a shell's exit code of a program that was ended by Ctrl-C
+INTERRUPTED = 130  # the exit code that a shell reports if Ctrl-C ended the program
 
 
 class Command(BaseCommand):
@@ -54,7 +54,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stderr.style_func = str  # Django shows stderr as errors. This is progress.
+        self.stderr.style_func = str  # Django would colour stderr as an error.
         self._progress = ProgressLine(self.stderr)
         try:
             self._run(options)

@@ -23,7 +23,7 @@ class Command(BaseCommand):
         "sends from it before ./homing reconcile has asked Postmark what was sent since "
         "(docs/restore.md)."
     )
-    # A check would say that the tables are missing.
+    # Skip the system checks: in an empty database they would fail because of missing tables.
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -44,7 +44,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.stderr.style_func = str
-        # The programs that this one starts end with it on this signal too.
+        # Treat this signal like Ctrl-C, so that the programs that this process started end with it.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         progress = ProgressLine(self.stderr)
         try:

@@ -24,7 +24,8 @@ class Command(BaseCommand):
         "connections, answers running requests within 30 seconds and ends. A second signal ends it "
         "at once."
     )
-    # A site with wrong settings still answers, and its log names what is wrong.
+    # Skip the system checks: a site with wrong settings should still answer, and its log names the
+    # errors.
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -59,7 +60,7 @@ class Command(BaseCommand):
                 f"DEBUG is not set, and others may reach {describe(listener)}. Set DEBUG=off and "
                 "the variables of docs/deploy.md, or DEBUG=on to show errors to everybody there."
             )
-        # Loads the whole site, so that the processes share its memory.
+        # This import loads the whole site before the fork, so that the processes share its memory.
         from newsletter_site.check_site_settings import log_start
         from newsletter_site.wsgi import application
 

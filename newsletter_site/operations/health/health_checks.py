@@ -63,10 +63,10 @@ CHECKS = ("live", "ready", "workers")
 def run_check(check: str, host: str = "") -> CheckResult:
     """Run one of CHECKS.
 
-    `live` does not query the database, because a restart would not repair it. `ready` needs UTF8,
-    every migration and a database that accepts writes, and warns of settings of the database
-    server. `workers` needs an active worker whose writes succeed, on `host` if one is named, and
-    warns of missing workers and of the problems that workers report.
+    `live` does not query the database, because a restart of the site would not repair the database.
+    `ready` needs UTF8, every migration and a database that accepts writes, and warns of settings of
+    the database server. `workers` needs an active worker whose writes succeed, on `host` if a host
+    is named, and warns of missing workers and of the problems that workers report.
     """
     try:
         match check:
@@ -81,7 +81,7 @@ def run_check(check: str, host: str = "") -> CheckResult:
 
 @cache
 def _known_migrations() -> frozenset[MigrationName]:
-    """Return every migration on disk. Read once in a process."""
+    """Return every migration on disk. A process reads them only once."""
     return frozenset(MigrationLoader(None, ignore_no_migrations=True).disk_migrations)
 
 
@@ -114,8 +114,8 @@ def load_write_faults(
 ) -> list[Reason]:
     """Load why the site cannot write, each fault once.
 
-    This connection may be refused, all workers may report a fault, and this process remembers its
-    `own` failed writes.
+    A fault comes from one of three sources: this connection is refused, all workers report the
+    fault, or this process remembers it from its `own` failed writes.
     """
     found = load_refusals(cursor)
     found += filter(None, (own.problem(), load_activity(cursor).write_fault))
@@ -133,7 +133,8 @@ def _check_workers(host: str) -> CheckResult:
     activity = query.answer()
     if activity.active:
         fault = activity.write_fault
-        # Other faults may concern a few writes only, so they are among the problems.
+        # WRITES_FAIL may mean only a few failed writes, so it is listed among the workers'
+        # problems.
         if fault and fault.code is not ReasonCode.WRITES_FAIL:
             return CheckResult(reason_sentence(fault))
         missing = [] if host else _missing_workers(activity.active)
@@ -193,7 +194,7 @@ def health(request: HttpRequest, check: str) -> HttpResponse:
     result = run_check(check)
     response: HttpResponse
     if result.is_healthy and _is_prometheus(request):
-        # Prometheus can scrape it like any target. Then `up` is the result.
+        # Prometheus can scrape this address like any target. Its metric `up` then shows the result.
         response = HttpResponse(
             f'homing_health{{check="{check}"}} 1\n', content_type=PROMETHEUS_TEXT
         )

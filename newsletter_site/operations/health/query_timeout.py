@@ -16,7 +16,7 @@ from delivery.monitoring.database_fault import cause_of
 
 Answer = TypeVar("Answer")
 
-# Longer than a busy database takes, and shorter than health checks wait.
+# A busy database answers sooner than this, and health checks wait longer than this.
 TIMEOUT_S = 2.0
 
 
@@ -27,7 +27,7 @@ class NoAnswerError(Exception):
 class BoundedQuery(Generic[Answer]):
     """A query with a limit in seconds, in its own transaction.
 
-    The server enforces it too.
+    The server enforces the limit too.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class BoundedQuery(Generic[Answer]):
                     threading.Thread(
                         target=self._run, args=[future], name="bounded query", daemon=True
                     ).start()
-                except RuntimeError as error:  # No thread is left. The next caller may get one.
+                except RuntimeError as error:  # The system has no thread left.
                     raise NoAnswerError(f"the query could not start: {error}") from error
                 self._running = future, time.monotonic()
             future, started_at_s = self._running
@@ -66,7 +66,8 @@ class BoundedQuery(Generic[Answer]):
         try:
             try:
                 with transaction.atomic(), connection.cursor() as cursor:
-                    # Only for this transaction, because of poolers. It also limits lock waits.
+                    # Set the timeout only for this transaction, because a pooler shares sessions.
+                    # The timeout also limits lock waits.
                     cursor.execute(
                         "SELECT set_config('statement_timeout', %s, true)",
                         [f"{int(self._timeout_s * 1000)}ms"],

@@ -13,7 +13,7 @@ from delivery.monitoring.metrics_storage import flush
 
 logger = logging.getLogger(__name__)
 
-# Often enough that a web process notices when writes fail.
+# This is often enough for a web process to notice failing writes soon.
 FLUSH_EVERY_S = 5.0
 
 
@@ -21,7 +21,7 @@ class _Flusher:
     is_enabled = False  # True in a web process
 
     def schedule(self) -> None:
-        """Flush soon. It is cheap, and does nothing outside a web process."""
+        """Flush soon. This call is cheap, and does nothing outside a web process."""
         if self.is_enabled:
             _start_thread(os.getpid()).set()
 
@@ -31,7 +31,7 @@ flusher = _Flusher()
 
 @cache
 def _start_thread(process: int) -> threading.Event:
-    """Start the thread once for each process, because a fork has no threads."""
+    """Start the thread once in each process, because a forked process has no threads."""
     counted = threading.Event()
     threading.Thread(target=_repeat, args=[counted], name="flush metrics", daemon=True).start()
     return counted

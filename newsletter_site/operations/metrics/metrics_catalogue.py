@@ -1,7 +1,7 @@
 """The metrics of /metrics. docs/metrics.md explains some of them.
 
-Known label values are listed, so that a series exists before its first event. Otherwise Prometheus
-would miss the increase from 0 to 1.
+Known label values are listed, so that each series exists with the value 0 before its first event.
+Otherwise Prometheus would miss the increase from 0 to 1.
 """
 
 import platform
@@ -29,7 +29,8 @@ from idempotency.run_once import PostOutcome
 from newsletter_site.operations.metrics import site_metrics
 from subscribers.importing.import_metrics import read_import_gauges
 
-# One value, or values by label. Several labels are a tuple.
+# One value, or a dict of values by label value. If a metric has several labels, the dict's keys are
+# tuples.
 Reading = float | Mapping[Any, float] | None
 
 
@@ -37,9 +38,9 @@ Reading = float | Mapping[Any, float] | None
 class Metric:
     """One metric.
 
-    `labels` have their known values. `bounds_s` are a histogram's buckets. `beside` is a label and
-    a value. For each counted series, a series with this value is also written, with 0 if it has no
-    count.
+    `labels` maps each label to its known values. `bounds_s` are the upper bounds of a histogram's
+    buckets, in seconds. `beside` is a label with one of its values: for each counted series, the
+    series with this label value is also written, with 0 if it has no count.
     """
 
     name: str

@@ -18,7 +18,7 @@ from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnsw
 from newsletter_site.operations.metrics.metrics_catalogue import read_gauges
 from newsletter_site.operations.metrics.prometheus_text import exposition
 
-# Prometheus waits ten seconds by default.
+# This is shorter than the ten seconds that Prometheus waits by default.
 TIMEOUT_S = 8.0
 # Headers that proxies add. A request with one of them came from another machine.
 ADDED_BY_PROXIES = (
@@ -71,12 +71,13 @@ def _measure() -> HttpResponse:
 def check_access(meta: Mapping[str, object], token: str) -> HTTPStatus:
     """Check a request by its WSGI variables.
 
-    Without a token, the client must be on this machine and use a loopback name. A proxy forwards
-    requests of strangers, and the name of a hostile web page may resolve to this machine.
+    Without a token, the request must come from this machine, without a proxy, and its Host must be
+    a loopback name. A proxy would forward strangers' requests, and the host name of a hostile web
+    page may resolve to this machine.
     """
     if token:
         given = str(meta.get("HTTP_AUTHORIZATION", ""))
-        # Hashed, because `compare_digest` reveals different lengths.
+        # Compare hashes of the tokens, because `compare_digest` reveals whether the lengths differ.
         hashes = (hashlib.sha256(each.encode()).digest() for each in (given, f"Bearer {token}"))
         is_right = hmac.compare_digest(*hashes)
         return HTTPStatus.OK if is_right else HTTPStatus.UNAUTHORIZED

@@ -15,8 +15,8 @@ from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, Metr
 # Values with their labels, as `delivery.monitoring.metrics_storage` loads them.
 Labelled = Sequence[tuple[Mapping[str, str], float]]
 
-# A restored backup sets counters back. With this label they become new series, so that Prometheus
-# does not see a reset of the old ones.
+# The label that names the database of a counter. A restored backup sets counters back. With a new
+# value of this label they become new series, so Prometheus sees no reset of the old series.
 DATABASE = "database"
 
 
@@ -78,7 +78,7 @@ def _gauge(metric: Metric, found: Reading) -> Family:
 def _histogram(metric: Metric, buckets: Labelled, sums: Labelled, database: str) -> Family:
     """Build a histogram.
 
-    Buckets are stored separately; Prometheus needs cumulative counts.
+    Each stored bucket has only its own count, but Prometheus needs cumulative counts.
     """
     bounds = [*(f"{bound:g}" for bound in metric.bounds_s), INFINITY]
     counts: dict[tuple[str, ...], dict[str, float]] = {labels: {} for labels in _known(metric)}
@@ -87,7 +87,8 @@ def _histogram(metric: Metric, buckets: Labelled, sums: Labelled, database: str)
     seconds = {_in_order(metric, labels): value for labels, value in sums}
     family = HistogramMetricFamily(metric.name, metric.help, labels=[*metric.labels, DATABASE])
     for labels_in_order, by_bound in counts.items():
-        # Counts under a bound of an earlier version are added to the next larger bound.
+        # Counts under a bound that only an earlier version of Homing had are added to the next
+        # larger bound.
         added_up = [
             (bound, sum(count for le, count in by_bound.items() if float(le) <= float(bound)))
             for bound in bounds

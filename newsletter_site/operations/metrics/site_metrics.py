@@ -13,7 +13,8 @@ REQUESTS = "homing_http_requests_total"
 REQUEST_SECONDS = Histogram(
     "homing_http_request_duration_seconds", (0.025, 0.1, 0.25, 1.0, 2.5, 10.0)
 )
-# For files and unknown addresses: visitors can invent any number of them.
+# The route for files and unknown addresses. They have no series of their own, because visitors can
+# invent any number of addresses.
 NO_ROUTE = "(none)"
 SERVER_ERRORS = "5xx"
 UNAVAILABLE = "503"
@@ -35,7 +36,7 @@ def count_form(outcome: PostOutcome, **_: Any) -> None:
 def observe_request(route: str, status: int, seconds: float) -> None:
     """Count an answered request.
 
-    503 is a separate class, because it is not the page's error.
+    Status 503 is counted separately from other server errors, because the page did not cause it.
     """
     status_class = UNAVAILABLE if status == 503 else f"{status // 100}xx"
     metrics_buffer.add(REQUESTS, route=route, status=status_class)
