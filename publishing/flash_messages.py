@@ -31,8 +31,9 @@ NONE_OF_BOTH = gettext_lazy(
     "This version goes to nobody: no confirmed reader matches both the tags and the choice by "
     "earlier versions."
 )
-# The tags name the subject of a message, so a replay leads to the same page as the first answer.
-# `until` says which facts outdate the message: one of `EditionProgress.past`, or several by commas.
+# A message's tags name its issue or test letter, so a repeated post leads to the same page as the
+# first one. The tag `until` names the facts after which the message is outdated: names from
+# `EditionProgress.past`, separated by commas.
 UNTIL_LEFT, UNTIL_AT_REST, UNTIL_STARTED = "until:left", "until:at_rest", "until:started"
 UNTIL_SETTLED, UNTIL_CONFIRMED = "until:settled", "until:confirmed"
 UNTIL_RESUMED, UNTIL_OTHERS_SETTLED = "until:resumed", "until:others_settled"
@@ -70,7 +71,7 @@ def in_the_archive(edition: Edition) -> str:
 
 
 def there_already(edition: Edition) -> str:
-    """Return the message about a second publication of the same version and content."""
+    """Return the message after a version was published a second time, unchanged."""
     moment, status = scheduled_time_of(edition), load_status(edition.pk)
     version, whom = edition.version, edition_audience(edition)
     if moment:

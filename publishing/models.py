@@ -39,14 +39,15 @@ class Issue(models.Model):
     title = models.CharField(max_length=500)
     slug = models.SlugField(max_length=80, allow_unicode=True)
     created_at = models.DateTimeField(db_default=Now())
-    # The page exists, but no list links to it.
+    # The issue has a page, but no list links to it.
     unlisted = models.BooleanField(default=False, db_default=False)
-    # Only an unlisted issue is without a page; the previous release shows the page unlisted.
+    # An issue without a page has `unlisted` too, because the previous release knows only
+    # `unlisted`.
     has_page = models.BooleanField(default=True, db_default=True)
-    # The choice at publication, for comparing repeated posts.
+    # The author's choice at publication. A repeated post is compared with this choice.
     published_unlisted = models.BooleanField(default=False, db_default=False)
     published_with_page = models.BooleanField(default=True, db_default=True)
-    # The product that sent it; empty for an issue of our own.
+    # The product from which the issue was moved in; empty for an issue of our own.
     moved_from = models.CharField(max_length=12, blank=True, default="", db_default="")
 
     class Meta:
@@ -65,12 +66,12 @@ class Issue(models.Model):
 
     @property
     def visibility(self) -> Visibility:
-        """Where readers find it now."""
+        """Where readers find the issue now."""
         return _visibility(unlisted=self.unlisted, has_page=self.has_page)
 
     @property
     def published_visibility(self) -> Visibility:
-        """Where readers found its first version."""
+        """Where readers found the issue after its first version was published."""
         return _visibility(unlisted=self.published_unlisted, has_page=self.published_with_page)
 
     @property
@@ -89,7 +90,7 @@ def _visibility(*, unlisted: bool, has_page: bool) -> Visibility:
 
 
 class Draft(models.Model):
-    """The text of an author, published once under `key`.
+    """An author's text, which can be published once, under its `key`.
 
     Every save increments `revision`.
     """
@@ -113,11 +114,12 @@ class Draft(models.Model):
     )
     # A value of `Visibility`; empty if the author has not chosen one.
     archive = models.CharField(max_length=8, blank=True, default="", db_default="")
-    # As the previous release writes and reads it.
+    # The previous release uses this column instead of `archive`.
     unlisted = models.BooleanField(default=False, db_default=False)
     # Readers see no note about this correction.
     without_note = models.BooleanField(default=False, db_default=False)
-    # Sorted ids of tags: its readers have any of the first and none of the second.
+    # Sorted ids of tags. The audience has readers with any of `with_tags` and none of
+    # `without_tags`.
     with_tags = ArrayField(models.IntegerField(), default=list, db_default=[])
     without_tags = ArrayField(models.IntegerField(), default=list, db_default=[])
 
@@ -134,7 +136,7 @@ class Draft(models.Model):
         help_text=_("Plain text by the author; if empty, it is made from the letter."),
     )
 
-    # The address in the archive that the author chose; empty for one from the title.
+    # The address in the archive that the author chose; empty if the title gives the address.
     address = models.CharField(max_length=80, blank=True, default="", db_default="")
 
     revision = models.PositiveIntegerField(default=1, db_default=1)
@@ -193,11 +195,11 @@ class Draft(models.Model):
 
     @property
     def fields(self) -> DraftFields:
-        """The fields of a save."""
+        """The draft's values as the fields of a save."""
         values = {field.name: getattr(self, field.name) for field in fields(DraftFields)}
         tags = {name: tuple(values[name]) for name in ("with_tags", "without_tags")}
         if self.unlisted and self.archive in ("", Visibility.PUBLIC):
-            # The previous release saved it.
+            # The previous release saved this draft, without the column `archive`.
             values["archive"] = Visibility.UNLISTED.value
         return DraftFields(**(values | tags))
 
@@ -344,7 +346,7 @@ class Export(LeasedTask):
         default_permissions = ()
         constraints = [
             *LeasedTask.Meta.constraints,
-            # A second request while one is open returns that one.
+            # A request while another export is open returns the open export.
             models.UniqueConstraint(
                 models.Value(1),
                 name="one_export_at_a_time",
@@ -368,15 +370,15 @@ class ExportPiece(FilePiece):
 
 
 class Rehearsal(LeasedTask):
-    """A check of all messages of a draft without sending: `done` of `total`.
+    """A check of a draft's messages without sending: `done` of `total` are checked.
 
-    `report` has ids of readers and codes, no addresses, so an erasure leaves nothing in it.
+    `report` has ids of readers and codes but no addresses, so an erasure need not change it.
     """
 
     draft = models.ForeignKey(Draft, on_delete=models.CASCADE, related_name="rehearsals")
-    fingerprint = models.BinaryField()  # of the content and the audience
+    fingerprint = models.BinaryField()  # a hash of the content and the audience
     started_at = models.DateTimeField(null=True)
-    report = models.JSONField(default=dict, db_default={})  # `RehearsalReport.as_json`
+    report = models.JSONField(default=dict, db_default={})  # from `RehearsalReport.as_json`
 
     class Meta:
         db_table = "rehearsal"
@@ -402,10 +404,10 @@ class Rehearsal(LeasedTask):
 class IssueMove(LeasedTask):
     """An export of another product whose issues a worker moves in.
 
-    `done` is the checkpoint: each issue is settled with it in one transaction.
+    `done` is the number of settled issues. It is saved in the same transaction as each issue.
     """
 
-    # A move renews its lease after each image, which it fetches and resizes.
+    # A move renews its lease only after each image, and fetching and resizing one can take long.
     SHORTEST_LEASE_S = 120.0
 
     filename = models.CharField(max_length=255)
@@ -414,8 +416,8 @@ class IssueMove(LeasedTask):
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
     product = models.CharField(max_length=12, blank=True, default="", db_default="")
-    counts = models.JSONField(default=dict, db_default={})  # by code
-    notes = models.JSONField(default=list, db_default=[])  # code, title, detail; the first ones
+    counts = models.JSONField(default=dict, db_default={})  # numbers by code
+    notes = models.JSONField(default=list, db_default=[])  # code, title, detail of some
 
     class Meta:
         db_table = "issue_move"

@@ -13,12 +13,12 @@ from delivery.models import Edition, Newsletter
 
 
 def sender_lines(newsletter: Newsletter) -> str:
-    """Write the sender, reply address and name, which are read when a mail is sent."""
+    """Return the sender, reply address and name as lines: what an approval covers."""
     return "\n".join((newsletter.sender, newsletter.reply_to, newsletter.name))
 
 
 def is_outdated(edition: int) -> bool:
-    """Whether a required approval was given for another sender."""
+    """Whether an edition needs an approval, and has it for another sender only."""
     newsletter = Newsletter.objects.get_current()
     approved = Edition.objects.values_list("approved_sender", flat=True).get(pk=edition)
     return newsletter.second_person and bool(approved) and approved != sender_lines(newsletter)
@@ -27,7 +27,7 @@ def is_outdated(edition: int) -> bool:
 def pause_held() -> None:
     """Pause the editions in their hold that were approved for another sender.
 
-    Runs in the transaction that changed the sender. Publishing reads the sender under the same
+    Call this in the transaction that changed the sender. Publishing reads the sender under the same
     lock, so no edition is missed.
     """
     held = Edition.objects.filter(control=Edition.Control.RUNNING, held_until__gt=Now())

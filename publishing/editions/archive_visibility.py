@@ -13,9 +13,10 @@ from publishing.editions.audience import EVERY_READER, NOBODY, TagChoice, choice
 from publishing.editions.versions import public_editions
 from publishing.models import Draft, Issue, Visibility
 
-# What the form posts in its field `unlisted`, which was a checkbox in earlier releases.
+# The values that the form posts in its field `unlisted`, which was a checkbox in earlier releases.
 POSTED_AS = {"": "", Visibility.PUBLIC: "off", Visibility.UNLISTED: "on", Visibility.NONE: "none"}
-# An issue becomes stricter on its own, never more public.
+# From the most public to the strictest. Without the author's choice, an issue may become stricter,
+# but never more public.
 _STRICTNESS = (Visibility.PUBLIC, Visibility.UNLISTED, Visibility.NONE)
 
 
@@ -29,8 +30,8 @@ def visibility_after(
 ) -> Visibility:
     """Return where readers find an issue after its next version is published.
 
-    `chosen` is empty if the author chose nothing. A letter for some readers is unlisted then.
-    `is_public`: an earlier version is public, so this one can only make the issue unlisted.
+    `chosen` is empty if the author chose nothing. A letter that tags limit is unlisted then. If an
+    earlier version `is_public`, the next version can only make the issue unlisted.
     """
     present = issue.visibility if issue else Visibility.PUBLIC
     if is_public:
@@ -51,9 +52,9 @@ def visibility_of_draft(draft: Draft) -> Visibility:
 
 
 def content_of(draft: Draft) -> Content:
-    """Return a draft's content; its mail links to a page if the issue gets one.
+    """Return a draft's content. If the issue gets a page, the mail has a link to it.
 
-    The draft's own choice may differ, because a later version does not change everything.
+    The draft may choose otherwise, but a later version cannot change every choice.
     """
     has_page = visibility_of_draft(draft) is not Visibility.NONE
     return replace(build_content(draft.fields), has_page=has_page)
@@ -70,7 +71,7 @@ def page_refusal(visibility: Visibility, goes_to: str) -> str:
 
 
 def archive_sentence(visibility: Visibility) -> str:
-    """Write where readers find an issue on the web."""
+    """Return a sentence that says where readers find an issue on the web."""
     match visibility:
         case Visibility.PUBLIC:
             return _("Everyone can read it in the archive.")
@@ -89,7 +90,7 @@ def columns_of(visibility: Visibility) -> dict[str, bool]:
 def set_visibility(author: uuid.UUID, issue: uuid.UUID, visibility: Visibility) -> bool:
     """Change where readers find an issue; return whether that changed anything.
 
-    Only a public issue becomes unlisted: one without a page would become more public.
+    Only a public issue can become unlisted. An issue without a page would become more public.
     """
     columns = columns_of(visibility)
     issues = Issue.objects.filter(pk=issue)

@@ -1,4 +1,4 @@
-"""The audience of an edition: everyone, nobody, or those reached or missed before."""
+"""The audience of an edition: all, nobody, or readers reached or missed before."""
 
 import uuid
 from collections.abc import Collection, Iterable, Sequence
@@ -26,12 +26,12 @@ TAG_FIELDS = ("with_tags", "without_tags")
 class TagChoice:
     """The tags that limit an audience: pairs of id and name."""
 
-    with_tags: tuple[tuple[int, str], ...] = ()  # readers with any of these
-    without_tags: tuple[tuple[int, str], ...] = ()  # and with none of these
+    with_tags: tuple[tuple[int, str], ...] = ()  # the audience has readers with any of these tags
+    without_tags: tuple[tuple[int, str], ...] = ()  # and readers with none of these tags
 
     @classmethod
     def of(cls, edition: Edition) -> "TagChoice":
-        """Return the choice that an edition was published with."""
+        """Return the choice of tags with which an edition was published."""
         return cls(
             tuple((tag, name) for tag, name in edition.with_tags),
             tuple((tag, name) for tag, name in edition.without_tags),
@@ -45,7 +45,7 @@ class TagChoice:
         }
 
     def is_same_as(self, other: "TagChoice") -> bool:
-        """Whether both choose the same readers, whatever the tags are called now."""
+        """Whether both choose the same readers; renamed tags make no difference."""
         return (set(self.with_ids), set(self.without_ids)) == (
             set(other.with_ids),
             set(other.without_ids),
@@ -53,7 +53,7 @@ class TagChoice:
 
     @property
     def has_deleted(self) -> bool:
-        """Whether a tag has no name any more."""
+        """Whether a tag was deleted, so that its name is empty."""
         return not all(name for _, name in (*self.with_tags, *self.without_tags))
 
     @property
@@ -78,7 +78,7 @@ def select_audience(
 ) -> QuerySet[Subscriber, tuple[Any, ...]]:
     """Return the readers of a version as lazy rows of (id, email, *fields).
 
-    The last column has the values of the author's `fields`, if any are named.
+    If `fields` names fields of the author's own, the last column has their values.
     """
     readers = confirmed(fields, with_tags=tags.with_ids, without_tags=tags.without_ids)
     if goes_to == EVERYONE:
@@ -102,7 +102,7 @@ def select_audience(
 def enqueue_audience(edition: Edition) -> None:
     """Enqueue the deliveries of an edition that begins now."""
     if edition.goes_to != NOBODY:
-        # Before `enqueue`, which writes the whole audience.
+        # Count before `enqueue`, which takes long because it writes the whole audience.
         edition.confirmed_readers = counts_by_state()[Subscriber.State.CONFIRMED]
         edition.save(update_fields=["confirmed_readers"])
         audience = select_audience(
@@ -116,22 +116,22 @@ def enqueue_audience(edition: Edition) -> None:
 
 
 def join_ids(ids: Iterable[int]) -> str:
-    """Return the text of these ids."""
+    """Join ids with commas into one text."""
     return ",".join(map(str, ids))
 
 
 def read_ids(text: str) -> tuple[int, ...]:
-    """Return the ids in a text, sorted."""
+    """Return the ids in a text such as “3,7”, sorted."""
     return tuple(sorted(read_tag_ids(text.split(","))))
 
 
 def tags_by_name() -> list[Tag]:
-    """Return all tags, by name."""
+    """Return all tags in the order of their names."""
     return list(Tag.objects.order_by(Lower("name")))
 
 
 def choice_of(with_tags: Collection[int], without_tags: Collection[int]) -> TagChoice:
-    """Return the choice of these tags with their names. Deleted tags have none."""
+    """Return the choice of these tags with their names, empty for deleted tags."""
     ids = {*with_tags, *without_tags}
     names = dict(Tag.objects.filter(pk__in=ids).values_list("pk", "name")) if ids else {}
     return TagChoice(

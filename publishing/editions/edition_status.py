@@ -16,7 +16,7 @@ from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, state_of
 
-# Long columns, which lists do not show.
+# Long columns, which lists do not show and so do not load.
 LARGE_COLUMNS = ("html_content", "text_content", "html_mail", "text_mail", "content_hash")
 
 
@@ -33,23 +33,23 @@ class EditionStatus:
 
     @property
     def held_until(self) -> datetime | None:
-        """The end of the hold; None if it is not held."""
+        """The end of the hold; None if the edition is not held."""
         return self.counts.held_until if self.state is EditionState.HELD else None
 
     def reason(self, zone: tzinfo = UTC) -> str:
-        """Say what the edition waits for, with times in this zone."""
+        """Return a sentence about what the edition waits for, with times in this zone."""
         return waiting_sentence(self.counts, zone)
 
     @property
     def words(self) -> str:
-        """The label of the state. JSON says `cancelled` for “called back”."""
+        """The label of the state. For “called back”, JSON has the state `cancelled`."""
         if self.counts.is_called_back:
             return _("called back")
         return self.state_words
 
     @property
     def state_words(self) -> str:
-        """The label of the state, which includes “called back” in “cancelled”."""
+        """The label of the state. An edition that was called back is “cancelled” here."""
         return str(STATE_WORDS[self.state])
 
     @property
@@ -87,7 +87,7 @@ class EditionStatus:
     def eta_s(self) -> int | None:
         """Seconds until the last waiting copy is sent at the current rate.
 
-        None if unknown.
+        None if that time is unknown.
         """
         if self.state is not EditionState.SENDING or self.counts.rate_per_s <= 0:
             return None
@@ -110,9 +110,9 @@ def load_edition(issue: uuid.UUID, version: int | None = None) -> Edition:
 def load_statuses_by_name(
     issue: uuid.UUID, version: int | None = None
 ) -> tuple[EditionStatus, list[EditionStatus]]:
-    """Return the status of a version (by default the newest), and of all.
+    """Return the status of one version, by default the newest, and of all versions.
 
-    All are newest first. Raises `NoSuchEditionError`.
+    The list of all versions has the newest first. Raises `NoSuchEditionError`.
     """
     found = [status_from_counts(counts) for counts in load_counts_of_versions(issue, version)]
     for status in found:
@@ -134,7 +134,7 @@ def load_status(edition: int) -> EditionStatus:
 
 
 def status_from_counts(counts: EditionCounts) -> EditionStatus:
-    """Return the status that these counts mean."""
+    """Return the status that follows from these counts."""
     return EditionStatus(counts, state_of(counts))
 
 

@@ -20,7 +20,7 @@ LONGEST_SHOWN = 40
 
 
 def parse_issue_id(text: str) -> uuid.UUID:
-    """Return the id that `text` spells. Raises `ValueError` with one sentence."""
+    """Return the issue's id in `text`. Raises `ValueError` with one sentence."""
     try:
         return uuid.UUID(text)
     except ValueError:
@@ -33,7 +33,7 @@ def parse_issue_id(text: str) -> uuid.UUID:
 
 
 def parse_version(text: str | None) -> int | None:
-    """Return the version that `text` spells, None for the newest. Raises `ValueError`."""
+    """Return the version number in `text`, None for the newest. Raises `ValueError`."""
     if text is None:
         return None
     if not (re.fullmatch("[0-9]{1,10}", text) and 1 <= int(text) <= HIGHEST_VERSION):
@@ -49,7 +49,7 @@ def progress_url(edition: Edition) -> str:
 
 
 def edition_from_url(request: HttpRequest, issue: uuid.UUID) -> Edition:
-    """Return the edition that an address names, by issue and `?version=`.
+    """Return the edition that a URL names by its issue and `?version=`.
 
     Raises `Http404`.
     """
@@ -62,7 +62,7 @@ def edition_from_url(request: HttpRequest, issue: uuid.UUID) -> Edition:
 def statuses_from_url(
     request: HttpRequest, issue: uuid.UUID
 ) -> tuple[EditionStatus, list[EditionStatus]]:
-    """Return the status of that edition, and of all versions of its issue.
+    """Return the status of the URL's edition, and of all versions of its issue.
 
     Raises `Http404`.
     """

@@ -1,7 +1,7 @@
 """The public address of an issue.
 
-It is fixed once copies or pages may contain it. The database function `the_address_is_fixed`
-decides that.
+The address can no longer change once copies or pages may contain it. The database function
+`the_address_is_fixed` decides whether that is so.
 """
 
 import unicodedata
@@ -32,7 +32,7 @@ class AddressTakenError(VersionRefusedError):
 
 
 class AddressFixedError(VersionRefusedError):
-    """A new address was chosen for an issue to whose address copies lead."""
+    """A new address was chosen for an issue, but copies already link to the old one."""
 
     def __init__(self, address: str) -> None:
         sentence = _(
@@ -44,7 +44,10 @@ class AddressFixedError(VersionRefusedError):
 
 @dataclass(frozen=True, slots=True)
 class PlannedAddress:
-    """The address that a draft gets. If it `is_taken`, a chosen one is refused."""
+    """The address that a draft will get.
+
+    If another issue has the address (`is_taken`), an address that the author chose is refused.
+    """
 
     words: str
     is_chosen: bool
@@ -63,11 +66,13 @@ def plan_address(draft: Draft, title: str) -> PlannedAddress:
 
 
 def choose_address(draft: Draft, text: str) -> str:
-    """Store the address that an author chose, and return it; empty for the title's.
+    """Store the address that an author chose, and return it.
+
+    An empty address means that the title gives the address.
 
     Raises `ValueError` or `VersionRefusedError` with one sentence.
     """
-    # Browsers copy addresses in other scripts as %D0%BF.
+    # Decode the text, because browsers copy letters of other scripts as “%D0%BF”.
     chosen = _parse(unquote(text)) if text.strip() else ""
     if chosen and _is_taken(chosen, draft.issue_id):
         raise AddressTakenError(chosen)
@@ -79,9 +84,10 @@ def choose_address(draft: Draft, text: str) -> str:
 
 
 def exact_address(text: str, issue: UUID | None) -> str:
-    """Return the address that a script chose for an issue; it must be one as it is.
+    """Return the address that a script chose for an issue. It must need no change.
 
-    Otherwise the script would not know where its issue is. Raises `ValueError`.
+    If Homing changed the address, the script would not know where its issue is. Raises
+    `ValueError`.
     """
     chosen = _parse(text)
     if unicodedata.normalize("NFC", text) != chosen:
@@ -103,7 +109,7 @@ def is_at(edition: Edition, address: str) -> bool:
 
 
 def save_new_issue(title: str, visibility: Visibility, *, chosen: str = "") -> Issue:
-    """Create an issue at the address that its author chose, or at one from its title.
+    """Create an issue at the address that its author chose or its title gives.
 
     Raises `AddressTakenError`.
     """
@@ -115,12 +121,12 @@ def save_new_issue(title: str, visibility: Visibility, *, chosen: str = "") -> I
 def save_moved_issue(
     title: str, slug: str, moved_from: str, own_id: UUID | None, visibility: Visibility
 ) -> Issue:
-    """Create a moved-in issue at its old address, or near it if that is taken."""
+    """Create a moved-in issue at its old address, or a similar one if that is taken."""
     issue = Issue(title=title, moved_from=moved_from, **_columns_of(visibility))
     issue.pk = own_id or issue.pk
     words = address_words(unquote(slug), longest=LONGEST_OLD_SLUG)
     near = words[:LONGEST_SLUG] or _words(title)
-    # Ids of another Homing may begin alike.
+    # Use the whole id last, because ids from another Homing may begin with the same digits.
     last = f"{near[: LONGEST_OLD_SLUG - 33]}-{issue.pk.hex}"
     old = (words or near, f"{near}-{issue.pk.hex[:8]}", last)
     _save_at_free_address(issue, old)
@@ -137,9 +143,10 @@ def _columns_of(visibility: Visibility) -> dict[str, bool]:
 
 
 def update_address(issue: Issue, title: str, chosen: str = "") -> None:
-    """Give an issue its new address, if the address can still change.
+    """Change an issue's address if no copy or page may contain the old address.
 
-    Raises `AddressTakenError`, and `AddressFixedError` for another chosen address.
+    Raises `AddressTakenError`. Raises `AddressFixedError` if the address cannot change but the
+    author chose another one.
     """
     addresses = _addresses(issue, title, chosen)
     if issue.slug not in addresses and not _is_address_fixed(issue):
@@ -192,7 +199,7 @@ def _save_at_free_address(issue: Issue, addresses: tuple[str, ...]) -> None:
             with transaction.atomic():
                 issue.save(force_insert=is_new, update_fields=None if is_new else ["slug"])
         except IntegrityError as error:
-            # A concurrent issue of the same title took the short address.
+            # A concurrent issue with the same title took the short address, so try the next one.
             if constraint_of(error) == ONE_PER_ADDRESS:
                 continue
             raise

@@ -8,9 +8,9 @@ from delivery.humanise import duration
 from delivery.models import Attempt, Edition
 from delivery.models.attempt import NO_BATCH
 
-# Older editions say little about today's pace.
+# Only the last few editions count, because older ones say little about today's rate.
 _SAMPLED_EDITIONS = 3
-# Smaller samples do not show the pace of a large edition.
+# Shorter sends do not show how fast a large edition is sent.
 _MIN_SECONDS = 5.0
 _MIN_COPIES = 200
 
@@ -20,8 +20,8 @@ def estimate_duration(
 ) -> str:
     """Return a duration such as “about 19 minutes”.
 
-    `earlier` has the copies and seconds of earlier editions, and `rate_per_s` is the limit of the
-    workers, if any. Empty if no edition was large enough and there is no limit.
+    `earlier` has the copies and seconds of earlier editions. `rate_per_s` is the rate limit of the
+    workers, if any. The result is empty if no edition was large enough and there is no rate limit.
     """
     samples = [one for one in earlier if one[0] >= _MIN_COPIES and one[1] >= _MIN_SECONDS]
     if not (samples or rate_per_s) or not readers:
@@ -36,7 +36,7 @@ def estimate_duration(
 
 
 def time_to_send(readers: int) -> str:
-    """Return how long sending to this many readers takes; empty if nothing is known."""
+    """Return how long sending to this many readers takes; empty if that is unknown."""
     return estimate_duration(readers, _load_samples(), settings.DELIVERY_RATE_PER_S)
 
 

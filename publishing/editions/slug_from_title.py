@@ -1,8 +1,8 @@
 """The words of an address, from a title in any script. Pure.
 
-They hold lower-case letters with their marks, digits, hyphens and underscores, never a sign that
-nobody sees. Latin letters become ASCII; other scripts stay as they are, because browsers show them
-and no table can spell them for all languages.
+An address has lower-case letters with their marks, digits, hyphens and underscores, and no
+invisible characters. Latin letters become ASCII. Letters of other scripts stay, because browsers
+show them and no table can spell them for all languages.
 """
 
 import re
@@ -11,14 +11,15 @@ from itertools import groupby
 from urllib.parse import quote
 
 LONGEST_SLUG = 60
-# Each letter of another script takes up to nine characters in a mail, where it is percent-encoded.
+# Characters. A mail has the address percent-encoded, with up to nine characters for each letter of
+# another script.
 _LONGEST_ENCODED = 300
-# Latin letters that have no ASCII letter under a mark.
+# Latin letters that do not become ASCII when their marks are removed.
 _SPELLED = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "ł": "l", "þ": "th", "ı": "i"}
 )
 _GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
-# Letters and marks without a shape: the fillers of Hangul and Khmer, and variation selectors.
+# Invisible letters and marks: the fillers of Hangul and Khmer, and variation selectors.
 _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
@@ -29,7 +30,8 @@ _NAMES_USED = 3
 def address_words(title: str, language: str = "en", *, longest: int = LONGEST_SLUG) -> str:
     """Return the address of a title; empty if the title has no words.
 
-    German spells its umlauts. A title of symbols alone gets the names of the first ones.
+    In German, “ä” becomes “ae”. If the title has only symbols, the address has the names of the
+    first symbols.
     """
     text = unicodedata.normalize("NFKC", title).lower()
     if language.partition("-")[0] == "de":
@@ -38,12 +40,12 @@ def address_words(title: str, language: str = "en", *, longest: int = LONGEST_SL
 
 
 def is_address(text: str) -> bool:
-    """Return whether an address has only signs that `address_words` keeps."""
+    """Return whether an address has only characters that `address_words` keeps."""
     return bool(text) and not _UNSEEN.search(text) and all(map(_is_kept, text))
 
 
 def first_address(text: str) -> str:
-    """Return the first words that may be an address, in lower case; else empty."""
+    """Return the first part of a text that can be an address, in lower case; or empty."""
     composed = unicodedata.normalize("NFC", text)
     runs = ("".join(signs) for are_kept, signs in groupby(composed, _is_kept) if are_kept)
     return next(filter(None, (run.strip("-_") for run in runs)), "").lower()
@@ -51,7 +53,7 @@ def first_address(text: str) -> str:
 
 def _words(text: str) -> str:
     kept: list[str] = []
-    is_latin = True  # A mark stays with a letter of another script only.
+    is_latin = True  # After a Latin letter, marks are dropped.
     text = unicodedata.normalize("NFD", _UNSEEN.sub("", _APOSTROPHES.sub("", text)))
     for sign in text.translate(_SPELLED):
         kind = unicodedata.category(sign)

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 def start_due(is_stopping: Callable[[], bool] = lambda: False) -> bool:
     """Start every due edition; return whether any started.
 
-    Raises the last error at the end.
+    If editions cannot be started, the last error is raised at the end.
     """
     started = False
     error_raised: Exception | None = None
@@ -53,7 +53,7 @@ START_TASK = BackgroundTask("scheduled issues", start_due, lambda: [scheduled_ed
 def start_now(edition: int) -> int | None:
     """Start a scheduled edition before its time.
 
-    Return its number of readers, or None if it may not start.
+    Return the number of its readers, or None if the edition may not start.
     """
     with short_transaction() as cursor:
         if not scheduled_editions.begin(cursor, edition, immediately=True):
@@ -105,7 +105,7 @@ def _fill(edition: int) -> Edition:
 def start_sent_before_restore(edition: int) -> bool:
     """Publish and pause an edition that a restore made scheduled again.
 
-    Return False if it is no longer scheduled.
+    Return False if the edition is no longer scheduled.
     """
     with short_transaction() as cursor:
         if not scheduled_editions.begin_sent_before_restore(cursor, edition):

@@ -12,7 +12,7 @@ DELETED_TAG = gettext_lazy("A tag of the audience was deleted. Choose the tags a
 
 
 def choice_words(goes_to: str, tags: TagChoice, *, is_scheduled: bool = False) -> str:
-    """Name the audience of a choice within a sentence."""
+    """Return words for the audience of a choice of tags, for use within a sentence."""
     names = (
         [name for _tag, name in chosen if name] for chosen in (tags.with_tags, tags.without_tags)
     )
@@ -20,7 +20,7 @@ def choice_words(goes_to: str, tags: TagChoice, *, is_scheduled: bool = False) -
 
 
 def edition_audience(edition: Edition) -> str:
-    """Name the audience of an edition within a sentence."""
+    """Return words for the audience of an edition, for use within a sentence."""
     is_scheduled = edition.control == Edition.Control.SCHEDULED
     return choice_words(edition.goes_to, TagChoice.of(edition), is_scheduled=is_scheduled)
 

@@ -30,7 +30,7 @@ from publishing.editions.tag_sentences import choice_words
 from publishing.scheduling.local_time import scheduled_time_of
 from subscribers.confirmed_readers import confirmed
 
-# Counting more takes too long for a page that many watch.
+# Larger audiences are not counted, because that takes too long for a page that many watch.
 MOST_COUNTED = 100_000
 
 
@@ -47,7 +47,7 @@ def versions_of(issue: uuid.UUID) -> QuerySet[Edition]:
 def started_editions() -> QuerySet[Edition]:
     """Return the editions of newsletters that started, older versions included.
 
-    Those that were cancelled before the first copy was sent are left out.
+    Editions that were cancelled before the first copy was sent are left out.
     """
     reached = Batch.objects.filter(edition=OuterRef("pk"), sent__gt=0)
     return Edition.objects.filter(
@@ -70,12 +70,13 @@ def mailed_editions() -> QuerySet[Edition]:
 def mailed_issues() -> QuerySet[Any]:
     """Return the first mailed version of each issue, with `confirmed_then`.
 
-    The newest is first. `confirmed_then` counts all confirmed readers of that time, also those who
-    did not get the issue. It is None if nobody counted them.
+    The newest issue is first. `confirmed_then` is the number of all confirmed readers at that time,
+    also of readers who did not get the issue. It is None if the number was not recorded.
     """
     mailed = mailed_editions()
     earlier = mailed.filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
-    # Releases before this column counted only the audience.
+    # Editions of earlier releases have no `confirmed_readers`. Use their audience if it was
+    # everyone.
     is_everyone = Q(goes_to=Edition.GoesTo.EVERYONE, with_tags=[], without_tags=[])
     counted = Coalesce(F("confirmed_readers"), Case(When(is_everyone, then=F("audience"))))
     return (
@@ -98,7 +99,7 @@ def default_goes_to(issue: uuid.UUID | None) -> str:
     """Return the default audience of the next version, or of a new issue."""
     newest = versions_of(issue).select_related("issue").first() if issue else None
     if newest is not None and newest.issue.moved_from and newest.goes_to == NOBODY:
-        # Homing never mailed it, so a correction mails nobody unless the author says so.
+        # A moved-in issue was never mailed from here, so by default its correction is not mailed.
         return NOBODY.value
     if newest is None or newest.control != Edition.Control.CANCELLED:
         return EVERYONE.value
@@ -107,7 +108,10 @@ def default_goes_to(issue: uuid.UUID | None) -> str:
 
 
 def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str | None) -> str:
-    """Return why this version cannot be published; empty if it exists or is the next."""
+    """Return why this version cannot be published; empty if it may be.
+
+    A version may be published if it exists already or is the next.
+    """
     goes_to = goes_to or default_goes_to(issue)
     if issue is None:
         if version in (None, 1) and goes_to in (EVERYONE, NOBODY):
@@ -116,8 +120,8 @@ def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str |
             "A new issue starts with version 1 and goes to everyone or to nobody. For any other "
             "version, name its issue."
         )
-    # Read the newest before the named version. In the other order, a version published between
-    # the two queries would be refused.
+    # Read the newest version before the named version. In the other order, the named version would
+    # be refused if it was published between the two queries.
     newest = versions_of(issue).first()
     if newest is None:
         if Edition.objects.filter(issue_id=issue).exists():
@@ -164,7 +168,7 @@ def tags_of_issue(issue: uuid.UUID) -> TagChoice:
 def unreached_refusal(issue: uuid.UUID, version: int) -> str:
     """Return why an earlier version may still reach readers; empty if it cannot.
 
-    A database trigger enforces the same.
+    A database trigger enforces the same rule.
     """
     for counts in _counts_before(issue, version):
         if counts.control in {"cancelled", "closed"} and counts.waiting:
@@ -188,7 +192,7 @@ def unreached_refusal(issue: uuid.UUID, version: int) -> str:
 def reached_refusal(issue: uuid.UUID, version: int) -> str:
     """Return why an earlier version's readers are unknown; empty if they are known.
 
-    The result stays true until the transaction ends.
+    The result stays valid until the transaction ends.
     """
     unreconciled = load_unreconciled_versions(issue, version)
     if unreconciled:
@@ -207,9 +211,9 @@ def reached_refusal(issue: uuid.UUID, version: int) -> str:
 
 
 def may_send_to_remaining(newest: Edition, counts: EditionCounts) -> bool:
-    """Return whether the newest version was cancelled half-way and is settled.
+    """Return whether the newest version was cancelled half-way, with no open copies.
 
-    The draft of the next version then goes to those who were not sent this one.
+    If so, the draft of the next version goes to the readers who were not sent this version.
     """
     is_halfway = counts.control == "cancelled" and counts.sent > 0 and not counts.waiting
     if not is_halfway or default_goes_to(newest.issue_id) != UNREACHED:
@@ -230,7 +234,7 @@ def count_remaining(newest: Edition) -> int | None:
 
 
 def reached_someone(issue: uuid.UUID) -> bool:
-    """Return whether any version reached a reader. If so, the next is a correction."""
+    """Return whether any version reached a reader, so that the next is a correction."""
     return Batch.objects.filter(edition__issue=issue, sent__gt=0).exists()
 
 
@@ -250,14 +254,14 @@ class VersionPlan:
 
     newest: Edition
     version: int
-    published: Edition | None  # this version, if it exists already
+    published: Edition | None  # the edition of this version, if it exists already
     earlier_versions: int
     went_out: int  # copies of earlier versions that were sent
     everyone: int
     reached: int
     unreached: int
     going: list[str]  # warnings about earlier versions that are still being sent
-    unknown_reached: str  # why these readers are unknown; `reached` and `unreached` are then 0
+    unknown_reached: str  # why both counts are 0; empty if they are known
 
     @property
     def is_correction(self) -> bool:
@@ -270,7 +274,7 @@ class VersionPlan:
         return self.is_correction or self.unreached < self.everyone
 
     def readers_of(self, goes_to: str) -> int:
-        """Return how many readers a choice goes to now."""
+        """Return how many readers this choice of audience has now."""
         otherwise = {REACHED.value: self.reached, UNREACHED.value: self.unreached, NOBODY.value: 0}
         return otherwise.get(goes_to, self.everyone)
 
@@ -308,7 +312,7 @@ def plan_version(
 
 
 def readers_now(goes_to: str, tags: TagChoice, plan: VersionPlan | None) -> int:
-    """Count the readers of a choice now. `plan` is the version's with these tags."""
+    """Count the readers of an audience now. `plan` was made for the same tags."""
     if plan is not None:
         return plan.readers_of(goes_to)
     if goes_to == NOBODY:
@@ -330,7 +334,7 @@ def audience_choices(
 ) -> list[AudienceChoice]:
     """Return the audiences that this version can have with these tags.
 
-    Without a plan, those of a new issue.
+    Without a plan, return the audiences of a new issue.
     """
     to_everyone = AudienceChoice(EVERYONE, _("Everyone"))
     if tags != EVERY_READER:

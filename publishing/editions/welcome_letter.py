@@ -1,10 +1,10 @@
-"""The welcome letter that is on."""
+"""The welcome letter that readers get now."""
 
 from delivery.models import Edition, Newsletter
 
 
 def welcome_letter() -> Edition | None:
-    """Return the edition with the content of the letter that is on, if any."""
+    """Return the edition with the content of the present welcome letter, if any."""
     issues = Newsletter.objects.values("welcome_issue")
     return Edition.objects.filter(issue_id__in=issues, version=1).first()
 
@@ -12,7 +12,7 @@ def welcome_letter() -> Edition | None:
 def has_title_of_welcome_letter(title: str) -> bool:
     """Whether a draft with this title looks like the letter.
 
-    Its text may have changed since.
+    The draft's text may have changed since the letter was turned on.
     """
     letter = welcome_letter()
     return letter is not None and letter.title == title

@@ -1,4 +1,4 @@
-"""The files of a complete export, and the ZIP of them, in constant memory."""
+"""The files of a complete export, and their ZIP file, in constant memory."""
 
 import json
 import zipfile
@@ -43,8 +43,8 @@ from subscribers.models import (
 from subscribers.suppression_sentences import code_of
 
 FORMAT = 1
-HISTORY = 10  # records of a reader's consent
-# The facts of an edition besides its content.
+HISTORY = 10  # the number of consent records that are exported for a reader
+# Columns of an edition that are exported besides its content.
 _FACTS = (
     *("version", "scheduled_for", "audience", "goes_to", "merge_fields", "with_tags"),
     *("without_tags", "archive_url", "control", "confirmed_readers", "without_note"),
@@ -53,7 +53,7 @@ _FACTS = (
 
 @dataclass(frozen=True, slots=True)
 class ExportFile:
-    """One file of the archive, in pieces of bytes."""
+    """One file of the export; `pieces` yields its bytes."""
 
     path: str
     pieces: Iterable[bytes]
@@ -62,10 +62,10 @@ class ExportFile:
 def write_zip(
     output: IO[bytes] | RawIOBase, files: Iterable[ExportFile], on_piece: Callable[[str], None]
 ) -> None:
-    """Write the files into a ZIP. `on_piece` gets the path after each piece of it."""
+    """Write the files into a ZIP. `on_piece` is called with the path after each piece."""
     with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
         for file in files:
-            # The size is not known before, and a list of deliveries may exceed 4 GB.
+            # Use ZIP64: a list of deliveries may exceed 4 GB, and its size is not known before.
             with archive.open(file.path, "w", force_zip64=True) as entry:
                 for piece in file.pieces:
                     entry.write(piece)
@@ -78,7 +78,7 @@ def export_files() -> Iterator[ExportFile]:
 
     def counted(path: str, lines: Iterator[str]) -> ExportFile:
         def pieces() -> Iterator[bytes]:
-            counts[path] = -1  # The header does not count.
+            counts[path] = -1  # Start at -1, so that the header line is not counted.
             while some := list(islice(lines, CHUNK)):
                 counts[path] += len(some)
                 yield "".join(some).encode()
@@ -88,7 +88,8 @@ def export_files() -> Iterator[ExportFile]:
     yield ExportFile("README.txt", [_readme().encode()])
     yield counted("readers.csv", _readers())
     yield counted("consent.csv", _consent())
-    # An import of the first file suppresses all its addresses.
+    # Lifted suppressions are in a separate file, because an import of this file suppresses all
+    # its addresses.
     yield counted("suppressions.csv", suppression_lines(lifted=False))
     yield counted("lifted-suppressions.csv", suppression_lines(lifted=True))
     yield counted("imports.csv", _imports())
@@ -105,7 +106,7 @@ def export_files() -> Iterator[ExportFile]:
         yield _json(f"drafts/{draft.pk}.json", {**asdict(draft.fields), "saved_at": draft.saved_at})
     for image in UploadedImage.objects.defer("content").order_by("id"):
         content = UploadedImage.objects.values_list("content", flat=True).filter(pk=image.pk)
-        if found := content.first():  # It may have been deleted as unused in the meantime.
+        if found := content.first():  # The image may have been deleted as unused in the meantime.
             path = f"pictures/{image.pk}.{EXTENSIONS[image.content_type]}"
             yield ExportFile(path, [bytes(found)])
     yield _json("homing.json", {"format": FORMAT, "rows": counts})
@@ -122,7 +123,7 @@ def _readme() -> str:
     )
 
 
-# An import would take a column “reader” before “name” for the name.
+# An import takes the first of the columns “name” and “reader” for the name, so “name” is first.
 _READERS_HEADER = (
     ("email", "name"),
     (
@@ -150,14 +151,14 @@ def _readers() -> Iterator[str]:
 
 
 def _newest_consent() -> ArraySubquery:
-    """Select what an import of this archive notes about a reader's consent."""
+    """Select the consent record that an import of this export stores for a reader."""
     records = ConsentRecord.objects.filter(subscriber_id=OuterRef("pk")).order_by("-id")
     columns = {name: name for name in ("at", "act", "how", "network", "detail")}
     return ArraySubquery(records.values(record=JSONObject(**columns))[:HISTORY])
 
 
 def _note(records: Sequence[Mapping[str, str]]) -> str:
-    """Write records in a line, the newest first: “2026-03-12 confirmed link”."""
+    """Write consent records into one line, newest first: “2026-03-12 confirmed link”."""
     notes = []
     for one in records:
         words = (one["at"][:10], one["act"], one["how"], one["network"])

@@ -1,6 +1,6 @@
 """Exports in the background: one worker writes the archive under a lease.
 
-A killed worker's export begins anew, because a compressed file cannot be continued.
+If a worker is killed, the export starts again, because a compressed file cannot be continued.
 """
 
 import io
@@ -30,7 +30,7 @@ KEPT = timedelta(days=7)
 
 
 def request_export(by: uuid.UUID) -> tuple[Export, bool]:
-    """Request an export; return it or the one that is open, and whether it is new."""
+    """Request an export, or find the open one. Return it, and whether it is new."""
     try:
         with transaction.atomic():
             return Export.objects.create(requested_by_id=by), True
@@ -69,7 +69,7 @@ def _write(running: ClaimedTask[Export]) -> None:
 
 
 def expire_exports() -> None:
-    """Delete archives that are old or have a successor; their rows stay."""
+    """Delete the files of exports that are old or have a successor; their rows stay."""
     finished = Export.objects.filter(state=TaskState.FINISHED)
     newest = finished.order_by("-pk").values_list("pk", flat=True).first()
     old = finished.filter(~Q(pk=newest) | Q(finished_at__lt=Now() - KEPT))
@@ -80,7 +80,7 @@ def expire_exports() -> None:
 
 
 class _PieceWriter(io.RawIOBase):
-    """An output that stores what is written in pieces; each renews the lease."""
+    """A file that stores what is written in pieces, and renews the lease for each."""
 
     def __init__(self, running: ClaimedTask[Export]) -> None:
         self._running = running
@@ -103,7 +103,7 @@ class _PieceWriter(io.RawIOBase):
         self._running.heartbeat(now_writing=path)
 
     def end(self) -> None:
-        """Store the rest and finish the export."""
+        """Store the last piece and finish the export."""
         if self._buffer:
             self._store(bytes(self._buffer))
         self._running.end(TaskState.FINISHED)
@@ -114,4 +114,4 @@ class _PieceWriter(io.RawIOBase):
         with self._running.step():
             self._running.heartbeat(pieces=export.pieces + 1, done=export.done + len(piece))
             ExportPiece.objects.create(export=export, number=export.pieces - 1, content=piece)
-        reset_queries()  # Django keeps them in debug mode, and with them the whole archive.
+        reset_queries()  # In debug mode Django keeps all queries, with all bytes of the export.

@@ -19,7 +19,7 @@ DOMAIN, LINK = ExternalCheck.Kind.DOMAIN.value, ExternalCheck.Kind.LINK.value
 
 @dataclass(frozen=True, slots=True)
 class CachedResults:
-    """Fresh results, and the time of the oldest. A missing result is None or left out."""
+    """Fresh results, and the time of the oldest. Missing results are None or left out."""
 
     domain: DomainRecords | None
     domain_at: datetime | None
@@ -50,10 +50,10 @@ def expired_results() -> OldRows:
 
 
 def save(kind: str, found: Mapping[str, DomainRecords | LinkResult]) -> None:
-    """Save the results of a kind, by domain or link, in place of earlier ones."""
+    """Save the results of a kind by domain or link, and replace earlier results."""
     ExternalCheck.objects.filter(looked_at__lt=cast("Any", Now()) - _SAVED_FOR).delete()
     ExternalCheck.objects.bulk_create(
-        # Sorted, so that two checks of the same links cannot deadlock.
+        # Sort the rows, so that two checks of the same links cannot deadlock.
         [
             ExternalCheck(kind=kind, subject=subject, found=asdict(found[subject]))
             for subject in sorted(found)

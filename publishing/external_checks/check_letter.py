@@ -15,7 +15,9 @@ CONCURRENCY = 8
 
 
 def check_letter(domain: str, links: Sequence[str]) -> None:
-    """Check links and records without a fresh result, and save outside a transaction.
+    """Check the links and the domain that have no fresh result, and save the results.
+
+    Call this outside a transaction.
 
     `domain` may be empty.
     """
@@ -49,5 +51,5 @@ def open_links(
         done, _ = wait(opened, timeout=timeout_s)
         return {opened[future]: future.result() for future in done}
     finally:
-        # Threads that still run end at the same deadline.
+        # Do not wait for threads that still run: they end at the same deadline.
         pool.shutdown(wait=False, cancel_futures=True)

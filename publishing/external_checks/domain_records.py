@@ -1,6 +1,6 @@
 """Look up the records of a sender's domain: SPF, DKIM, return path, DMARC.
 
-`NO_ANSWER` is about the name servers and says nothing about the domain.
+`NO_ANSWER` means that no name server answered. It says nothing about the domain.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 TOTAL_TIMEOUT_S = 6.0
 QUERY_TIMEOUT_S = 3.0
 _ATTEMPT_TIMEOUT_S = 1.5
-# A text has parts of at most 255 bytes, which are joined without spaces.
+# A TXT record has parts of at most 255 bytes, which are joined without spaces.
 _VALUE_OF: dict[str, Callable[[Any], str]] = {
     "TXT": lambda row: b"".join(row.strings).decode("utf-8", "replace").replace("\x00", ""),
     "CNAME": lambda row: str(row.target).rstrip(".").lower(),
@@ -36,7 +36,7 @@ class DnsStatus(StrEnum):
     """The result of one DNS query."""
 
     FOUND = "found"
-    NO_RECORD = "no record"  # the name exists, or may exist, without such a record
+    NO_RECORD = "no record"  # the name has no record of this kind, or may not exist
     NO_SUCH_NAME = "no such name"
     NO_ANSWER = "no answer"  # no name server answered in time
 
@@ -58,7 +58,7 @@ class Records:
 class DomainRecords:
     """A domain's TXT, DKIM, return path and DMARC records.
 
-    `dmarc_at` is where DMARC was found.
+    `dmarc_at` is the domain at which the DMARC record was found.
     """
 
     domain: str
@@ -94,7 +94,7 @@ class DomainRecords:
 
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> DomainRecords:
-        """Read what `asdict` made."""
+        """Read records from the dict that `asdict` made."""
         asked = {
             name: Records(DnsStatus(saved[name]["status"]), tuple(saved[name]["values"]))
             for name in ("texts", "dkim", "return_path", "dmarc")
@@ -113,22 +113,22 @@ def _tags(text: str) -> dict[str, str]:
 
 
 class NameServers:
-    """The name servers of this machine, or those at the given addresses and port."""
+    """The name servers of this machine, or name servers at given addresses and port."""
 
     def __init__(self, servers: list[str] | None = None, port: int = 53) -> None:
         try:
             self._resolver = dns.resolver.Resolver(configure=servers is None)
         except dns.resolver.NoResolverConfiguration:
-            self._resolver = dns.resolver.Resolver(configure=False)  # without name servers
+            self._resolver = dns.resolver.Resolver(configure=False)  # no name servers are set
         if servers is not None:
             self._resolver.nameservers = servers
             self._resolver.port = port
         self._resolver.timeout = _ATTEMPT_TIMEOUT_S
-        # All names are complete, so the search domains of this machine are not used.
+        # All names are complete, so do not use the search domains of this machine.
         self._resolver.search = []
 
     def query(self, name: str, kind: str, *, deadline: float) -> Records:
-        """Query one kind of record by `deadline` of `time.monotonic`. Never raises."""
+        """Query one kind of record until `deadline` (`time.monotonic`). Never raises."""
         lifetime = min(QUERY_TIMEOUT_S, deadline - time.monotonic())
         if lifetime <= 0:
             return Records(DnsStatus.NO_ANSWER)

@@ -1,10 +1,10 @@
-"""Open one link for its HTTP status, without server-side request forgery.
+"""Open one link to learn its HTTP status, safe from server-side request forgery.
 
 A file, such as an image, is fetched only from named hosts over HTTPS, up to a number of bytes.
 
-Every address of the host is checked. The connection goes to exactly the checked address, so DNS
-cannot change it in between. Each redirect is checked again. A link is read only up to the end of
-its headers, and a request carries no cookie, password or referrer.
+Every IP address of the host is checked. The connection is made to exactly the checked address, so a
+DNS change in between has no effect. Each redirect is checked again. A link is read only up to the
+end of its headers, and a request carries no cookie, password or referrer.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from publishing.external_checks.ssrf_guard import AddressFilter, IPAddress, is_p
 
 LINK_TIMEOUT_S = 5.0
 MAX_REDIRECTS = 3
-# Browsers percent-encode spaces and all characters outside ASCII.
+# Keep only visible ASCII. Everything else is percent-encoded, as browsers do.
 _KEPT = "".join(map(chr, range(ord("!"), ord("~") + 1)))
 _PORTS = {"http": 80, "https": 443}
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-# Statuses of servers that refuse HEAD or answer it differently from GET.
+# After these statuses try GET, because some servers refuse HEAD or answer it differently.
 _RETRY_WITH_GET = frozenset({400, 403, 404, 405, 406, 410, 500, 501, 503})
 _HEADERS = {
     "User-Agent": "Homing (opens the links of a letter before it is published)",
@@ -50,7 +50,7 @@ _GONE = frozenset({404, 410})
 
 
 class LinkError(StrEnum):
-    """Why a link gave no response. Saved results contain the values."""
+    """Why a link gave no response. Saved results contain these values, so keep them."""
 
     NONE = ""
     NO_SUCH_HOST = "no such host"
@@ -76,7 +76,7 @@ _ERROR_TEXTS = {
     LinkError.INVALID_RESPONSE: gettext_lazy("the response is not valid"),
 }
 
-# With these errors the link may still work for readers.
+# After these errors the link may still work for readers.
 _MAY_PASS = frozenset(
     {LinkError.NONE, LinkError.DNS_FAILED, LinkError.TIMEOUT, LinkError.INVALID_RESPONSE}
 )
@@ -92,12 +92,12 @@ class LinkResult:
 
     @property
     def is_dead(self) -> bool:
-        """True if no reader can open it."""
+        """True if no reader can open the link."""
         return self.status in _GONE or self.status >= 500 or self.error not in _MAY_PASS
 
     @property
     def is_ok(self) -> bool:
-        """True if it leads to a page."""
+        """True if the link leads to a page."""
         return 200 <= self.status < 400
 
     @property
@@ -137,7 +137,7 @@ class LinkOpener:
     )
 
     def open(self, url: str, *, deadline: float) -> LinkResult:
-        """Open a URL by `deadline` and within `LINK_TIMEOUT_S`. Never raises."""
+        """Open a URL before `deadline` and within `LINK_TIMEOUT_S`. Never raises."""
         deadline = min(deadline, time.monotonic() + LINK_TIMEOUT_S)
         try:
             for _ in range(MAX_REDIRECTS + 1):
@@ -152,9 +152,9 @@ class LinkOpener:
         return LinkResult(error=LinkError.TOO_MANY_REDIRECTS, url=url)
 
     def fetch(self, url: str, *, hosts: Collection[str], most: int, deadline: float) -> bytes:
-        """Return a file of at most `most` bytes. Each redirect must stay on `hosts`.
+        """Return a file of at most `most` bytes. A redirect must lead to one of `hosts`.
 
-        A host may have a port. Raises `FetchError`.
+        An entry of `hosts` may have a port. Raises `FetchError`.
         """
         try:
             for _ in range(MAX_REDIRECTS + 1):
@@ -193,7 +193,8 @@ class LinkOpener:
         except ConnectionRefusedError:
             raise _LinkFailedError(LinkError.REFUSED) from None
         except (OSError, http.client.HTTPException, ValueError):
-            # A connection that was cut at the deadline fails in any of these ways.
+            # If the timer cut the connection at the deadline, any of these errors can be the
+            # result.
             late = time.monotonic() >= deadline
             raise _LinkFailedError(
                 LinkError.TIMEOUT if late else LinkError.INVALID_RESPONSE
@@ -219,9 +220,9 @@ class LinkOpener:
 
 
 class _TimedConnection:
-    """A connection cut at its deadline.
+    """A connection that a timer closes at its deadline.
 
-    A socket's own timeout restarts with every byte.
+    A socket's own timeout would not help, because it restarts with every byte.
     """
 
     def __init__(self, address: IPAddress, port: int, deadline: float) -> None:
@@ -249,7 +250,7 @@ class _TimedConnection:
         self._socket.close()
 
     def encrypt(self, trusted: ssl.SSLContext, name: str) -> None:
-        """Start TLS with a server whose certificate is for `name`."""
+        """Start TLS; the server's certificate must be for `name`."""
         # Two steps let the timer cut the handshake too.
         self._socket = encrypted = trusted.wrap_socket(
             self._socket, server_hostname=name, do_handshake_on_connect=False
@@ -259,15 +260,18 @@ class _TimedConnection:
     def request(
         self, method: str, name: str, port: int, scheme: str, target: str, most: int
     ) -> _Response:
-        """Send one request; read the head of the response and, if `most`, one byte more."""
+        """Send one request, and read the headers of the response.
+
+        If `most` is given, read at most one byte more than that of the content.
+        """
         connection = http.client.HTTPConnection(name, port)
-        connection.default_port = _PORTS[scheme]  # so the Host header has no port
+        connection.default_port = _PORTS[scheme]  # makes the Host header have no port
         connection.sock = self._socket
         connection.request(method, target, headers=_HEADERS)
         response = connection.getresponse()
         content = response.read(most + 1) if most and response.status == 200 else b""
         if most and response.length and len(content) <= most:
-            raise http.client.IncompleteRead(content)  # Cut at the deadline, or by the server.
+            raise http.client.IncompleteRead(content)  # The timer or the server cut it.
         return _Response(response.status, response.getheader("Location"), content)
 
 

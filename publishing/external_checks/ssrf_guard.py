@@ -12,7 +12,7 @@ _LOCAL_NAT64 = ip_network("64:ff9b:1::/48")
 
 
 def is_public(address: IPAddress) -> bool:
-    """Return whether everyone on the internet could connect to it."""
+    """Return whether everyone on the internet could connect to this address."""
     inner = _embedded_ipv4(address)
     if inner is not None:
         return is_public(inner)

@@ -67,7 +67,7 @@ def serve_image(request: HttpRequest, image: uuid.UUID, extension: str) -> HttpR
         "ETag": tag,
         "Content-Security-Policy": POLICY,
         "X-Content-Type-Options": "nosniff",
-        # Webmail shows it on pages of another origin.
+        # Allow pages of other origins, because webmail shows the image there.
         "Cross-Origin-Resource-Policy": "cross-origin",
     }
     found = UploadedImage.objects.filter(pk=image).first()

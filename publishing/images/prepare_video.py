@@ -32,16 +32,16 @@ from publishing.models import UploadedImage
 PICTURE_HOST = "i.ytimg.com"
 MOST_FETCHED_BYTES = 2 * 1024 * 1024
 FETCH_TIMEOUT_S = 6.0
-# Old videos have only the second size.
+# The names of the picture's sizes, the best first. Old videos have only the second.
 _SIZES = ("maxresdefault", "hqdefault")
 
 
 def store_picture(
     video: Video, opener: LinkOpener, *, by: uuid.UUID, host: str = PICTURE_HOST
 ) -> UploadedImage | None:
-    """Store the picture of a video; None if there is none.
+    """Store the picture of a video and return it; None if the video has no picture.
 
-    It counts as an upload. Raises `UnusableImageError` at the hourly limit.
+    The picture counts as an upload of the author. Raises `UnusableImageError` at the hourly limit.
     """
     if not video.youtube_id:
         return None
@@ -75,11 +75,11 @@ def _with_play_sign(file: bytes) -> bytes:
 def video_markdown(video: Video, picture: UploadedImage | None, title: str) -> str:
     """Return the Markdown of a linked picture.
 
-    A paragraph with only the address becomes a button.
+    Without a picture, return only the address: as a paragraph of its own it becomes a button.
     """
     if picture is None:
         return video.address
-    # Outlook would show a large picture wider than the letter.
+    # Limit the width, because Outlook would show a large picture wider than the letter.
     return f"[{in_markdown(picture, alt_text(title))}{{width=100%}}]({video.address})"
 
 

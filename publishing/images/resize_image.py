@@ -23,11 +23,11 @@ from publishing.models import LARGEST_IMAGE
 
 WIDEST = 1200
 MOST_BYTES = 10 * 1024 * 1024
-# Pixels of a JPEG that can be decoded line by line at 1/2, 1/4 or 1/8 of its size.
+# Most pixels of a JPEG that can be decoded line by line, at 1/2, 1/4 or 1/8 of its size.
 MOST_PIXELS = 50_000_000
-# Pixels of images that are decoded completely: 4 bytes a pixel, twice.
+# Most pixels of an image that is decoded completely, which takes two times 4 bytes a pixel.
 MOST_DECODED_PIXELS = 15_000_000
-# The WebP decoder keeps two canvases.
+# Most pixels of a WebP, whose decoder keeps two copies of the image.
 MOST_WEBP_PIXELS = 8_000_000
 # Height in pixels after resizing: four screens of a phone.
 TALLEST = 8_000
@@ -56,12 +56,13 @@ _QUARTER_TURNS = frozenset({_TURNS[orientation] for orientation in (5, 6, 7, 8)}
 _BASELINE, _PROGRESSIVE, _SCAN = (0xC0, 0xC1), 0xC2, 0xDA
 _FILL, _ALONE = 0xFF, frozenset({0x01, *range(0xD0, 0xD8)})
 _WITH_LENGTH = frozenset({*range(0xC0, 0xD0), *range(0xDB, 0xF0), 0xFE})
-# Parts beside the pixels. Pillow keeps an object of each, and a file can have a million empty ones.
-# By chance, 10 MB of metadata have 2,700 pairs of bytes that look like the start of a part.
+# Most parts of a file besides its pixels. Pillow keeps an object for each part, and a hostile file
+# can have a million empty parts. The limit is above 2,700: in 10 MB of metadata, so many pairs of
+# bytes look like the start of a part by chance.
 _MOST_PARTS = 10_000
 _JPEG, _PNG = b"\xff\xd8", b"\x89PNG\r\n\x1a\n"
 _PIXELS = b"IDAT"
-# Lines that are resized in one step, to keep copies of an image small.
+# The number of lines that are resized in one step, so that copies of them stay small.
 _BAND = 256
 _QUALITIES = (85, 75, 65)
 _SMALLER = 0.8
@@ -94,7 +95,8 @@ def resize_image(file: bytes) -> ResizedImage:
         raise UnusableImageError(str(TOO_LARGE))
     try:
         with warnings.catch_warnings():
-            # Pillow warns of its pixel limit and broken metadata; our limits apply before decoding.
+            # Ignore Pillow's warnings of large images and broken metadata: our limits apply before
+            # decoding.
             warnings.simplefilter("ignore")
             if _count_parts(file) > _MOST_PARTS:
                 raise ValueError("The image has too many parts.")
@@ -121,12 +123,15 @@ def resize_image(file: bytes) -> ResizedImage:
 
 
 def _count_parts(file: bytes) -> int:
-    """Count the parts of a JPEG or PNG beside its pixels, or more of a JPEG.
+    """Count the parts of a JPEG or PNG besides its pixels.
+
+    In a JPEG, other bytes can look like the start of a part and are counted too.
 
     Raises `struct.error` if a PNG is incomplete.
     """
     if file.startswith(_JPEG):
-        # In pixels, another byte follows 0xFF.
+        # Pixels never contain these pairs of bytes, because 0 or a restart marker follows 0xFF
+        # there.
         return sum(file.count(bytes([_FILL, marker])) for marker in (*range(0xE0, 0xF0), 0xFE))
     at, parts = len(_PNG), 0
     while file.startswith(_PNG) and at < len(file):
@@ -139,7 +144,7 @@ def _count_parts(file: bytes) -> int:
 def _check_header(image: Image.Image, file: bytes) -> None:
     """Refuse an image by its header if it needs too much memory.
 
-    Let a large JPEG be decoded smaller.
+    Make Pillow decode a large JPEG at a smaller size.
     """
     width, height = image.size
     is_jpeg = isinstance(image, JpegImageFile)
@@ -160,7 +165,7 @@ def _check_header(image: Image.Image, file: bytes) -> None:
             ).format(height=digits(resized), width=digits(min(width, WIDEST)), most=digits(TALLEST))
         )
     if is_jpeg:
-        # Limit both sides, because a rotated image is stored with width and height swapped.
+        # Limit both sides, because an image that the camera rotated has width and height swapped.
         image.draft(image.mode, (WIDEST, WIDEST))
     if image.width * image.height > MOST_DECODED_PIXELS:
         raise _too_many_pixels(width * height, MOST_DECODED_PIXELS)
@@ -176,7 +181,7 @@ def _too_many_pixels(pixels: int, most: int) -> UnusableImageError:
 
 
 def _is_one_scan(jpeg: bytes) -> bool:
-    """Return whether one scan has all components, so lines can be decoded one by one."""
+    """Return whether one scan has all colours, so lines can be decoded one by one."""
     at, components = 2, 0
     while jpeg[at] == 0xFF:
         marker = jpeg[at + 1]
@@ -232,7 +237,7 @@ def _normalise(image: Image.Image) -> Image.Image:
     is_transparent = image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info
     profile = image.info.get("icc_profile")
     mode = "RGBA" if is_transparent else "RGB"
-    # Resize before any other step that copies the image.
+    # Resize first, because the other steps copy the image.
     image = _narrow(image, mode, turned=turn in _QUARTER_TURNS)
     if turn is not None:
         image = image.transpose(turn)
@@ -242,7 +247,7 @@ def _normalise(image: Image.Image) -> Image.Image:
 
 
 def _narrow(image: Image.Image, mode: str, *, turned: bool) -> Image.Image:
-    """Reduce an image to `WIDEST` pixels in width. A wider image is closed."""
+    """Return the image at most `WIDEST` pixels wide. A wider image is closed."""
     width = image.height if turned else image.width
     if width <= WIDEST:
         return _to_resizable(image, mode)
@@ -260,7 +265,7 @@ def _narrow(image: Image.Image, mode: str, *, turned: bool) -> Image.Image:
             narrow.info = band.info
         narrow.paste(band, (0, top))
     assert narrow is not None  # noqa: S101
-    # Callers still refer to the image.
+    # Free the memory now, because callers still refer to the image.
     image.close()
     narrow = narrow.resize((wide, high), Image.Resampling.LANCZOS)
     return narrow.convert("RGBA") if narrow.mode == "RGBa" else narrow
@@ -271,7 +276,7 @@ def _to_resizable(image: Image.Image, mode: str) -> Image.Image:
 
 
 def _orientation(image: Image.Image) -> Image.Transpose | None:
-    """Return the rotation from the camera's metadata; None if it is broken."""
+    """Return the rotation from the camera's metadata; None if the metadata is broken."""
     try:
         return _TURNS.get(image.getexif().get(_ORIENTATION, 1))
     except _DAMAGED:
@@ -288,7 +293,7 @@ def _convert_to_srgb(image: Image.Image, profile: bytes) -> Image.Image:
 
 
 def _encode(image: Image.Image, opaque_format: str) -> ResizedImage:
-    """Reduce the quality first, then the size, until the file is small enough."""
+    """Encode the image: reduce quality, then size, until the file is small enough."""
     is_photograph = image.mode == "RGB" and opaque_format in ("JPEG", "WEBP")
     while True:
         for content, content_type in _encodings(image, is_photograph=is_photograph):
@@ -302,7 +307,7 @@ def _encodings(image: Image.Image, *, is_photograph: bool) -> Iterator[tuple[byt
     if not is_photograph:
         yield _save(image, "PNG", optimize=True)
     if image.mode == "RGB":
-        # An image that is too large as PNG is most likely a photo.
+        # An image that is too large as PNG is most likely a photo, so encode it as JPEG.
         for quality in _QUALITIES:
             yield _save(image, "JPEG", quality=quality, optimize=True, progressive=True)
     else:
@@ -310,7 +315,7 @@ def _encodings(image: Image.Image, *, is_photograph: bool) -> Iterator[tuple[byt
 
 
 def _save(image: Image.Image, kind: str, **options: Any) -> tuple[bytes, str]:
-    # Drop all metadata.
+    # Drop all metadata except transparency.
     image.info = {key: value for key, value in image.info.items() if key == "transparency"}
     file = io.BytesIO()
     image.save(file, kind, **options)

@@ -37,13 +37,13 @@ def store_image(
 ) -> UploadedImage:
     """Resize an image for mail and store it once. Raises `UnusableImageError`.
 
-    An uncounted image has no limit of the hour: its caller has another limit. `own_id` is the id
-    that it had on another site.
+    Unless the image `is_counted`, the hourly limit does not apply: its caller has another limit.
+    `own_id` is the id that the image had on another site.
     """
     sha256 = hashlib.sha256(file).digest()
     new_id = own_id or uuid.uuid4()
     same = UploadedImage.objects.filter(Q(sha256=sha256) | Q(pk=new_id))
-    # Clear the mark before reading, so that it is not deleted as unused afterwards.
+    # Clear the mark before reading the image, so that it is not deleted as unused afterwards.
     same.exclude(unused_since=None).update(unused_since=None)
     stored = same.defer("content").first()
     if stored is not None:
@@ -51,7 +51,7 @@ def store_image(
     if is_counted and by is not None:
         count_attempt(by)
     image = resize_alone(file)
-    # One of two concurrent uploads of a file is kept.
+    # If the same file is uploaded twice at once, the first row is kept.
     UploadedImage.objects.bulk_create(
         [
             UploadedImage(
@@ -68,7 +68,7 @@ def store_image(
 
 
 def count_attempt(author: uuid.UUID) -> None:
-    """Count an upload outside a transaction, so that failed ones count.
+    """Count an upload. Call this outside a transaction, so that failed uploads count.
 
     Raises `UnusableImageError`.
     """
@@ -88,7 +88,7 @@ def count_attempt(author: uuid.UUID) -> None:
 
 
 def resize_alone(file: bytes) -> ResizedImage:
-    """Resize one image at a time: each takes up to 150 MB of this process.
+    """Resize images one at a time, because each takes up to 150 MB of memory.
 
     Raises `UnusableImageError`.
     """

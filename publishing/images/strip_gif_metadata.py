@@ -1,10 +1,10 @@
 """Strip comments and application data from an animated GIF. Pure."""
 
-# The block layout is in GIF89a, sections 15 to 27.
+# Sizes and codes of blocks, from sections 15 to 27 of the specification GIF89a.
 _SCREEN = 13
 _EXTENSION, _IMAGE, _END = 0x21, 0x2C, 0x3B
 _CONTROL, _APPLICATION = 0xF9, 0xFF
-# The application blocks with the number of repetitions.
+# These application blocks are kept: they say how often the animation repeats.
 _REPEATS = (b"NETSCAPE2.0", b"ANIMEXTS1.0")
 
 

@@ -11,10 +11,11 @@ from django.db.models.functions import Now
 from delivery.retention.batched_delete import short_delete
 from publishing.models import UploadedImage
 
-# Each image can be up to 2 MB.
+# Images that are deleted in one transaction. Each can have up to 2 MB.
 AT_ONCE = 20
 
-# Every UUID counts as an image id. Editions include tests and versions that were called back.
+# Every UUID in these texts counts as an image id. The editions include test letters, and versions
+# that were called back.
 _IN_USE = """
     SELECT DISTINCT lower(found[1])::uuid FROM (
         SELECT letter FROM draft UNION ALL SELECT text FROM draft
@@ -52,8 +53,8 @@ def mark_unused() -> None:
     """Mark the images that no letter uses now, and clear the mark of the others."""
     in_use = _load_ids_in_use()
     with short_delete() as cursor:
-        # Concurrent runs lock the rows in the same order, so they cannot deadlock. The lock waits
-        # for concurrent uploads, so every deleted image has a current mark.
+        # Concurrent runs lock the rows in the same order, so they cannot deadlock. The lock also
+        # waits for uploads that clear a mark, so no image with an outdated mark is deleted.
         cursor.execute(
             """
             UPDATE uploaded_image AS image

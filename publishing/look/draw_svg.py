@@ -1,7 +1,7 @@
 """Draw a logo's SVG as PNG, in a separate process with little memory and time.
 
-Nothing of an SVG is kept: no element of a stranger's file reaches a page. The process can open no
-file, so an element that the check misses has nothing to read.
+Only the PNG is kept, so no element of an uploaded SVG reaches a page. The process cannot open
+files, so an element that the check misses cannot read any.
 """
 
 import subprocess
@@ -15,7 +15,7 @@ from publishing.images.resize_image import UnusableImageError
 
 MOST_BYTES = 200_000
 MOST_ELEMENTS = 2_000
-# Three pixels of the file for each pixel of the largest logo in a letter.
+# Pixels of the PNG: three for each pixel of the largest logo in a letter, for sharp screens.
 WIDTH, HEIGHT = 600, 240
 LONGEST_S = 6
 _SVG = "http://www.w3.org/2000/svg"
@@ -42,7 +42,7 @@ def draw_svg(file: bytes) -> bytes:
             input=file,
             capture_output=True,
             cwd="/",
-            env={},  # the environment has passwords
+            env={},  # empty, because the environment has passwords
             timeout=LONGEST_S,
             check=False,
         )
@@ -56,8 +56,8 @@ def draw_svg(file: bytes) -> bytes:
 
 
 def _check(file: bytes) -> None:
-    """Refuse what a logo does not need: text, images, scripts, filters and entities."""
-    # The drawing program reads UTF-8 too, whatever the file declares.
+    """Refuse an SVG with text, images, scripts, filters or entities."""
+    # Ignore the encoding that the file declares, because the drawing program reads it as UTF-8.
     parser = expat.ParserCreate("utf-8", namespace_separator=" ")
     elements = 0
 
@@ -75,7 +75,7 @@ def _check(file: bytes) -> None:
             )
         space, _blank, local = name.rpartition(" ")
         if not space or (elements == 1 and name != f"{_SVG} svg"):
-            # The drawing program treats elements without a namespace as those of SVG.
+            # Refuse elements without a namespace: the drawing program would draw them as SVG.
             raise UnusableImageError(
                 _(
                     "“{element}” in this file is outside the namespace of SVG. Save it as plain "
@@ -83,7 +83,7 @@ def _check(file: bytes) -> None:
                 ).format(element=local[:30])
             )
         if space != _SVG:
-            # The drawing program does not read elements of editors.
+            # Elements of drawing editors are harmless, because the drawing program ignores them.
             return
         if local in ("text", "tspan", "textPath"):
             raise UnusableImageError(
@@ -108,5 +108,5 @@ def _check(file: bytes) -> None:
 
 
 def _is_inside(value: str) -> bool:
-    """Whether an attribute refers to nothing outside of the file."""
+    """Whether an attribute's value leads to nothing outside the file."""
     return "://" not in value or value.startswith("http://www.w3.org/")

@@ -23,7 +23,7 @@ def store_logo(file: bytes, name: str, by: uuid.UUID) -> dict[str, str | int]:
             raise UnusableImageError(
                 _("A logo is a PNG or an SVG file. Save your logo as one of them.")
             )
-        count_attempt(by)  # a drawing that fails also takes time
+        count_attempt(by)  # count it first, because a drawing that fails takes time too
         with one_at_a_time():
             file = draw_svg(file)
     image = store_image(file, name, by=by, is_counted=file_is_png)

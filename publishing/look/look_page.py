@@ -49,7 +49,7 @@ _PREVIEW = ("shows", "device", "scheme")
 
 
 class LookForm(_ModelForm):
-    """The look, and what the preview shows."""
+    """The form's fields for the look, and for what the preview shows."""
 
     accent = forms.CharField(max_length=20, label=gettext_lazy("Accent colour"))
     shows = forms.ChoiceField(
@@ -88,7 +88,7 @@ class LookForm(_ModelForm):
 
     @property
     def of_preview(self) -> list[forms.BoundField]:
-        """The choices that only the preview uses."""
+        """The fields that only the preview uses."""
         return [self[name] for name in _PREVIEW]
 
     @property
@@ -104,7 +104,7 @@ ISSUES_SHOWN = 3
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes_upload(lambda: MOST_BYTES)
 def look_page(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
-    """Show the look with a preview; for POST show or save the posted look."""
+    """Show the look with a preview; on POST show or save the posted look."""
     newsletter = Newsletter.objects.get_current()
     form = LookForm(request.POST if request.method == "POST" else None, newsletter)
     is_preview = request.POST.get("then") == "preview"
@@ -114,7 +114,7 @@ def look_page(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
         except UnusableImageError as error:
             form.add_error(None, str(error))
         else:
-            # An author uploads a first logo to see it in the header.
+            # After the first upload of a logo, show it in the header, as the author expects.
             if values.get("logo") and not newsletter.logo and values["header"] == Header.NAME:
                 values["header"] = Header.BOTH
             if change_settings(values, user_id_of(request)):
@@ -132,7 +132,7 @@ def look_page(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
         "device": choices.get("device") or "desktop",
         "scheme": choices.get("scheme") or "light",
         "preview": f"{reverse('desk:look_preview')}?{urlencode({**query, 'shows': shows})}",
-        # Validation wrote the posted values into the object above.
+        # Load the settings again, because validation wrote the posted values into the object above.
         "newsletter": Newsletter.objects.get_current(),
     }
     return desk_page(request, "publishing/look/look.html", context)
@@ -152,10 +152,11 @@ def _posted_logo(request: HttpRequest, upload: BoundedUpload) -> dict[str, str |
 @require_safe
 @xframe_options_sameorigin
 def look_preview(request: HttpRequest) -> HttpResponse:
-    """Render a letter or the front page in the look of the query."""
+    """Render a letter or the front page in the look that the URL's query describes."""
     newsletter = Newsletter.objects.get_current()
     form = LookForm(request.GET, newsletter)
-    # A wrong query shows the stored look. Validation writes into the row's object.
+    # If the query is invalid, show the stored look. Load it again, because validation wrote the
+    # query's values into the first object.
     newsletter = form.instance if form.is_valid() else Newsletter.objects.get_current()
     with in_language_of(newsletter):
         if request.GET.get("shows") == "page":

@@ -34,7 +34,7 @@ def look_address(newsletter: Newsletter) -> str:
 
 @require_safe
 def serve_look(request: HttpRequest) -> HttpResponse:
-    """Serve the style sheet. Caches keep the version of the address for a year."""
+    """Serve the style sheet. Caches keep it for a year if the URL has its version."""
     sheet = look_sheet(look_of(Newsletter.objects.get_current()))
     answer = HttpResponse(sheet, content_type="text/css; charset=utf-8")
     is_current = request.GET.get("v") == _version_of(sheet)

@@ -7,7 +7,7 @@ CPU_S, MEMORY = 2, 160 * 1024 * 1024
 
 
 def draw(svg: str, width: int, height: int) -> bytes:
-    """Draw it as large as fits into `width` and `height`."""
+    """Draw an SVG as PNG, as large as fits into `width` and `height`."""
     import resvg_py
 
     drawn: bytes = resvg_py.svg_to_bytes(svg_string=svg, width=width, skip_system_fonts=True)
@@ -30,8 +30,8 @@ def give_up_rights() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # The pipes of the parent are open. Images, fonts and sockets would need another
-    # file descriptor.
+    # The pipes to the parent process are open already. Images, fonts and sockets would need
+    # further file descriptors, which this limit forbids.
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
 
 

@@ -21,7 +21,7 @@ class _HelpFormatter(DjangoHelpFormatter):
     show_last = DjangoHelpFormatter.show_last - {"--version"}
 
     def _split_lines(self, text: str, width: int) -> list[str]:
-        """Keep the line ends of a help text."""
+        """Keep the line ends of a help text, which argparse would join."""
         lines: list[str] = []
         for line in text.splitlines():
             lines += super()._split_lines(line, width)
@@ -34,7 +34,7 @@ class VersionedCommand(BaseCommand):
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         kwargs = {"conflict_handler": "resolve", "formatter_class": _HelpFormatter, **kwargs}
         parser = super().create_parser(prog_name, subcommand, **kwargs)
-        # argparse accepts no lazy text, so `help` is marked with `gettext_noop`.
+        # Translate `help` here, because argparse accepts no lazy text.
         parser.description = _(self.help)
         return parser
 

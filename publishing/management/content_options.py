@@ -14,7 +14,7 @@ from publishing.content.edition_content import Content, find_problems
 from subscribers.fields.own_fields import load_own_fields
 from subscribers.management.command_options import decoded_option
 
-# A UTF-8 character has at most 4 bytes.
+# Bytes. A character has at most 4 bytes in UTF-8.
 LARGEST_FILE = 4 * LONGEST_PART
 
 
@@ -49,7 +49,7 @@ def _read_utf8(path: Path | None) -> str:
     if path is None:
         return ""
     try:
-        # A device has no size and never ends.
+        # Read up to a limit instead of asking for the size: a device has no size and never ends.
         with path.open("rb") as file:
             found = file.read(LARGEST_FILE + 1)
         if len(found) > LARGEST_FILE:

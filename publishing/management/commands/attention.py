@@ -29,7 +29,7 @@ class Command(BaseCommand):
 
 
 def _lines() -> Iterator[str]:
-    """Yield a line for each edition, oldest first, by the counts of open batches."""
+    """Yield a line for each edition that needs a decision, oldest first."""
     editions = [*load_open_newsletters(), *load_held_transactional()]
     for counts in sorted(load_open_counts(editions), key=lambda counts: counts.edition):
         if awaits_decision(counts):

@@ -51,7 +51,8 @@ class Command(BaseCommand):
                     )
                 else:
                     author = active_author(options["author"])
-                    # Continue a killed move first. Then its issues are known.
+                    # First continue a move that was killed, so that the issues of that move are
+                    # known.
                     move_task.run_next_move(lambda: False)
                     with transaction.atomic():
                         move = move_task.request_move(file, path.name, options["site"], author)
@@ -82,7 +83,7 @@ class Command(BaseCommand):
 
 
 def _examine(export: Export, name: str) -> IssueMove:
-    """Return what a move would do, unsaved. No image is fetched."""
+    """Return an unsaved move with what it would do. No image is fetched."""
     counts, notes = Counter[str](), []
     for past in export.issues:
         outcome, _content, _player = move_task.prepare(

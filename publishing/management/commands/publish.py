@@ -264,7 +264,10 @@ def _seconds(given: str) -> float:
 
 
 def _moment(options: dict[str, Any], *, is_known: bool) -> ScheduledTime | None:
-    """Return when the issue goes out; None for now. A known key may have a past time."""
+    """Return when the issue is sent; None for now.
+
+    A repeated command with a known key may have a time in the past.
+    """
     local = options["at"]
     if local is None:
         for option in (options["zone"] and "zone", options["which"]):

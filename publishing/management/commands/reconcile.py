@@ -79,7 +79,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # Most of stderr is progress, not errors.
+        # Print stderr without the colour of errors, because most of it is progress.
         self.stderr.style_func = str
         progress = ProgressLine(self.stderr)
         issue = parse_issue(options["issue"])
@@ -92,7 +92,7 @@ class Command(BaseCommand):
         try:
             outcome = reconcile(issue, waits=not options["no_wait"], report_progress=progress.show)
         except (SearchUnavailableError, KeyboardInterrupt) as end:
-            # The next run does not know what this one reconciled.
+            # Report now, because the next run does not know which issues this one reconciled.
             self._report_running(unreconciled)
             if isinstance(end, KeyboardInterrupt):
                 raise
@@ -166,7 +166,10 @@ class Command(BaseCommand):
             self.stderr.write(f"{text} {obstacle.sentence(walked.issue, at)}")
 
     def _report_running(self, were_unreconciled: Sequence[int]) -> None:
-        """Name the issues that run again; some may have been stopped after the backup."""
+        """Report the issues that are sent again now.
+
+        Operators may have stopped some of them after the backup.
+        """
         reconciled = Edition.objects.filter(
             pk__in=were_unreconciled, unreconciled_since__isnull=True
         ).order_by("pk")
@@ -183,7 +186,7 @@ class Command(BaseCommand):
                 issue=counts.issue,
                 state=status.words,
             )
-            # Not why it waits: the operator is not to start workers yet.
+            # Leave out why an issue waits, because operators must not start workers yet.
             self.stderr.write(text)
         if running:
             self.stderr.write(
