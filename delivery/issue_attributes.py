@@ -27,7 +27,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ApiText:
-    """The text and example of the API's document, and the name there if it differs."""
+    """An attribute's text and example in the API document, and its name if different."""
 
     description: str
     example: str
@@ -36,14 +36,14 @@ class ApiText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssueAttribute:
-    """One attribute of an issue: its name in each place, empty where it is not.
+    """One attribute of an issue, with its name in each place; empty if it has none.
 
-    `name` is its column in a draft, and `control` its field in the form and its script. `content`
-    is its name in the content and the content's hash, `column` its column in an edition, `option`
-    that of the command `publish`, and `file` its own file in an export. `longest` counts
-    the characters that can be published. `fix` is the link from a finding to the form. Two drafts
-    are compared by the attributes with a `label`. Commands and the API show their texts in
-    English.
+    `name` is the column of a draft. `control` is the field of the form, also in the form's script.
+    `content` is the name in the content and in the content's hash. `column` is the column of an
+    edition. `option` is the option of the command `publish`. `file` is a separate file in an
+    export. `longest` is the largest number of characters that can be published. `fix` is the link
+    from a finding to the form. A comparison of two drafts shows the attributes that have a `label`.
+    Commands and the API show the texts of attributes in English.
     """
 
     name: str
@@ -64,17 +64,17 @@ class IssueAttribute:
 
     @property
     def api_name(self) -> str:
-        """Its name in the API and in an export."""
+        """The attribute's name in the API and in an export."""
         return self.api.name or self.content
 
     @property
     def is_part(self) -> bool:
-        """Whether it is a whole part of the mail, which a script takes from a file."""
+        """Whether the attribute is a whole part of the mail; scripts read it from a file."""
         return self.kind in {Kind.HTML, Kind.TEXT}
 
     @property
     def has_fields(self) -> bool:
-        """Whether merge fields are read in it."""
+        """Whether merge fields can be used in the attribute."""
         return self.kind in {Kind.LINE, Kind.HTML, Kind.TEXT}
 
 
@@ -133,7 +133,7 @@ REPLY_TO = IssueAttribute(
     ),
 )
 FORMAT = IssueAttribute(name="format", kind=Kind.CHOICE, control="format", label=_("Written in"))
-# In a draft it is Markdown or HTML, and in an edition HTML.
+# The letter is Markdown or HTML in a draft, and always HTML in an edition.
 LETTER = IssueAttribute(
     name="letter",
     kind=Kind.HTML,
@@ -167,7 +167,7 @@ TEXT = IssueAttribute(
     fix=_("Fix in the plain text"),
     api=ApiText("The plain text part.", example="Dear {{ name|reader }}, the tables are here."),
 )
-# The row of the comparison includes the tags.
+# In the comparison of two drafts, the row “Goes to” includes the tags.
 GOES_TO = IssueAttribute(name="goes_to", kind=Kind.CHOICE, control="goes_to", label=_("Goes to"))
 ARCHIVE = IssueAttribute(name="archive", kind=Kind.CHOICE, control="unlisted", label=_("Listing"))
 WITHOUT_NOTE = IssueAttribute(name="without_note", kind=Kind.CHOICE, control="without_note")
@@ -178,5 +178,5 @@ ISSUE_ATTRIBUTES = (
     *(TITLE, PREVIEW_TEXT, REPLY_TO, FORMAT, LETTER, TEXT),
     *(GOES_TO, ARCHIVE, WITHOUT_NOTE, WITH_TAGS, WITHOUT_TAGS),
 )
-# Those that readers get, with which an edition is frozen.
+# The attributes that readers get. They never change in an edition.
 CONTENT_ATTRIBUTES = tuple(one for one in ISSUE_ATTRIBUTES if one.content)

@@ -20,7 +20,7 @@ def plan_without(cursor: CursorWrapper, *methods: str) -> Iterator[None]:
     statement above `jit_above_cost` (100,000), which takes longer than running it. So JIT
     compilation is off in the block too.
     """
-    # Constants of this program, which cannot be parameters of SET.
+    # The names are constants of this program. SET accepts no parameters.
     names = ("jit", *methods)
     cursor.execute("; ".join(f"SET LOCAL {name} = off" for name in names))
     yield

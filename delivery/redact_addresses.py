@@ -2,22 +2,24 @@
 
 import re
 
-# No local part or domain is longer. The limits keep the time linear in the text's length.
+# No local part or domain is longer than these limits. They keep the time linear in the text's
+# length.
 MAX_LOCAL_PART = 320
 MAX_DOMAIN = 1024
 
-# The sign itself, percent-encoded once or more, escaped for HTML or JSON, or a wide form of it.
+# The @ itself, percent-encoded once or more, escaped for HTML or JSON, or in a wide form.
 _SIGN = (
     r"[@\uff20\ufe6b]|%(?:25){0,3}(?:u00)?40|%(?:25){0,3}[eE][fF]%(?:25){0,3}[bB][cC]"
     r"%(?:25){0,3}[aA]0|&(?:amp;){0,3}(?:#0{0,20}64(?!\d);?|#[xX]0{0,20}40(?:;|(?![0-9a-fA-F]{1,4};))"
     r"|commat;?)|\\{1,16}(?:u0040|x40|100)"
 )
-# These mean something else too, so the name of a domain must follow, after spaces or not.
+# These signs also have other meanings. So a domain must follow them, with or without spaces.
 _SIGN_BEFORE_DOMAIN = r"\s{1,3}@|@(?=\s)|\s?[(\[{<]at[)\]}>]|=40|\+AEA-"
 _AT = re.compile(
     rf"(?:{_SIGN_BEFORE_DOMAIN})\s{{0,3}}(?=[^\W_][\w-]{{0,62}}\.[^\W\d])|{_SIGN}", re.IGNORECASE
 )
-# Backwards from the sign: a quoted local part, or letters, escapes and comments.
+# This pattern is matched backwards from the @: a quoted local part, or letters, escapes and
+# comments.
 _LOCAL_PART_BACKWARDS = re.compile(
     r"""
     "(?:"\\|[^"])*"
@@ -44,7 +46,7 @@ def redact_addresses(text: str, mark: str) -> str:
     end = 0
     for at in _AT.finditer(text):
         if at.start() < end:
-            continue  # It belongs to the domain before it.
+            continue  # This @ belongs to the domain before it.
         before = text[max(end, at.start() - MAX_LOCAL_PART) : at.start()]
         backwards = _LOCAL_PART_BACKWARDS.match(before[::-1])
         local_part = _BEFORE_IT.sub("", backwards[0][::-1] if backwards else "", count=1)

@@ -8,12 +8,12 @@ from django.db import connection
 from delivery.models import EditionResult
 from delivery.rules.delivery_key import DeliveryKey
 
-# A reader who unsubscribes later than this after a letter is counted for none.
+# A reader who unsubscribes more than this many days after a letter is not counted for any letter.
 UNSUBSCRIBED_WITHIN_DAYS = 7
-# Only editions of these last days are searched, so that few are read. An older edition could count
-# only after a pause of weeks.
+# Only editions of the last 60 days are searched, so that few rows are read. An older edition could
+# count only if it was paused for weeks.
 _EDITIONS_OF_DAYS = 60
-# With more rows than this, merging costs less than reading them.
+# If there are more rows than this, merging them costs less than reading them.
 MANY_ROWS = 500
 
 _MERGE = """

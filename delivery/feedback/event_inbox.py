@@ -1,7 +1,7 @@
 """Store the provider's events as received, then apply them.
 
 An event is applied in two transactions: first its delivery, then its reader. A sign-up locks its
-reader's row while it waits for a batch's row, so one transaction could deadlock.
+reader's row while it waits for a batch's row, so a single transaction here could deadlock with it.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ from delivery.rules.reason import Reason, ReasonCode
 
 logger = logging.getLogger(__name__)
 
-# The events that a worker reads at once. A complaint that arrives meanwhile is applied next.
+# A worker reads this many events at once. A complaint that arrives meanwhile is applied after them.
 READ_AT_ONCE = 500
 # Postmark waits about ten seconds for an answer. Slower events are left to the workers.
 MAX_LOCK_WAIT_S = 3.0
@@ -93,7 +93,7 @@ def failed_events() -> QuerySet[ProviderEvent]:
 
 
 def apply_pending_events(is_stopping: Callable[[], bool]) -> bool:
-    """Apply pending events; return whether any was applied. Every worker repeats it."""
+    """Apply pending events; return whether any was applied. Every worker repeats this."""
     return apply_pending(is_stopping, min_age_s=MIN_AGE_S) > 0
 
 
@@ -158,7 +158,7 @@ def apply(event_id: int, *, wait_s: float = MAX_LOCK_WAIT_S) -> bool:
     except Exception as error:
         if stops_all_writes(error):
             raise
-        # The other events must still be applied.
+        # Do not raise this error, because the other events must still be applied.
         _count_failure(event_id, error)
         return False
 
@@ -253,7 +253,7 @@ def _address_event(
         return None
     event = replace(
         received_by(parsed.address_event, received_at),
-        # Another system may send mail over the same server.
+        # The delivery is None if another system sent the mail over the same server.
         delivery=delivery.key if delivery is not None else None,
         is_on_request=scope is Scope.ON_REQUEST,
     )

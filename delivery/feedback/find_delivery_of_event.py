@@ -63,8 +63,8 @@ def find_delivery(cursor: CursorWrapper, key: DeliveryKey) -> EventDelivery | No
 def scope_of(event: WebhookEvent, delivery: EventDelivery | None) -> Scope:
     """Judge an event by the copy that it names, otherwise by its stream.
 
-    An event without a stream counts as the newsletter's, because ignoring it could mean that a
-    reader who unsubscribed gets mail.
+    An event without a stream counts as an event of the newsletter's stream, because ignoring it
+    could mean that a reader who unsubscribed gets mail.
     """
     if delivery is not None:
         if _is_other_address(delivery, event.address_key):
@@ -86,6 +86,7 @@ def _is_other_address(delivery: EventDelivery, address_key: str) -> bool:
     known = asked.address_of(recipient) if delivery.address is None else delivery.address
     if known:
         return known.lower() != address_key
-    # Only a hash is left of an erased address. A later sign-up with the address is another reader.
+    # After an erasure only a hash of the address is kept. A later sign-up with the same address
+    # creates another reader.
     reader = asked.reader_at(address_key)
     return reader not in (None, recipient) and not asked.is_erased(address_key)

@@ -31,7 +31,7 @@ def save_latest(cursor: CursorWrapper, event: AddressSuppressed | AddressReactiv
 def save_lifted(cursor: CursorWrapper, changes: Sequence[int]) -> None:
     """Save that these accepted changes lifted entries; their webhooks may be lost.
 
-    An entry that is later than the request stays. An erased address has none.
+    An entry that is later than the request stays. An erased address has no entry.
     """
     cursor.execute(
         """

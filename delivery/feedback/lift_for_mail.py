@@ -1,7 +1,7 @@
 """Lift a suppression at the provider for a mail on request, then send the mail.
 
-The provider is asked only after it refused such a mail. So other requests cost no call, and the
-answer to a request cannot depend on the address.
+The provider is asked only after it refused such a mail. So other requests need no call, and
+Homing's answer to a reader's request cannot depend on the address.
 """
 
 from collections.abc import Callable, Sequence
@@ -68,8 +68,8 @@ _SENT = """
 def request_lifting(kind: str, version: int, recipients: Sequence[int]) -> None:
     """Request to lift the suppressions of refused mails, within the limits.
 
-    `recipients` are those of the `version`-th mail of this kind. Runs in the caller's
-    transaction.
+    `recipients` are the readers whose `version`-th mail of this kind was refused. Runs in the
+    caller's transaction.
     """
     issue = ISSUE_BY_KIND[kind]
     with connection.cursor() as cursor:
@@ -87,9 +87,9 @@ def request_lifting(kind: str, version: int, recipients: Sequence[int]) -> None:
 
 
 def resend_lifted(is_stopping: Callable[[], bool] = lambda: False) -> None:
-    """Queue the mails again whose suppressions the provider has lifted.
+    """Queue mails again after the provider has lifted their suppressions.
 
-    Every worker runs this. A mail stays suppressed if the provider refused to lift.
+    Every worker runs this. A mail stays suppressed if the provider refused to lift its suppression.
     """
     with connection.cursor() as cursor:
         cursor.execute(_SENT)

@@ -27,8 +27,8 @@ class Limit(NamedTuple):
 def find_exceeded_rate(left: int, rates: Mapping[ReasonCode, tuple[int, Limit]]) -> Reason | None:
     """Find the first rate that reaches its limit, if any.
 
-    `left` copies were sent since the last resume. `rates` are numbers of bounces or complaints, by
-    the reason for the pause.
+    `left` copies were sent since the last resume. `rates` has the number of bounces or complaints
+    and its limit, by the reason for the pause.
     """
     for code, (count, limit) in rates.items():
         percent = 100 * count / left if left else 0.0
@@ -40,7 +40,7 @@ def find_exceeded_rate(left: int, rates: Mapping[ReasonCode, tuple[int, Limit]])
 def pause_if_over_threshold(cursor: CursorWrapper, edition: int) -> bool:
     """Pause the locked edition with an alarm if its rates are too high.
 
-    Returns whether it did.
+    Returns whether the edition was paused.
     """
     # Deliveries in flight or unknown count as sent, because a bounce may come before the reply.
     cursor.execute(
@@ -63,7 +63,7 @@ def pause_if_over_threshold(cursor: CursorWrapper, edition: int) -> bool:
         settings.DELIVERY_SURGE_COMPLAINTS_PERCENT, settings.DELIVERY_SURGE_COMPLAINTS_LEAST
     )
     bounces = Limit(settings.DELIVERY_SURGE_BOUNCES_PERCENT, settings.DELIVERY_SURGE_BOUNCES_LEAST)
-    # Complaints come first.
+    # If both rates are too high, complaints are the reason for the pause.
     rates = {
         ReasonCode.COMPLAINT_RATE: (complained, complaints),
         ReasonCode.BOUNCE_RATE: (bounced, bounces),

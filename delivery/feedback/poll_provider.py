@@ -29,15 +29,15 @@ logger = logging.getLogger(__name__)
 # The deadline of a call, except for a suppression list, which may be long.
 MAX_CALL_S = 30.0
 IN_MEMORY_BYTES = 1024 * 1024
-# Longer than a call and the application of its events.
+# A lease is longer than a call and the application of its events together.
 LEASE_S = 180.0
-# The overlap of two polls, for entries that Postmark lists late and for clocks that differ.
+# Two polls overlap by this time, because Postmark lists some entries late and clocks differ.
 OVERLAP = timedelta(hours=2)
 RETRY_BASE_S = 60.0
 
 
 def polling_tasks_by_stream() -> dict[str, str]:
-    """Name the polling task of each stream in use."""
+    """Return the name of the polling task for each stream in use."""
     streams = (settings.POSTMARK_BROADCAST_STREAM, settings.POSTMARK_TRANSACTIONAL_STREAM)
     return {stream: f"poll {stream}" for stream in streams}
 
@@ -97,8 +97,8 @@ class _PollRun:
                 oldest_at = page.oldest_at
                 if not page.events or offset + PAGE_SIZE >= page.total:
                     return new
-            # One search shows a limited number of results. The others are older than the last one
-            # shown, so the next search ends at the time of that one.
+            # One search shows a limited number of results. The other results are older than the
+            # last result shown, so the next search ends at that result's time.
             earlier = oldest_at + timedelta(seconds=1) if oldest_at is not None else None
             if earlier is None or (until is not None and to_eastern(earlier) >= to_eastern(until)):
                 raise TaskPostponedError(Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=BOUNCES))
@@ -106,8 +106,8 @@ class _PollRun:
 
     def suppressions(self) -> int:
         """Read every entry of the suppression list; return how many were new."""
-        # The first run reads all. Later runs begin a day earlier than necessary, because Postmark
-        # reads the date in its own zone.
+        # The first run reads the whole list. Later runs begin a day earlier than necessary, because
+        # Postmark reads the date in its own zone.
         since = self._lease.last_success_at
         filters = {"fromdate": f"{to_eastern(since - timedelta(days=2)):%Y-%m-%d}"} if since else {}
         new = 0
@@ -158,7 +158,10 @@ class _PollRun:
         return len(stored)
 
     def _extend_lease(self, *, lease_s: float = LEASE_S) -> None:
-        """Raise `TaskInterruptedError` to stop. Workers apply the stored events later."""
+        """Extend the lease, or raise `TaskInterruptedError` to stop this run.
+
+        Workers apply the events that were stored so far later.
+        """
         if self._is_stopping() or not periodic_task_lease.extend_lease(
             self._lease, lease_s=lease_s
         ):

@@ -70,8 +70,8 @@ def record_feedback(
 def find_delivery_by_message(issue: UUID, recipient: int, message_id: str) -> DeliveryKey | None:
     """Find the delivery with this provider id, for events without our metadata.
 
-    The event may arrive before the reply that contains the id. Then the delivery is the only one
-    without an id. Returns None unless exactly one delivery matches.
+    The event may arrive before the reply that contains the id. In this case the delivery must be
+    the only one without an id. Returns None unless exactly one delivery matches.
     """
     deliveries = Delivery.objects.filter(issue_id=issue, recipient_id=recipient)
     found = dict(deliveries.values_list("version", "provider_message_id"))

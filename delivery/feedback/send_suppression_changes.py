@@ -28,10 +28,11 @@ Change = Literal["suppress", "reactivate"]
 MAX_CLOCK_SKEW = timedelta(minutes=5)
 
 NAME = "push suppression changes"
-# Postmark's limit for one call.
+# Postmark's limit of changes in one call.
 MAX_CHANGES = 50
 MAX_CALL_S = 30.0
-# Longer than a call, so that a second worker cannot send while the first is still sending.
+# A lease is longer than a call, so that a second worker cannot send while the first is still
+# sending.
 LEASE_S = 120.0
 RETRY_BASE_S = 5.0
 RETRY_CAP_S = 900.0

@@ -1,7 +1,7 @@
 """The URL of the provider's webhooks.
 
-Postmark gives up an event after a 4xx other than 408 and 429. So only a wrong password or a body
-larger than any event gets such a status.
+Postmark gives up an event after a 4xx other than 408 and 429. So only a wrong password, or a body
+larger than any event, is answered with such a status.
 """
 
 import base64
@@ -24,7 +24,8 @@ logger = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_TRACE_LENGTH = 100
-# The digits of a length that are read, because Python refuses to convert thousands of them.
+# At most this many digits of a length are read, because Python refuses to convert thousands of
+# them.
 MAX_DIGITS = 18
 
 
@@ -82,7 +83,7 @@ def _store_and_apply(body: bytes, trace: str | None) -> HttpResponse:
 
 
 def _level(otherwise: int) -> int:
-    """Return the level of a failed write: DEBUG if its cause is already logged."""
+    """Return the log level of a failed write: DEBUG if its cause is already logged."""
     return logging.DEBUG if fault_of_web_process.problem() else otherwise
 
 
@@ -95,7 +96,8 @@ def _is_authorised(header: str) -> bool:
     except (binascii.Error, ValueError):
         return False
     expected = f"{settings.POSTMARK_WEBHOOK_USER}:{settings.POSTMARK_WEBHOOK_PASSWORD}".encode()
-    # Hashed, because compare_digest is constant-time only for texts of the same length.
+    # Both texts are hashed, because compare_digest is constant-time only for texts of the same
+    # length.
     return hmac.compare_digest(hashlib.sha256(given).digest(), hashlib.sha256(expected).digest())
 
 

@@ -25,8 +25,8 @@ class Readers(Protocol):
     def mark_inactive(self, recipients: Sequence[int], kind: str, version: int) -> None:
         """Have the provider's suppressions lifted for readers who requested this mail.
 
-        `recipients` are those whose mail it just refused as inactive. Runs in the settling
-        transaction.
+        `recipients` are the readers whose mail the provider just refused as inactive. Runs in the
+        settling transaction.
         """
 
     def mail_link(self, kind: str, recipient: int, version: int) -> str:
@@ -35,7 +35,8 @@ class Readers(Protocol):
     def apply_events(self, events: Sequence[AddressEvent]) -> None:
         """Apply the provider's events about addresses, in the caller's transaction.
 
-        Events may repeat and arrive in any order. The `delivery` of each is one of ours or None.
+        Events may repeat and arrive in any order. The `delivery` of an event is one of ours or
+        None.
         """
 
     def reader_at(self, address: str) -> int | None:
@@ -54,9 +55,10 @@ class Readers(Protocol):
         """Return the absolute links to these readers' choice of topics, in order."""
 
     def reserve_ids(self) -> None:
-        """Skip ids that a database may have used after its backup.
+        """Skip reader ids that may have been used since the backup was taken.
 
-        The key of a copy sent in between contains such an id, so another reader must not get it.
+        The key of a copy that was sent since the backup contains the id of its reader. So a new
+        reader must not get that id.
         """
 
 

@@ -1,6 +1,6 @@
 """A hook for a scheduled edition that was sent before a restore.
 
-The function publishes and pauses the edition.
+The registered function publishes and pauses the edition.
 `newsletter_site/register_hooks_and_tasks.py` registers it.
 """
 
@@ -17,6 +17,6 @@ def register(starter: Callable[[int], bool]) -> None:
 def start_sent_before_restore(edition: int) -> bool:
     """Publish and pause a scheduled edition that the provider already has copies of.
 
-    Returns False if it is no longer scheduled.
+    Returns False if the edition is no longer scheduled.
     """
     return _registered[0](edition)

@@ -1,4 +1,4 @@
-"""Alarms: raised once each, and loaded until somebody has seen them."""
+"""Raise each alarm once, and load alarms until somebody has seen them."""
 
 import logging
 import uuid
@@ -47,8 +47,8 @@ def _unseen() -> QuerySet[Alarm]:
 def load_unseen_by_edition(*, limit: int) -> list[Alarm]:
     """Load the latest unseen alarm of at most `limit` editions, the latest first.
 
-    Each has two facts about its edition's unseen alarms: the number of `others`, and the highest id
-    (`up_to`).
+    Each alarm also has the number of its edition's other unseen alarms (`others`), and the highest
+    id of its edition's unseen alarms (`up_to`).
     """
     alarms = _unseen().annotate(
         rank=Window(RowNumber(), partition_by="edition", order_by=["-raised_at", "-pk"]),

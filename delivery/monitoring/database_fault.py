@@ -16,9 +16,10 @@ from delivery.rules.reason import Reason, ReasonCode
 
 logger = logging.getLogger(__name__)
 
-# A write that fails for so long, this often and with the same code, fails repeatedly.
+# Work “fails repeatedly” if it fails several times with the same code over at least this time.
 REPEATED_AFTER_S = 5.0
-# Longer than the longest pause between two tries (delivery/worker/worker_process.py).
+# Without a failure for this time, a fault has ended. It is longer than the longest pause between
+# two tries (delivery/worker/worker_process.py).
 QUIET_AFTER_S = 120.0
 LOG_EVERY_S = 60.0
 
@@ -46,7 +47,8 @@ def fault_of(error: Error) -> ReasonCode | None:
     code = _BY_SQLSTATE.get(sqlstate)
     if code and not (code is ReasonCode.WRONG_ENCODING and _is_about_nul(error)):
         return code
-    # The driver refuses data without a code. A lost connection has none either.
+    # If the driver refuses data, the error has no code. The error of a lost connection has no code
+    # either.
     is_about_data = not sqlstate and not is_transient(error)
     if is_about_data or sqlstate.startswith(_ABOUT_DATA):
         return None
@@ -54,15 +56,15 @@ def fault_of(error: Error) -> ReasonCode | None:
 
 
 def _is_about_nul(error: Error) -> bool:
-    """Whether the character is U+0000, which no encoding of PostgreSQL can hold."""
+    """Whether the error is about U+0000, which no encoding of PostgreSQL can hold."""
     return any(mark in str(error) for mark in (r"\u0000", ": 0x00"))
 
 
 def stops_all_writes(error: BaseException) -> bool:
     """Whether other writes fail too, whatever their data.
 
-    They do on a full disk, in a read-only database and without a permission. A lock or an encoding
-    may concern one row.
+    All writes fail on a full disk, in a read-only database or without a permission. A lock or an
+    encoding may concern only one row.
     """
     return isinstance(error, Error) and fault_of(error) in _STOPS_ALL_WRITES
 
@@ -87,7 +89,8 @@ def is_transient(error: Error) -> bool:
 def cause_of(error: BaseException) -> str:
     """Name an error and its cause in one line, for operators.
 
-    Only the first part of PostgreSQL's message: the others quote rows and statements.
+    The line has only the first part of PostgreSQL's message, because the other parts quote rows and
+    statements.
     """
     diagnostics = getattr(error.__cause__, "diag", None)
     words = getattr(diagnostics, "message_primary", None) or str(error)
@@ -106,7 +109,7 @@ class _Streak:
 
 @dataclass(slots=True)
 class _Fault:
-    """A fault. `stopped` has the last failure of each kind of work that it stops."""
+    """A fault of the database, and in `stopped` the last failure of each kind of work."""
 
     code: ReasonCode
     sqlstate: str
@@ -131,7 +134,7 @@ class DatabaseFault:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._fault: _Fault | None = None
-        self._ended: tuple[_Fault, float] | None = None  # The last one, and when it ended.
+        self._ended: tuple[_Fault, float] | None = None  # The last fault, and when it ended.
         self._streaks: dict[str, _Streak] = {}
         self._was_reached_s = float("-inf")
         self._lock = threading.Lock()
@@ -147,9 +150,10 @@ class DatabaseFault:
     def explains(self, error: BaseException, work: str, began_s: float) -> bool:
         """Record that `work` failed, and return whether its cause is already logged.
 
-        A fault that continues or just began explains it. So does an outage that ended after
-        `began_s`, or an earlier failure with the same code of an operator's fault. Call it within
-        the `except`, without an open transaction. It may take as long as connecting.
+        The cause is already logged if a fault continues or has just begun, if an outage ended after
+        `began_s`, or if an earlier failure had the same code and needs an operator. Call this
+        method within the `except`, without an open transaction. It may take as long as connecting
+        to the database.
         """
         if not isinstance(error, Error) or (code := fault_of(error)) is None:
             return False
@@ -157,7 +161,8 @@ class DatabaseFault:
             if code is ReasonCode.WRITES_FAIL and is_transient(error):
                 if self._is_away():
                     return self._count(work)
-                # Another thread may have noticed the end before this one reported its error.
+                # Another thread may have noticed the end of the outage before this thread reported
+                # its error.
                 if began_s <= self._was_reached_s:
                     return True
                 if (refused := _refusal()) is not None:
@@ -168,7 +173,7 @@ class DatabaseFault:
             return self._record(work, code, sqlstate_of(error), error)
 
     def succeeded(self, work: str) -> None:
-        """Record a success of `work`, and log the end of a fault. Almost free without one."""
+        """Record a success of `work`, and log the end of a fault. Fast without a fault."""
         if self._fault is None and not self._streaks:
             return
         with self._lock:
@@ -199,7 +204,8 @@ class DatabaseFault:
         if streak is None or streak.sqlstate != sqlstate:
             streak = self._streaks[work] = _Streak(code, sqlstate, self._clock())
         streak.failures += 1
-        # The codes that need an operator need fewer failures than a cut connection or a deadlock.
+        # A code that needs an operator counts as repeated after fewer failures than a cut
+        # connection or a deadlock.
         is_repeated = streak.failures >= (3 if code is ReasonCode.WRITES_FAIL else 2)
         is_repeated = is_repeated and self._clock() - streak.began_s >= REPEATED_AFTER_S
         if self._fault is None and is_repeated:
@@ -264,7 +270,7 @@ class DatabaseFault:
             )
 
 
-# The fault that a web process knows. Its thread that writes counts reports to it.
+# The fault of the database in a web process. The thread that writes the metrics reports to it.
 fault_of_web_process = DatabaseFault(time.monotonic)
 
 

@@ -26,7 +26,7 @@ def count_deliveries(by_outcome: Mapping[str, int]) -> None:
 
 
 class Phase(StrEnum):
-    """The parts of a step in order. `wait` is for a free call slot.
+    """The parts of a step in order. In `wait`, a step waits for a free call slot.
 
     Claims that find no batch and phases that fail are not counted.
     """
@@ -40,13 +40,13 @@ class Phase(StrEnum):
 
 
 class Phases:
-    """The phases of one step on one thread. Each is counted when it ends."""
+    """The phases of one step on one thread. Each phase is counted when it ends."""
 
     def __init__(self) -> None:
         self._at = (time.perf_counter(), time.thread_time())
 
     def end(self, phase: Phase) -> None:
-        """Count the time since the previous phase ended, and this thread's share of it."""
+        """Count the time since the previous phase ended, and this thread's CPU time in it."""
         before, self._at = self._at, (time.perf_counter(), time.thread_time())
         metrics_buffer.add(PHASE_SECONDS, self._at[0] - before[0], phase=phase)
         metrics_buffer.add(PHASE_CPU_SECONDS, self._at[1] - before[1], phase=phase)

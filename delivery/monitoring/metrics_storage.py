@@ -1,6 +1,6 @@
 """Metrics in the memory of a process, and the table that stores them. Thread-safe.
 
-Each combination of labels is a row.
+Each metric has one row for each combination of its labels.
 """
 
 import json
@@ -14,7 +14,7 @@ from functools import lru_cache
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-# The name, and the labels as JSON with sorted names.
+# The name of a metric, and its labels as JSON with sorted names.
 Key = tuple[str, str]
 
 BUCKET = "_bucket"
@@ -81,18 +81,18 @@ metrics_buffer = MetricsBuffer()
 
 
 def add_on_commit(name: str, by: float = 1, **labels: str) -> None:
-    """Add to a counter when the transaction commits, or immediately if there is none."""
+    """Add to a counter when the transaction commits, or at once if none is open."""
     transaction.on_commit(lambda: metrics_buffer.add(name, by, **labels))
 
 
 def flush(buffer: MetricsBuffer = metrics_buffer) -> None:
-    """Add the counts to the table. They are kept after a `django.db.Error`."""
+    """Add the counts to the table; after a `django.db.Error` the buffer keeps them."""
     counts = buffer.take()
     if not counts:
         return
     try:
         with connection.cursor() as cursor:
-            # Sorted, so that two processes that flush at once cannot deadlock.
+            # The rows are sorted, so that two processes that flush at once cannot deadlock.
             cursor.execute(
                 """
                 INSERT INTO metric_value (name, labels, value)

@@ -19,7 +19,7 @@ ACTIVE_WITHIN_S = 60
 ACTIVE_WITHIN = f"{ACTIVE_WITHIN_S} seconds"
 # In SQL: whether a worker was heard from lately.
 IS_ACTIVE_WORKER = f"heard_at > clock_timestamp() - interval '{ACTIVE_WITHIN}'"
-# In SQL: all workers in one row, with the problems of active ones.
+# In SQL: one row about all workers, with the problems of the active workers.
 WORKERS = f"""(
     SELECT count(*) FILTER (WHERE {IS_ACTIVE_WORKER}) AS active, max(heard_at) AS heard_at,
            array_agg(problems::text ORDER BY started_at, id)
@@ -60,7 +60,8 @@ def age_s(problem: Reason) -> float:
 def beat(worker: uuid.UUID, *, host: str, pid: int, problems: Iterable[Reason] = ()) -> None:
     """Record a heartbeat with all current problems of a worker.
 
-    Deletes workers that were silent for a day. A deleted row is added again.
+    Deletes the rows of workers that were silent for a day. The next heartbeat of such a worker adds
+    its row again.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -97,7 +98,7 @@ def load_activity(cursor: CursorWrapper, *, host: str = "") -> WorkerActivity:
     )
     active, last_heard_at, age_s, problems, warnings = cursor.fetchone()
     found = [Reason.loads_all(text) for text in problems or ()]
-    # Workers of an earlier release have one problem, in a column of its own.
+    # A worker of an earlier release has at most one problem, in another column.
     found += [(reason,) for text in warnings or () if (reason := Reason.loads(text))]
     return WorkerActivity(active, last_heard_at, age_s, tuple(found))
 

@@ -1,7 +1,7 @@
 """Send a check mail, which reaches nobody, to test the provider's search.
 
-An empty search proves nothing unless it shows mail that was accepted later on the same stream.
-Where there is no such mail, Homing makes some (docs/decisions/0046-check-mail.md).
+An empty search proves nothing unless it shows mail that was accepted later on the same stream. If
+there is no such mail, Homing sends a check mail (docs/decisions/0046-check-mail.md).
 """
 
 import logging
@@ -31,7 +31,7 @@ def send_check_mail(
     """Send a check mail on the edition's stream; return its attempt.
 
     Returns None if it is not accepted. `now` is the database's time, read before the call. The
-    attempt is recorded only after its acceptance: nobody gets a second copy if that is lost.
+    attempt is recorded only after its acceptance: if the record is lost, nobody gets a second copy.
     """
     edition = Edition.objects.only("stream", "sender").get(pk=edition_id)
     attempt = uuid.uuid4()

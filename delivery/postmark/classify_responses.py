@@ -108,7 +108,7 @@ def _as_text(value: object) -> str:
 
 
 def parse_time(value: object) -> datetime | None:
-    """Parse a time with its zone to UTC; None for others, or outside 2000 to 2999."""
+    """Convert a time with a zone to UTC; None for other texts or outside 2000 to 2999."""
     at = _with_zone(value)
     return at if at is None or at.tzinfo is UTC else at.astimezone(UTC)
 
@@ -145,8 +145,8 @@ def classify_message(item: object, address: str) -> MessageResult:
     message_id = parse_message_id(item.get("MessageID"))
     text = _message_of(item)
     if code is None or code == 0:
-        # A missing code with an id means “accepted, may be delayed”. To count it as a failure
-        # would send the mail twice.
+        # An answer with an id but without a code means “accepted, may be delayed”. If it counted as
+        # a failure, the mail would be sent twice.
         if message_id is None or (code is None and item.get("ErrorCode") is not None):
             return Unanswered(Reason.of(ReasonCode.RESPONSE_WITHOUT_RESULT))
         to = item.get("To")
@@ -165,7 +165,7 @@ def classify_message(item: object, address: str) -> MessageResult:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Parse the seconds of a `Retry-After`, at most 3600; None without one.
+    """Parse the seconds of a `Retry-After`, at most 3600; None without this header.
 
     Only the form with seconds is read, not the form with a date.
     """
@@ -187,7 +187,7 @@ def parse_query(
 ) -> Parsed | SearchFailed:
     """Parse the JSON object of an answer to a query.
 
-    `parse` returns None if it is unreadable.
+    `parse` returns None if the object is unreadable.
     """
     refused = error_for_status(answer.status, answer.headers, subject)
     if refused is not None:
@@ -204,7 +204,7 @@ def classify_call(
 ) -> CallResult:
     """Classify the answer of `POST /email/batch`.
 
-    If it is unreadable the result is `Unanswered`, because the mail may have been sent.
+    If the answer is unreadable, the result is `Unanswered`, because the mail may have been sent.
     """
     parsed = _parsed(body)
     if status == 200:
@@ -251,7 +251,7 @@ def _classify_success(parsed: object, addresses: Sequence[str]) -> CallResult:
     answers = [
         classify_message(item, address) for item, address in zip(parsed, addresses, strict=True)
     ]
-    # Ids are unique, so of two messages with the same id at least one id is wrong.
+    # Ids are unique. If two messages have the same id, at least one of them has a wrong id.
     times = Counter(answer.message_id for answer in answers if isinstance(answer, Sent))
     return Answered(
         tuple(
@@ -271,12 +271,13 @@ _USUAL_IN_IDS = bytes(range(0x20, 0x7F))
 def _all_accepted(items: list[Any], addresses: Sequence[str]) -> AllAccepted | None:
     """Return the result if all were accepted in the usual form; otherwise None.
 
-    Almost every batch is like that, so no Python code runs for each message. `classify_message`
-    decides the same for each message, and also knows rare forms.
+    Almost every answer has this form, so no Python code runs for each message. `classify_message`
+    gives the same result for each message, and also reads rare forms.
     """
     try:
         codes, ids, named, times = (list(map(field, items)) for field in _FIELDS)
-        # Not converted to UTC, because that takes longer than all else.
+        # The times are not converted to UTC, because that would take longer than the rest of this
+        # function.
         parsed = {time: _with_zone(time) for time in set(times)}
         unusual = "".join(ids).encode().translate(None, _USUAL_IN_IDS)
     except (KeyError, TypeError):
@@ -301,13 +302,14 @@ def _classify_refusal(code: int, text: str, addresses: Sequence[str]) -> CallRes
         return message
     if len(addresses) == 1:
         return Answered((message,))
-    # The whole call was refused because of one recipient. The others will pass without it.
+    # Postmark refused the whole call because of one recipient. The other messages will pass without
+    # that recipient.
     quoted = _quoted(code, text)
     return TooLarge(Reason(ReasonCode.CALL_REFUSED_FOR_ONE, quoted.params))
 
 
 class SearchPage(NamedTuple):
-    """One page of a search: matching messages, how many it listed, and the total."""
+    """One page of a search: its matches, how many messages it lists, and the total."""
 
     found: Sequence[FoundMessage]
     listed: int
@@ -318,7 +320,7 @@ def parse_search(answer: dict[str, Any], *, field_name: str, value: str) -> Sear
     """Parse one page of `GET /messages/outbound`.
 
     Returns the messages whose metadata `field_name` is `value`, or None if the page is unreadable.
-    How exactly Postmark compares is not documented, so each is compared again.
+    Postmark does not document how it compares values, so each message is compared again.
     """
     messages, total = answer.get("Messages"), _as_code(answer.get("TotalCount"))
     if not isinstance(messages, list):
@@ -330,7 +332,7 @@ def parse_search(answer: dict[str, Any], *, field_name: str, value: str) -> Sear
             return None
         if metadata.get(field_name) != value:
             continue
-        # A check mail is for no delivery.
+        # A check mail belongs to no delivery.
         delivery = "" if field_name == CHECK_FIELD else metadata.get("delivery")
         message_id = parse_message_id(message.get("MessageID"))
         if not isinstance(delivery, str) or message_id is None:
@@ -343,8 +345,8 @@ def parse_search(answer: dict[str, Any], *, field_name: str, value: str) -> Sear
 def parse_page(answer: dict[str, Any]) -> MessagePage | None:
     """Parse all messages on a page of `GET /messages/outbound`; None if unreadable.
 
-    A message that cannot be read must not count as absent. One without our metadata is listed,
-    because others may use the same server.
+    A message that cannot be read must not count as absent. A message without our metadata is
+    included, because other systems may use the same server.
     """
     messages, total = answer.get("Messages"), _as_code(answer.get("TotalCount"))
     if not isinstance(messages, list) or total is None:
@@ -401,7 +403,7 @@ BOUNCE_LIST = Listing("/bounces", BOUNCES, parse_bounces)
 
 
 def parse_suppression_results(answer: dict[str, Any]) -> Mapping[str, str] | None:
-    """Return Postmark's reason for refusing each address; empty if it was changed.
+    """Return Postmark's reason for each refused address; empty for a changed one.
 
     Addresses are case-folded.
     """

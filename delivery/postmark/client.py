@@ -1,7 +1,7 @@
 """The Postmark client: one call gives one result of `call_results.py`, no retries.
 
-A call has a deadline for all of it. The deadline is checked again just before the first byte,
-because the process may have been frozen. Proxies and `.netrc` are ignored.
+One deadline applies to the whole call. It is checked again just before the first byte, because the
+process may have been frozen. Proxies and `.netrc` are ignored.
 """
 
 import http.client
@@ -45,7 +45,7 @@ MAX_HANDLING_LENGTH = 40
 PAGE_SIZE = 500
 # Postmark's limit for `count + offset`.
 MAX_SEARCH_RESULTS = 10_000
-# The errors of a network. Any other error is a fault of ours. It is logged with its traceback
+# The errors of a network. Any other error is a bug of Homing. It is logged with its traceback
 # (delivery/worker/worker_process.py), and the batch is recovered when its lease expires.
 NETWORK_ERRORS = (HTTPError, http.client.HTTPException, OSError)
 
@@ -88,7 +88,7 @@ class Postmark:
 
         Nothing is written after `deadline_at_s`, a reading of `now_s()`. `about_to_complete` is
         called once, just before the last piece is written. Until then the provider cannot have
-        received the whole request. Its errors end the call.
+        received the whole request. If `about_to_complete` raises an error, the call ends.
         """
         answer = self._call(
             "POST", _BATCH, body, deadline_at_s, about_to_complete=about_to_complete
@@ -104,7 +104,7 @@ class Postmark:
     ) -> LookupResult:
         """Find everything on `stream` whose metadata `field_name` is `value`.
 
-        Reads all pages. Without a stream Postmark searches only the transactional one.
+        Reads all pages. Without a stream, Postmark searches only the transactional stream.
         """
         found: list[FoundMessage] = []
         listed = total = 0
@@ -123,7 +123,8 @@ class Postmark:
             if page.listed < PAGE_SIZE:
                 break
         if listed < total:
-            # The message that was not shown may be the one in question.
+            # The search did not show every message, and a missing message may be the one in
+            # question.
             return SearchFailed(
                 Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=classify_responses.SEARCH)
             )

@@ -45,7 +45,7 @@ _USUAL_HEAD = re.compile(
 
 
 def now_s() -> float:
-    """Read a clock in seconds. Where possible it also counts while the machine sleeps."""
+    """Read a clock in seconds. If possible, it also runs while the machine sleeps."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
@@ -102,13 +102,14 @@ class Connection:
     ) -> RawResponse:
         """Make one call. A good response goes to `write`, if given, and is not kept.
 
-        After an error `wrote` tells whether a byte may have been written.
+        After an error, `wrote` says whether a byte may have been written.
         """
         self._deadline_at_s = deadline_at_s
         self.wrote = False
         is_kept = False
         try:
-            # A kept connection that became readable was closed, or has an answer to no call.
+            # If a kept connection is readable now, the server has closed it or has sent an answer
+            # to no call.
             if not self._http.is_connected:
                 self._http.close()
                 self._http.timeout = min(CONNECT_TIMEOUT_S, max(0.001, deadline_at_s - now_s()))
@@ -174,7 +175,7 @@ class Connection:
         if usual is None or int(usual[1]) > MAX_RESPONSE_BYTES:
             return self._read_unusual_answer(method, begun, write)
         length, begun = int(usual[1]), begun[usual.end() :]
-        # Otherwise the next call would read the bytes that follow.
+        # Keep the connection only if no bytes follow the answer: the next call would read them.
         is_kept = len(begun) <= length
         if len(begun) < length:
             begun += self._read_rest(length - len(begun))
@@ -194,7 +195,8 @@ class Connection:
         self, method: str, begun: bytes, write: Callable[[bytes], object] | None
     ) -> tuple[RawResponse, bool]:
         incoming: Any = _Incoming(begun, self.receive_into)
-        # Otherwise an answer that is read in part stays open until the garbage collector finds it.
+        # `with` closes an answer that is read only in part. Otherwise it would stay open until the
+        # garbage collector finds it.
         with http.client.HTTPResponse(incoming, method=method) as response:
             response.begin()
             headers = HTTPHeaderDict(response.getheaders())

@@ -128,7 +128,7 @@ class AddressSuppressed(AddressEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressReactivated(AddressEvent):
-    """The provider would mail the address again. No reader is resubscribed by it.
+    """The provider would mail the address again. This resubscribes no reader.
 
     `is_our_own`: we requested it for a mail on request, so it says nothing about letters.
     """
@@ -234,7 +234,7 @@ class Acceptance:
 
 @dataclass(frozen=True, slots=True)
 class WebhookEvent:
-    """What an event says of a delivery and of an address. `kind` is empty if unknown."""
+    """The parts of an event about a delivery and an address. `kind` may be empty."""
 
     kind: str
     accepted: Acceptance | None

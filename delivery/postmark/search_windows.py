@@ -18,7 +18,7 @@ Span = tuple[datetime, datetime]
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From `since` to `until`, both included, in Eastern time; None is open."""
+    """A window from `since` to `until`, both included, in Eastern time; None is open."""
 
     since: datetime | None = None
     until: datetime | None = None

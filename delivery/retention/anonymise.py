@@ -1,6 +1,6 @@
 """Removal of a reader's address and name from everything that delivery keeps.
 
-Deliveries stay, because they are counted. One that still waits is withdrawn when its call
+Deliveries stay, because they are counted. A delivery that still waits is withdrawn when its call
 starts.
 """
 
@@ -47,7 +47,7 @@ def anonymise_recipient(recipient: int, address_key: str) -> None:
 def anonymise_unconfirmed(
     gone: Mapping[int, str], issues: Iterable[UUID] = tuple(ISSUE_BY_KIND.values())
 ) -> None:
-    """Blank the mail of readers who have copies of these issues only.
+    """Blank the mail of readers whose copies are all of these issues.
 
     Also deletes their provider events. Runs in the caller's transaction. `gone` maps ids to
     case-folded addresses.
@@ -72,7 +72,7 @@ def delete_provider_data(address: str) -> None:
 
 
 def _delete_events_about(addresses: Iterable[str]) -> None:
-    # An event that is being applied deletes itself.
+    # Locked events are skipped: the transaction that applies such an event also deletes it.
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -11,7 +11,7 @@ from django.db.backends.utils import CursorWrapper
 from delivery.plan_methods import plan_without
 from delivery.queue.short_transaction import short_transaction
 
-# The values of a row in an index; None before the first and after the last.
+# The values of one row in an index; None before the first row and after the last row.
 Row = Sequence[Any] | None
 
 ROWS_AT_ONCE = 1_000
@@ -34,10 +34,11 @@ def short_delete() -> Iterator[CursorWrapper]:
 
 @dataclass(frozen=True, slots=True)
 class OldRows:
-    """Rows older than `days` by `age` that `may_go`.
+    """Rows whose time in the column `age` is older than `days`, and that `may_go`.
 
-    `along` are the columns of a unique index. If they grow with `age`, reading stops
-    where rows are too young. Otherwise `in_order` is false, and the whole table is read.
+    `along` are the columns of a unique index. `in_order` is true if later rows of this index are
+    younger. Then reading stops at the first row that is too young. Otherwise the whole table is
+    read.
     """
 
     table: str
@@ -53,7 +54,7 @@ class OldRows:
         return f"{self.age} < statement_timestamp() - make_interval(secs => %s)"
 
     def count(self) -> int:
-        """Count them. Reads the whole table and takes no locks."""
+        """Count the old rows. Reads the whole table and takes no locks."""
         with connection.cursor() as cursor:
             cursor.execute(
                 f"SELECT count(*) FROM {self.table} WHERE {self._is_old} AND {self.may_go}",  # noqa: S608 -- our own words
@@ -62,7 +63,7 @@ class OldRows:
             return int(cursor.fetchone()[0])
 
     def delete(self, *, batch_size: int = ROWS_AT_ONCE) -> Iterator[int]:
-        """Delete them, reading `batch_size` rows at a time; yield how many each time."""
+        """Delete the rows, reading `batch_size` rows at a time; yield how many each time."""
         after: Row = None
         while True:
             with short_delete() as cursor:
@@ -90,8 +91,8 @@ class OldRows:
         return (None, False) if row is None else (row[1:], bool(row[0]) or not self.in_order)
 
     def _delete(self, cursor: CursorWrapper, where: str, values: list[Any], most: int) -> int:
-        # By `ctid` and with a limit, so that the rest of the table is not read, whatever the
-        # statistics say.
+        # Rows are found by `ctid` and with a limit, so that the rest of the table is not read, even
+        # with outdated statistics.
         cursor.execute(
             f"""
             DELETE FROM {self.table} WHERE ctid = ANY (ARRAY(

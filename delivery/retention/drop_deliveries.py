@@ -1,7 +1,7 @@
-"""Dropping of the deliveries of an edition that has ended and is old.
+"""Drop the deliveries of old editions that have ended.
 
-The edition is marked first, and its rows are no longer shown or counted. Then they are deleted, a
-few batches at a time.
+First an edition is marked, and its deliveries are no longer shown or counted. Then the deliveries
+are deleted, a few batches at a time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from delivery.queue.erasure_lock import LOCK_ENQUEUE, wait_for_enqueues
 from delivery.queue.short_transaction import lock_edition
 from delivery.retention.batched_delete import short_delete
 
-# The deliveries in one transaction, few enough not to delay other sessions.
+# How many deliveries one transaction deletes: few enough not to delay other sessions.
 DELIVERIES_AT_ONCE = 2_000
 
 
@@ -34,7 +34,7 @@ class DropStatus:
 
     @property
     def may_be_dropped(self) -> bool:
-        """Whether its deliveries may be dropped now."""
+        """Whether the edition's deliveries may be dropped now."""
         return not self.obstacle and self.dropped_at is None
 
 
@@ -113,7 +113,7 @@ def load_due(*, days: float) -> list[int]:
 def mark_dropped(edition: int, *, days: float) -> DropStatus:
     """Mark deliveries as dropped if they may be; return the status before.
 
-    Publishing waits meanwhile.
+    Publishing waits until this transaction has ended.
     """
     with short_delete() as cursor:
         wait_for_enqueues()
@@ -181,7 +181,7 @@ def count_deliveries(editions: Sequence[int]) -> int:
 
 
 def delete_deliveries(edition: int, *, batch_size: int = DELIVERIES_AT_ONCE) -> Iterator[int]:
-    """Delete the dropped deliveries of an edition by batches; yield each number."""
+    """Delete an edition's dropped deliveries by batches; yield how many each time."""
     after = edition * BATCHES_PER_EDITION - 1
     while True:
         with short_delete() as cursor:
@@ -197,8 +197,8 @@ def delete_deliveries(edition: int, *, batch_size: int = DELIVERIES_AT_ONCE) -> 
             batches = [row[0] for row in cursor.fetchall()]
             if not batches:
                 break
-            # The statement itself checks the mark. By `ctid`, so that only these batches are read,
-            # even with outdated statistics.
+            # The statement itself checks that the edition is marked. Rows are found by `ctid`, so
+            # that only these batches are read, even with outdated statistics.
             cursor.execute(
                 """
                 DELETE FROM delivery WHERE ctid = ANY (ARRAY(
@@ -216,7 +216,7 @@ def delete_deliveries(edition: int, *, batch_size: int = DELIVERIES_AT_ONCE) -> 
 
 
 def _delete_evidence(edition: int) -> Iterator[int]:
-    """Delete the evidence, uncounted. An alarm records any second acceptance."""
+    """Delete an edition's evidence without counting it. Alarms keep second copies."""
     while True:
         with short_delete() as cursor:
             cursor.execute(

@@ -6,11 +6,13 @@ from delivery.mail.mark_test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.models.attempt import NO_BATCH
 from delivery.retention.batched_delete import OldRows, short_delete
 
-# The newest newsletters keep all attempts, from which the check sheet estimates the sending time.
+# This many of the newest newsletters keep all attempts. The check sheet estimates the sending time
+# from these attempts.
 NEWEST_KEPT = 5
 
 # A newsletter ends as a whole, but each batch of transactional mail ends separately. The last ended
-# attempt of an edition stays, because it shows when the edition ended. A check mail does not.
+# attempt of an edition stays, because it shows when the edition ended. The attempt of a check mail
+# does not show that.
 _CALL_MAY_GO = f"""
     EXISTS (SELECT FROM attempt AS later
             WHERE later.edition_id = attempt.edition_id AND later.batch_id <> {NO_BATCH}
@@ -39,7 +41,7 @@ def applied_events(days: float) -> OldRows:
     return OldRows("provider_event", ["id"], "received_at", days, "applied_at IS NOT NULL")
 
 
-# Unknown ones and ones with an alarm stay.
+# Test letters that are unknown or have an alarm stay.
 _TEST_MAY_GO = f"""
     kind = 'test' AND issue_id = '{TEST_ISSUE}' AND NOT EXISTS (SELECT FROM batch
                     WHERE edition_id = edition.id AND batch_is_open_1(batch) AND state <> 'done')

@@ -1,4 +1,4 @@
-"""Recipients who were mailed or will be, whom the undo of an import leaves."""
+"""Recipients who were mailed or will be. Undoing an import keeps them."""
 
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -9,7 +9,8 @@ from django.db import connection
 from delivery.models import Edition
 from delivery.plan_methods import SCANS, plan_without
 
-# The first two columns of the key find each copy, so there is no index by recipient alone.
+# Each copy is found by the first two columns of the key, because there is no index by recipient
+# alone.
 _ISSUES = f"""
     SELECT issue_id FROM (SELECT DISTINCT issue_id FROM edition WHERE kind <> '{Edition.Kind.TEST}')
            AS issue
@@ -22,7 +23,8 @@ _DELIVERIES = """
             WHERE issue_id = of.issue AND recipient_id BETWEEN %(first)s AND %(last)s OFFSET 0
            ) AS copy JOIN edition USING (issue_id, version)
 """
-# A call cannot start until this transaction ends, and a started one has changed the state.
+# This lock delays the start of a call until the transaction ends. If a call has already started,
+# the state of its batch has changed.
 _LOCK_BATCHES = f"""
     SELECT count(*) FROM (
         SELECT FROM batch WHERE id IN (
@@ -47,8 +49,8 @@ _DROPPED = """
 class Mailed(NamedTuple):
     """The mailed recipients of a range of ids.
 
-    `issues` have copies for some of the range. `dropped_until`: copies of earlier editions were
-    dropped, so readers who were confirmed by then may have been mailed.
+    `issues` are the issues with copies for some of these recipients. Copies of editions before
+    `dropped_until` were dropped, so readers who were confirmed by then may have been mailed.
     """
 
     recipients: frozenset[int]
@@ -59,8 +61,9 @@ class Mailed(NamedTuple):
 def load_mailed(first: int, last: int) -> Mailed:
     """Load who was mailed among the recipients `first` to `last`.
 
-    True until the end of the caller's transaction, which called `wait_for_enqueues`: no edition is
-    enqueued, and no call for a waiting copy starts (docs/decisions/0040-undo-of-an-import.md).
+    The result stays true until the end of the caller's transaction, which must have called
+    `wait_for_enqueues`: no edition is enqueued, and no call for a waiting copy starts
+    (docs/decisions/0040-undo-of-an-import.md).
     """
     # Without statistics, PostgreSQL would scan the deliveries of all issues.
     with connection.cursor() as cursor, plan_without(cursor, *SCANS):

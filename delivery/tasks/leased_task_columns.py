@@ -25,12 +25,12 @@ class LeasedTask(models.Model):
     Each kind of task is a subclass. `run_leased_task.py` writes the columns of the lease.
     """
 
-    # The states in which a worker has the task or will claim it. A claim makes the first of
-    # `waiting` and `running` the second; the other states stay.
+    # The states in which a worker has the task or will claim it. A claim changes `waiting` to
+    # `running` and keeps any other state.
     OPEN: ClassVar[tuple[str, ...]] = (TaskState.WAITING, TaskState.RUNNING)
-    # Longer than a step takes. `DELIVERY_LEASE_S` may be shorter in tests.
+    # A lease must be longer than a step takes. `DELIVERY_LEASE_S` may be shorter in tests.
     SHORTEST_LEASE_S: ClassVar[float] = 10.0
-    MOST_CLAIMS: ClassVar[int] = 20  # without progress; a stop of a worker counts too
+    MOST_CLAIMS: ClassVar[int] = 20  # claims without progress; a stop of a worker counts too
     LARGE: ClassVar[tuple[str, ...]] = ()  # columns that a claim does not load
 
     id = models.BigAutoField(primary_key=True)
@@ -45,7 +45,7 @@ class LeasedTask(models.Model):
     owner = models.UUIDField(null=True)
     epoch = models.BigIntegerField(default=0, db_default=0)
     lease_until = models.DateTimeField(null=True)
-    claims = models.PositiveIntegerField(default=0, db_default=0)  # since the last progress
+    claims = models.PositiveIntegerField(default=0, db_default=0)  # claims since the last progress
 
     class Meta:
         abstract = True
@@ -62,12 +62,12 @@ class LeasedTask(models.Model):
 
     @property
     def is_open(self) -> bool:
-        """Whether a worker has claimed it or will claim it."""
+        """Whether a worker has claimed the task or will claim it."""
         return self.state in self.OPEN
 
     @property
     def percent(self) -> int:
-        """The part that is done, in per cent."""
+        """The part of the task that is done, in per cent."""
         return 100 * self.done // max(self.total, 1)
 
     @property
@@ -76,11 +76,11 @@ class LeasedTask(models.Model):
         return self.MOST_CLAIMS
 
     def give_up(self) -> dict[str, Any]:
-        """Return the columns of a task that was claimed too often in vain."""
+        """Return new values for a task that was claimed too often without progress."""
         return {"state": TaskState.FAILED}
 
     def clear(self, end: str) -> None:
-        """Delete what only the work needed, in the transaction that ends the task.
+        """Delete data that only the work needed, in the transaction that ends the task.
 
         `end` is the new state; `state` is still the one before.
         """

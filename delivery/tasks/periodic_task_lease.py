@@ -42,7 +42,7 @@ class TaskInterruptedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A task that this worker runs. `last_success_at` is when its last success began."""
+    """A task that this worker runs. `last_success_at`: when its last good run began."""
 
     name: str
     owner: UUID
@@ -54,9 +54,9 @@ class Lease:
 def acquire(
     name: str, owner: UUID, *, lease_s: float, after_publications: bool = False
 ) -> Lease | None:
-    """Lease a task; None unless it is due and free.
+    """Lease a task; return None unless the task is due and free.
 
-    With `after_publications` it is also due once after each publication.
+    With `after_publications` the task is also due once after each publication.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -105,7 +105,7 @@ def running(
 ) -> Iterator[None]:
     """Record how a run ends.
 
-    The task is due again in `again_in_s`, or after a failure with backoff (seconds).
+    The task is due again in `again_in_s` seconds, and after a failure with backoff.
     """
     policy = after_call_or_lookup.Policy(retry_base_s, retry_cap_s, 1, (0.0,), True)
     backoff_s = max(
@@ -114,7 +114,7 @@ def running(
     try:
         yield
     except TaskInterruptedError:
-        # Another worker may start at once.
+        # The task is due again at once, so that another worker can run it.
         _end(lease, 0)
     except TaskPostponedError as error:
         wait_s = max(error.retry_after_s or 0.0, backoff_s)

@@ -20,8 +20,8 @@ class BackgroundTask:
     """Work with its own thread in every worker.
 
     `work(is_stopping)` does the next due work, returns whether there was any, and ends soon after
-    `is_stopping()`. It is due while `waiting()` selects rows. Other work has no such rows: it is
-    tried `every_s` seconds, and a drain waits for it while `is_busy()`.
+    `is_stopping()`. The work is due while `waiting()` selects rows. Work without such rows is tried
+    every `every_s` seconds, and a drain waits for it while `is_busy()`.
     """
 
     name: str
@@ -31,7 +31,7 @@ class BackgroundTask:
     is_busy: Callable[[], bool] = lambda: False
 
     def is_due(self) -> bool:
-        """Whether more is due. Queries the database."""
+        """Whether work of this task is due. Queries the database."""
         if self.waiting is None:
             return self.is_busy()
         return any(rows.exists() for rows in self.waiting())

@@ -1,7 +1,7 @@
 """Run a task under a lease: claim, heartbeat, checkpoint, stop, error and end.
 
-Every transition is one guarded statement by the database's clock. A worker whose task has been
-claimed by another, or was cancelled, changes nothing.
+Every transition is one guarded statement by the database's clock. A worker changes nothing after
+another worker has claimed its task, or after the task was cancelled.
 """
 
 import logging
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 Task = TypeVar("Task", bound=LeasedTask)
 
-FIRST_RETRY_S = 2.0  # after an error; then twice as long each time, up to the lease
+FIRST_RETRY_S = 2.0  # the first wait after an error; later waits double, up to the lease
 NO_LEASE: dict[str, Any] = {"owner": None, "lease_until": None}
 _IS_FREE = Q(lease_until=None) | Q(lease_until__lt=Now())
 # The server ends a transaction that a frozen process leaves open, and notices a killed process
@@ -63,13 +63,13 @@ class ClaimedTask(Generic[Task]):
         self._renew(columns)
 
     def step(self) -> AbstractContextManager[CursorWrapper]:
-        """Open the transaction of a step, which a frozen process loses with its lease."""
+        """Open the transaction of a step. A frozen process loses it with its lease."""
         return _limited_transaction(type(self.task))
 
     def hold(self) -> None:
         """Renew the lease and lock the row until the end of the step.
 
-        So nobody cancels or claims the task within it. Raises `TaskInterruptedError`.
+        So nobody can cancel or claim the task during the step. Raises `TaskInterruptedError`.
         """
         self._renew({})
 
@@ -90,13 +90,16 @@ class ClaimedTask(Generic[Task]):
         self.end(TaskState.REFUSED, error=error)
 
     def release(self) -> None:
-        """Let any worker claim the task at once; no-op if this one lost it."""
+        """Let any worker claim the task at once. Do nothing if this worker has lost it."""
         is_running = When(state=TaskState.RUNNING, then=Value(TaskState.WAITING))
         self._row().update(state=Case(is_running, default=F("state")), **NO_LEASE)
         self.is_held = False
 
     def retry_later(self, *, counts: bool = True) -> None:
-        """Let any worker claim the task after a wait; `counts`: the claim was in vain."""
+        """Let any worker claim the task after a wait.
+
+        If this claim `counts`, it is one of the claims without progress.
+        """
         claims = self.task.claims
         wait_s = min(FIRST_RETRY_S * 2 ** (claims - 1), lease_s(type(self.task)))
         again = claims if counts else claims - 1
@@ -104,7 +107,7 @@ class ClaimedTask(Generic[Task]):
         self.is_held = False
 
     def run(self, work: Callable[["ClaimedTask[Task]"], None]) -> None:
-        """Do the work, and record how it ended. Raises what the work raises by an error."""
+        """Do the work and record how it ended. Unexpected errors of the work are raised."""
         try:
             try:
                 if self.task.claims > self.task.most_claims:
@@ -121,7 +124,7 @@ class ClaimedTask(Generic[Task]):
             logger.info(sentence, what, self.task.pk)
             self.release()
         except BaseException as error:
-            # Without a database the lease expires.
+            # If the database is away, nothing can be recorded, and the lease expires.
             with suppress(DatabaseError, TaskInterruptedError):
                 if not isinstance(error, Exception):
                     self.release()
@@ -162,9 +165,10 @@ def run_next(
     owner: UUID | None = None,
     pk: int | None = None,
 ) -> bool:
-    """Claim and run the oldest due task, or that with this `pk`; False if none.
+    """Claim and run the oldest due task, or the one with this `pk`; False if none.
 
-    Work that returns without ending the task gives it back, and a later claim continues.
+    If the work returns without ending the task, the task is released, and a later claim continues
+    it.
     """
     task = claim(kind, owner, pk)
     if task is None:
@@ -197,7 +201,8 @@ def claim(kind: type[Task], owner: UUID | None = None, pk: int | None = None) ->
             claims=F("claims") + 1,
             lease_until=Now() + timedelta(seconds=lease_s(kind)),
         )
-        # Read while the row is locked, or a worker that paused could read its successor's lease.
+        # The task is read while its row is locked. Otherwise a worker that paused here could read
+        # the lease of the next worker.
         return row.defer(*kind.LARGE).get()
 
 
@@ -209,7 +214,8 @@ def separate_task(
 ) -> SeparateTask:
     """Make a task whose work runs in a separate process with limits.
 
-    `costly(task)` is the refusal of a task that exceeded them; without one it is tried again.
+    `costly(task)` returns the refusal of a task that exceeded the limits. If it returns None, the
+    task is tried again.
     """
 
     def refuse(owner: UUID) -> None:
@@ -227,7 +233,7 @@ def separate_task(
 def cancel(task: LeasedTask) -> bool:
     """Stop an open task before its next step; False if it has ended.
 
-    It waits for a step that holds the task, so its numbers are exact afterwards.
+    The call waits for a step that holds the task, so the task's numbers are exact afterwards.
     """
     ended = {"state": TaskState.CANCELLED, "finished_at": Now(), **NO_LEASE}
     with transaction.atomic():

@@ -1,7 +1,8 @@
 """Run tasks that read files of strangers in a separate process.
 
-A file that takes too much memory or time ends only this process, which sends nothing. The
-kernel enforces its limits. The worker's thread waits for it and records how it ended.
+A file that takes too much memory or time ends only the separate process, which sends no mail. The
+kernel enforces the limits of that process. A thread of the worker waits for the process and records
+how it ended.
 """
 
 import logging
@@ -21,7 +22,7 @@ from django.conf import settings
 
 logger = logging.getLogger(__name__)
 
-MEMORY = 150 * 1024 * 1024  # bytes beyond those that the process has before it begins
+MEMORY = 150 * 1024 * 1024  # bytes, in addition to those that the process has before it begins
 STEP_CPU_S = 300  # seconds of CPU time from one call of `is_stopping` to the next
 # Signals that end the process without a fault of the file.
 _STOPPED = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
@@ -70,7 +71,8 @@ def run_separately(name: str, is_stopping: Callable[[], bool]) -> bool:
         stdin=subprocess.PIPE,
     )
     assert process.stdin is not None  # noqa: S101
-    # The process ends its work when this pipe ends, also if this process is killed.
+    # The separate process stops when this pipe closes. The pipe also closes if this process is
+    # killed.
     with process.stdin:
         while not is_stopping():
             try:
@@ -111,12 +113,13 @@ def run_here(name: str, owner: UUID) -> None:
             pass
     except MemoryError:
         logger.exception("the task %s exceeded its memory", name)
-        # A signal makes the worker refuse the file, as after a library that ends without memory.
+        # The signal makes the worker refuse the file, as when a library ends the process for lack
+        # of memory.
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 def limit_memory() -> None:
-    """Let this process use `MEMORY` more than now. Does nothing outside Linux."""
+    """Let this process use `MEMORY` bytes more than now. Does nothing outside Linux."""
     status = Path("/proc/self/status")
     if status.exists():
         lines = status.read_text().splitlines()
@@ -125,9 +128,9 @@ def limit_memory() -> None:
 
 
 def _allow_cpu_time() -> None:
-    """Let this process use `STEP_CPU_S` from now on. The kernel ends it after that."""
+    """Let this process use `STEP_CPU_S` more CPU time before the kernel ends it."""
     spent = resource.getrusage(resource.RUSAGE_SELF)
-    # Rounded down, it could leave a step up to a second less.
+    # The limit is rounded up, because rounding down could give a step up to a second less.
     most = math.ceil(spent.ru_utime + spent.ru_stime) + STEP_CPU_S
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     if hard == resource.RLIM_INFINITY or most < hard:

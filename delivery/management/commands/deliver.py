@@ -74,7 +74,7 @@ class Command(BaseCommand):
         )
 
     def check(self, *args: Any, **options: Any) -> None:
-        """Stop at errors, like every command, and log warnings."""
+        """Stop if a system check finds errors, like every command, and log its warnings."""
         super().check(*args, **options)
         log_findings()
 
@@ -93,14 +93,15 @@ class Command(BaseCommand):
                 concurrency, is_awaited=is_awaited, heartbeat=heartbeat, runs_tasks=number == 0
             )
 
-        # A database that cannot be reached ends the command here, before any process starts. Until
+        # If the database cannot be reached, the command ends here, before any process starts. Until
         # then a signal ends the command at once (manage.py).
         connection.ensure_connection()
         if processes == 1:
             only = make(0)
-            # Before the first call to the provider, so that a signal stops it cleanly.
+            # Set this up before the first call to the provider, so that a signal always stops the
+            # worker cleanly.
             only.stop_on_signals()
-        # Before the fork, so that a restarted process follows the same editions.
+        # Create this before the fork, so that a restarted process follows the same editions.
         drained = drain.Drain(self.stderr, is_terminal=self.stderr.isatty()) if is_awaited else None
 
         def work(worker: Worker) -> bool:
