@@ -8,7 +8,7 @@ from django.db.models import Sum
 
 from subscribers.models import NewReaders, ReaderTotal, Subscriber
 
-# With more rows than this, merging costs less than reading them.
+# With more rows than this, merging the rows costs less than reading all of them each time.
 MANY_ROWS = 500
 
 _MERGE = """

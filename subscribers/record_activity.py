@@ -26,7 +26,10 @@ def record_activity(
     flag: int = CHANGE,
     **params: Any,
 ) -> None:
-    """Record an action of a user. Pass a model and a `name` if the row may be gone."""
+    """Record an action of a user on `thing`, a row of the database.
+
+    If the row may be gone, `thing` is its model, and `name` says which row it was.
+    """
     if isinstance(thing, Model):
         name, key = name or str(thing), thing.pk
     LogEntry.objects.create(

@@ -1,4 +1,4 @@
-"""Why something that was typed or imported is refused: a code and a sentence."""
+"""Codes and sentences that say why typed or imported data is refused."""
 
 import re
 from collections.abc import Mapping
@@ -31,7 +31,8 @@ FORMATS: Mapping[str, Promise] = {
     "vcard": _("address cards (vCard)"),
     "binary": _("binary data"),
 }
-# By the code that an import stores (importing/file_format/recognise_columns.py).
+# The words for each delimiter, by the code that an import stores
+# (importing/file_format/recognise_columns.py).
 DELIMITERS: Mapping[str, Promise] = {
     "comma": _("comma"),
     "semicolon": _("semicolon"),
@@ -68,7 +69,7 @@ SENTENCES: Mapping[str, Promise | str] = {
         "The file says that this reader must not be mailed, but they confirmed here. They stay "
         "subscribed."
     ),
-    # Files have many words for these, so the sentences quote none.
+    # Files have many words for these statuses, so the sentences quote none of the words.
     "file_unsubscribed": _(
         "According to the file, this reader unsubscribed. The address is suppressed."
     ),

@@ -1,7 +1,7 @@
 """Limits of requests for mail: per reader and day, and per network and hour.
 
-A form that returns too fast is not refused, because browsers can fill in forms. It gets fewer
-attempts.
+A form that returns too fast is not refused, because browsers can fill in forms. Such a form gets
+fewer attempts.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ def seconds_until_turn(network: str, suspicious: bool = False) -> int:
     per_hour = settings.SIGN_UPS_PER_HOUR
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, [f"sign-up {network}"])
-        # Not clock_timestamp(): a volatile bound prevents the use of the index.
+        # Do not use clock_timestamp(): a volatile bound prevents the use of the index.
         cursor.execute(
             """
             SELECT extract(epoch FROM clock_timestamp() - at)::float8, detail
@@ -79,8 +79,8 @@ def _next_number(reader: Subscriber, counter: str) -> int:
 def seconds_to_wait(asked: Sequence[tuple[float, bool]], suspicious: bool, per_hour: int) -> int:
     """Return the seconds until a network may request mail, at most an hour.
 
-    `asked` holds its requests of the last hour: the age in seconds, and whether the form returned
-    too fast.
+    `asked` lists the network's requests of the last hour. Each has its age in seconds, and whether
+    its form returned too fast.
     """
     wait = _until_fewer_than(per_hour, [seconds_ago for seconds_ago, _ in asked])
     if suspicious:

@@ -1,4 +1,4 @@
-"""Why an address gets no mail: a code for programs, and its words. Pure."""
+"""Codes and words that say why an address gets no mail. Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from subscribers.models.suppression import Suppression
 
 Reason, Origin = Suppression.Reason, Suppression.Origin
 
-# Whose list an entry is on.
+# The owner of the list that an entry is on.
 OURS, OF_PROVIDER = "ours", "of_provider"
 
 BLOCKED = "blocked"

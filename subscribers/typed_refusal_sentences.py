@@ -1,4 +1,4 @@
-"""Why something that readers type is refused: a sentence for each code."""
+"""Sentences that say why a text that readers type is refused, by code."""
 
 from collections.abc import Mapping
 

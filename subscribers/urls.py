@@ -31,8 +31,8 @@ urlpatterns = [
     path("record/<str:token>/erase/", data_request_view.erase_data, name="erase_data"),
     path("preferences/<str:token>/", preferences, name="preferences"),
     path("unsubscribe/<str:token>/", unsubscribe, name="unsubscribe"),
-    # Damaged links. Without the last slash too: a redirect would turn a one-click POST into a GET
-    # (RFC 8058, 3.1).
+    # These patterns match damaged links. They also match links without the last slash, because a
+    # redirect would turn a one-click POST into a GET (RFC 8058, 3.1).
     _damaged("unsubscribe", unsubscribe),
     _damaged("preferences", preferences),
     _damaged("record", data_request_view.show_data),

@@ -1,4 +1,4 @@
-"""Changes of the author's fields and tags, and the removal of what was deleted."""
+"""Changes of the author's fields and tags, and removal of deleted ones."""
 
 import uuid
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from subscribers.record_activity import record_activity
 CHUNK = 5_000  # readers
 _FIELDS = "SELECT pg_advisory_xact_lock(hashtextextended('homing: fields of readers', 0))"
 
-# The readers of one chunk in the order of their ids, and the last of them.
+# Remove a field or tag from one chunk of readers, in the order of their ids. Return the last id.
 _REMOVE = """
     WITH chunk AS (
         SELECT id FROM subscriber WHERE id > %(after)s ORDER BY id LIMIT %(limit)s
@@ -36,7 +36,7 @@ _REMOVE_TAG = _REMOVE.format(
     "left_topics = array_remove(left_topics, %(key)s::integer)",
     has_it="%(key)s::integer = ANY (tags || left_topics)",
 )
-# Two scans are faster than one with a subquery for each reader.
+# Two scans of the table are faster than one scan with a subquery for each reader.
 _COUNT_READERS = """
     SELECT 'tag', tag::text, count(*) FROM subscriber, unnest(tags) AS tag GROUP BY tag
     UNION ALL
@@ -55,7 +55,7 @@ class TagInUseError(Exception):
 
 
 def register_drafts(with_tag: Callable[[int], str], with_field: Callable[[str], bool]) -> None:
-    """Register how to find an open draft's title by tag, and a draft by field."""
+    """Register two functions that find an open draft: by tag, and by field."""
     _find_draft[:] = [(with_tag, with_field)]
 
 
@@ -72,7 +72,7 @@ def can_add_field() -> bool:
 
 @transaction.atomic
 def add_field(field: ReaderFieldDefinition, by: uuid.UUID | None) -> bool:
-    """Add a field after the others; False if there are 20, or one with this key.
+    """Add a field after the others; False at 20 fields, or if the key is used.
 
     `by` None is not logged.
     """
@@ -90,7 +90,7 @@ def add_field(field: ReaderFieldDefinition, by: uuid.UUID | None) -> bool:
 
 @transaction.atomic
 def move_field(key: str, by: int) -> None:
-    """Swap a field with its neighbour: `by` is 1 for down or -1 for up."""
+    """Swap a field with the next one if `by` is 1, or the one before if it is -1."""
     with connection.cursor() as cursor:
         cursor.execute(_FIELDS)
     keys = list(ReaderFieldDefinition.objects.order_by("position").values_list("key", flat=True))
@@ -135,9 +135,11 @@ def delete_field(key: str, by: uuid.UUID | None) -> bool:
 def delete_tag(tag: int, by: uuid.UUID | None) -> bool:
     """Delete a tag. Workers remove it from the readers. `by` None is not logged.
 
-    Raises `TagInUseError`: no issue or draft must lose a tag that it excludes.
+    Raises `TagInUseError` if an issue or a draft uses the tag. An issue that loses an excluded tag
+    would reach more readers.
     """
-    # A draft that is being saved holds its tags, as an issue does, so this waits and sees it.
+    # A draft locks its tags while it is being saved, and so does an issue. This statement waits for
+    # the lock, and the check below then sees the draft.
     found = Tag.objects.select_for_update().filter(pk=tag).first()
     if found is None:
         return False

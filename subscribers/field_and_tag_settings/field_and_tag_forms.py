@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 else:
     _ModelForm = forms.ModelForm
 
-# A fallback is written into merge fields: {{ city|your town }}.
+# A fallback is written into merge fields, as in {{ city|your town }}, so it cannot have these
+# characters.
 _IN_MERGE_FIELDS = re.compile(r"[{}|]")
 
 
@@ -44,7 +45,7 @@ class _OneLineForm(_ModelForm):
         return cleaned
 
     def is_saved(self) -> bool:
-        """Save a valid form; False, with the error, if its name was taken meanwhile."""
+        """Save a valid form. If its name was taken meanwhile, add an error; return False."""
         try:
             with transaction.atomic():
                 self.save()

@@ -41,7 +41,7 @@ def settings_page(request: HttpRequest) -> HttpResponse:
         return desk_page(request, "subscribers/field_and_tag_settings/settings.html", shown)
     fields = list(ReaderFieldDefinition.objects.order_by("position"))
     tags = list(Tag.objects.order_by(Lower("name")))
-    # On request, because it reads all readers.
+    # Count readers only on request, because counting reads all of them.
     is_counted = "count" in request.GET
     counts = change_fields_and_tags.count_readers() if is_counted else {}
     context = {

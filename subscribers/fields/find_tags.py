@@ -26,7 +26,7 @@ TagName = tuple[int, str]  # the id, and the name now
 
 
 class UnknownTagError(LookupError):
-    """There is no tag with this name. `meant` is a similar one, if any."""
+    """There is no tag with this name. `meant` is the most similar tag, if any."""
 
     def __init__(self, name: str, meant: str | None) -> None:
         super().__init__(name)
@@ -48,11 +48,11 @@ def find_tags(names: Iterable[str]) -> tuple[TagName, ...]:
 
 
 def find_or_add_tags(names: Iterable[str], made: set[int] | None = None) -> dict[str, int]:
-    """Return the id of each tag by the name as it is given; missing tags are added.
+    """Return the id of each tag by its given name, and add the missing tags.
 
-    The tags are kept until the transaction ends. The ids of added ones are added to `made`.
+    The tags cannot be deleted until the transaction ends. The ids of new tags are added to `made`.
     """
-    # In the order of the names, so that two transactions cannot wait for each other.
+    # Use the order of the names, so that two transactions cannot wait for each other.
     wanted = sorted(set(names), key=str.lower)
     with connection.cursor() as cursor:
         cursor.execute(_ADD, [wanted])
@@ -64,5 +64,5 @@ def find_or_add_tags(names: Iterable[str], made: set[int] | None = None) -> dict
 
 
 def hold_tags(ids: Sequence[int]) -> bool:
-    """Keep these tags until the transaction ends; False if one is gone already."""
+    """Prevent deletion of these tags in this transaction; False if one is gone."""
     return len(lock_tags(ids)) == len(set(ids))

@@ -8,9 +8,9 @@ from delivery.mail.merge_fields import BODY_FIELDS
 from delivery.reader_fields import FIELD_NAMES, READER_FIELDS, ReaderField
 from subscribers.models import ReaderFieldDefinition
 
-# Words that mean something else in a letter, or as a column of an import, and words that would
-# confuse authors. Messages, forms and exports need no such list, because own fields have a prefix
-# there.
+# The key of an own field cannot be one of these words. They mean something else in a letter or as a
+# column of an import, or they would confuse authors. Messages, forms and exports need no such list,
+# because own fields have a prefix there.
 RESERVED_KEYS = frozenset(
     [
         *(*BODY_FIELDS, "link", "newsletter"),
@@ -22,7 +22,7 @@ RESERVED_KEYS = frozenset(
 
 
 def load_own_fields(**only: bool) -> tuple[ReaderField, ...]:
-    """Load the author's fields in their order, or those with `on_form=True`."""
+    """Load the author's fields in their order; `on_form=True` selects form fields."""
     return tuple(
         ReaderField(
             name=field.key,
@@ -43,14 +43,17 @@ def load_fields() -> tuple[ReaderField, ...]:
 
 
 def load_fields_by_key(keys: Collection[str]) -> tuple[ReaderField, ...]:
-    """Load the name and these own fields, in the order of the keys, also deleted ones."""
+    """Load the name, then the own fields with these keys, sorted by key.
+
+    A key may be that of a deleted field.
+    """
     own = {field.name: field for field in load_own_fields()}
     wanted = sorted(set(keys) - set(FIELD_NAMES))
     return (*READER_FIELDS, *(own.get(key) or _deleted(key) for key in wanted))
 
 
 def hold_fields(keys: Collection[str]) -> set[str]:
-    """Keep these own fields until the transaction ends; return those that exist."""
+    """Prevent deletion of these own fields in this transaction; return existing ones."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT key FROM reader_field WHERE key = ANY(%s) ORDER BY key FOR KEY SHARE", [[*keys]]

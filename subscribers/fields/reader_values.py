@@ -8,9 +8,9 @@ LONGEST_SHOWN = 1000  # characters of a refused text that its form shows
 
 
 def shown_again(typed: str) -> str:
-    """Return a typed text for its form: cut, and with a sign for control characters.
+    """Return a typed text for its form: cut, with a sign for each control character.
 
-    HTML forbids them, and nobody could find and remove them.
+    HTML forbids control characters, and a visitor could not find and remove them.
     """
     return CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", clean_name(typed[:LONGEST_SHOWN]))
 

@@ -32,10 +32,10 @@ class BoundedUpload(TemporaryFileUploadHandler):
 def takes_upload(
     max_bytes: Callable[[], int],
 ) -> Callable[[Callable[Concatenate[HttpRequest, BoundedUpload, P], HttpResponse]], View[P]]:
-    """Give a view an upload of at most `max_bytes()`, after the CSRF check.
+    """Decorate a view that takes an upload of at most `max_bytes()`.
 
-    Checking the token reads the whole form, so it waits until the upload has its limit. Put the
-    decorators that need no form, such as permissions, above this one.
+    Checking the CSRF token reads the whole form, so this decorator sets the limit first and then
+    checks the token. Put the decorators that need no form, such as permissions, above this one.
     """
 
     def decorate(

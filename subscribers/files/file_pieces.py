@@ -28,7 +28,7 @@ def store_pieces(file: IO[bytes], store: Callable[[int, bytes], object]) -> byte
     for number, piece in enumerate(iter(lambda: file.read(LONGEST_PIECE), b"")):
         digest.update(piece)
         store(number, piece)
-        reset_queries()  # Django keeps them in debug mode, and with them the whole file.
+        reset_queries()  # In debug mode, Django keeps all queries, with the whole file
     return digest.digest()
 
 

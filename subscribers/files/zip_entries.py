@@ -1,4 +1,4 @@
-"""Read entries of an uploaded ZIP file within limits. No path is written to."""
+"""Read entries of an uploaded ZIP file within limits. Never write to their paths."""
 
 import shutil
 import struct
@@ -19,7 +19,7 @@ _MOST_DIRECTORY = 16 * 1024**2  # bytes of the central directory, which is read 
 # The end record (APPNOTE 4.3.16), the longest comment after it, and the ZIP64 locator before it.
 _END, _END_MARK, _LONGEST_COMMENT = struct.Struct("<4s4H2LH"), b"PK\5\6", 0xFFFF
 _LOCATOR_SIZE, _LOCATOR_MARK = 20, b"PK\6\7"
-# Unknown versions and features are not implemented.
+# The library raises NotImplementedError for unknown versions and features.
 _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, struct.error),
     *(EOFError, OSError, ValueError, NotImplementedError),
@@ -52,7 +52,7 @@ class ZipEntries:
         return path in self._entries
 
     def find(self, end: str) -> str | None:
-        """Return the shortest path that is `end` or has it below folders; None if none."""
+        """Return the shortest path that ends with `end`, in any folder; None if none does."""
         found = [path for path in self.paths if f"/{path}".endswith(f"/{end}")]
         return min(found, key=len, default=None)
 
@@ -91,7 +91,7 @@ class ZipEntries:
 
 
 def _check_directory(file: IO[bytes]) -> None:
-    """Refuse a directory that would fill the memory, before it is read."""
+    """Refuse a ZIP directory that is too large for the memory, before reading it."""
     size = file.seek(0, 2)
     file.seek(max(0, size - _END.size - _LONGEST_COMMENT - _LOCATOR_SIZE))
     tail = file.read()

@@ -55,7 +55,7 @@ def statement(
 
 
 def existing_imports() -> QuerySet[SubscriberImport]:
-    """Select the imports that an upload of the same content finds."""
+    """Select the earlier imports that an upload of the same content can find."""
     return SubscriberImport.objects.exclude(state__in=WITHOUT_CONTENT)
 
 
@@ -85,7 +85,7 @@ def accept_lists(
 def store_for_check(
     file: ReaderFile, content: BinaryIO, filename: str, importer: Any, posts: int = 0
 ) -> tuple[SubscriberImport, bool]:
-    """Store a new or refused file for a check. Return its import; True if it is new.
+    """Store a new or refused file for a check. Return its import and if it is new.
 
     `posts` is the number of posts in the same ZIP file.
     """
@@ -117,7 +117,7 @@ def store_for_import(
 def start_import(
     import_id: int, stated: dict[str, Any], *, from_states: tuple[str, ...] = (State.CHECKED,)
 ) -> bool:
-    """Start an import from zero; False if its state is not in `from_states`."""
+    """Start an import at its first row; False if its state is not in `from_states`."""
     imports = SubscriberImport.objects.filter(pk=import_id, state__in=from_states)
     if "made" in stated:  # beside the fields that its check made
         earlier = imports.values_list("made", flat=True).first() or {}

@@ -89,7 +89,8 @@ REMOVE_DUPLICATES = """
     DELETE FROM import_candidate
      WHERE line NOT IN (SELECT line FROM first_time)
 """
-# This runs before the first chunk, because an earlier row of a reader who is gone would be mailed.
+# This runs before the first chunk. Otherwise a reader could be added by an early row and mailed,
+# although a later row says that they are gone.
 NOTE_GONE = """
     INSERT INTO import_seen_address (subscriber_import_id, email_key, line, has_left)
     SELECT DISTINCT ON (email_key) %s, email_key, line, true
@@ -144,8 +145,8 @@ SKIP_GONE = """
       LEFT JOIN consent_record ON consent_record.id = subscriber.opt_in_id
      WHERE candidate.line = import_candidate.line AND candidate.why IS NULL AND candidate.has_left
 """
-# The rows of readers who left, and the effect of their status. A reader blocked elsewhere keeps
-# their state.
+# Select the rows of readers who left, and the effect of their status. A reader who was blocked
+# elsewhere keeps their state.
 LEFT = """
     (VALUES ('unsubscribed', 'unsubscribe', 'unsubscribed', 'left'),
             ('bounced', 'bounce', 'bounced', 'bounced'),
@@ -242,7 +243,7 @@ ADD = """
     )
     INSERT INTO import_added SELECT id, email, state FROM added
 """
-# The tags of known readers too. Lock the readers in id order first.
+# Known readers get the tags too. Lock these readers in id order first.
 LOCK_KNOWN = """
     SELECT count(*) FROM (
         SELECT id FROM subscriber
@@ -288,7 +289,10 @@ def seen_addresses_of_dry_run() -> Iterator[None]:
 
 
 def note_gone(record: SubscriberImport, rows: Sequence[Row | BadRow], fields: Fields) -> None:
-    """Note the addresses that these rows say are gone, in the caller's transaction."""
+    """Note the addresses of the readers who are gone according to these rows.
+
+    Runs in the caller's transaction.
+    """
     gone = [
         valid
         for row in rows
@@ -306,8 +310,8 @@ def apply_rows(
 ) -> list[RejectedRow]:
     """Apply one chunk and return the rejected and skipped rows.
 
-    Runs in the caller's transaction and adds the counts to `record` without saving it. `fields`
-    are those of the file.
+    Runs in the caller's transaction and adds the counts to `record` without saving it. `fields` are
+    the fields of the file.
     """
     rejected, candidates = _count_tags(record, rows)
     statuses = [row.status.status.value if row.status else None for row in candidates]
@@ -402,7 +406,7 @@ def _insert_candidates(
 
 
 def _of_bounded_size(rows: Sequence[T]) -> Iterator[list[T]]:
-    """Split the rows, so that each statement fits into a socket's buffer."""
+    """Split rows into parts, each small enough for a statement in a socket's buffer."""
     some: list[T] = []
     characters = 0
     for row in rows:
@@ -451,9 +455,9 @@ def _skip(
 
 
 def _add(cursor: CursorWrapper, record: SubscriberImport) -> tuple[int, int, int]:
-    """Add readers; return their number, and how many stay pending despite a statement.
+    """Add readers. Return how many, and how many stay pending despite a statement.
 
-    The last number counts, in a check, those whom a statement about the list would confirm.
+    A third number is only for checks: the readers whom a statement about the list would confirm.
     """
     if record.state == State.CHECKING:
         cursor.execute(COUNT_NEW)

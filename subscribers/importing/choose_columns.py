@@ -37,7 +37,7 @@ NEW_FIELD = "new"
 
 
 class ColumnChoice(NamedTuple):
-    """A column on the page, from 1, and what it can be."""
+    """A column on the page, numbered from 1, and what it can be read as."""
 
     number: int
     name: str
@@ -52,7 +52,7 @@ class ColumnChoice(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether the page shows it among the columns that are read."""
+        """Whether the page shows this column among the columns that are read."""
         return self.is_read or bool(self.notes or self.offer)
 
 
@@ -95,7 +95,7 @@ def column_choices(record: SubscriberImport, chosen: Map[str, str]) -> list[Colu
 
 
 def _tag_labels(name: str, read_as: str) -> dict[str, str]:
-    """Label the tags that a column can say yes or no to; the last has its own name."""
+    """Label the tags for a column of yes and no; one tag has the column's own name."""
     tags = [PAID, COMPLIMENTARY, clean_name(name)]
     values = [*(value for tag in tags if (value := read_target(f"{TAG}{tag}", ()))), read_as]
     label = _("Tag “{tag}”, where it says yes")
@@ -111,8 +111,9 @@ def check_again(
 ) -> tuple[SubscriberImport, bool] | None:
     """Check a file again with other columns, instead of this import.
 
-    Return the new import, and whether no earlier one read the file like this; None if the columns
-    are the same. Raises `ColumnError` and `UnreadableFileError`; then nothing has changed.
+    Return the import, and whether it is new: an earlier import may have read the file in this way.
+    Return None if the columns are the same. If `ColumnError` or `UnreadableFileError` is raised,
+    nothing has changed.
     """
     with transaction.atomic():
         # A second post waits for the first.
@@ -180,7 +181,8 @@ def _mapping_of(
         raise UnreadableFileError("map_two_addresses" if EMAIL in targets else "map_no_address")
     if not changed_to:
         return None
-    # The author sees all columns, so one that keeps a use is joined with those that get it.
+    # The author sees all columns. So a column that keeps its use is joined with the columns that
+    # get the same use.
     for number, (_name, read_as, _samples) in enumerate(columns, 1):
         if read_as == targets[number - 1] and read_as in changed_to and read_as:
             mapping.setdefault(f"column {number}", read_as)

@@ -28,7 +28,8 @@ OnRejected = Callable[[SubscriberImport, RejectedRow], None]
 class ImportReport(NamedTuple):
     """The result of an import or of a dry run, which is not saved.
 
-    `created` is False for known content. `resumed`: an interrupted import was completed now.
+    `created` is False if the same content was imported before. `resumed` is True if this call
+    completed an interrupted import.
     """
 
     record: SubscriberImport
@@ -52,11 +53,11 @@ def import_file(
 ) -> ImportReport:
     """Import the readers of a CSV file; with `dry_run` only report the result.
 
-    `confirmed` states that they gave their consent elsewhere, and `where` says where and how.
-    `list_is_confirmed` states it for rows whose status says nothing about the subscription too.
-    `mapping` has options such as `Town=city`. All valid rows get the `tags`, and missing tags are
-    added. With `welcome`, added readers who are confirmed get the welcome letter. Raises
-    `UnreadableFileError` if the file cannot be imported; then nothing has changed.
+    `confirmed` states that the readers gave their consent elsewhere, and `where` says where and
+    how. `list_is_confirmed` states the same for rows whose status says nothing about the
+    subscription. `mapping` has options such as `Town=city`. All valid rows get the `tags`, and
+    missing tags are added. With `welcome`, added readers who are confirmed get the welcome letter.
+    Raises `UnreadableFileError` if the file cannot be imported; then nothing has changed.
     """
     fields = load_fields()
     name = name or (file_name(source) if isinstance(source, Path) else "a file")

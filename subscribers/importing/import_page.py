@@ -208,5 +208,5 @@ def _skipped_note(record: SubscriberImport) -> str:
 def _in_short(code: str, count: int) -> str:
     if (words := SKIPPED_IN_SHORT.get(code)) is not None:
         return words.format(n=digits(count))
-    # A newer release counted it.
+    # A newer release counted this reason, so it has no short form here.
     return f"{sentence_of(InputRefusal(code))} {digits(count)}"

@@ -185,7 +185,7 @@ def count_lost(record: SubscriberImport) -> int:
 
 
 def _doubts(read_as: Description) -> str:
-    """Warn about statuses that are not read; empty if all are."""
+    """Warn about columns of statuses that are not read; empty if all are read."""
     if not read_as.doubts:
         return ""
     sentence = _(
@@ -216,7 +216,7 @@ def columns_sentence(read_as: Description) -> str:
     parts += _more(len(read_as.tag_columns))
     for name, columns in (*read_as.field_columns.items(), *read_as.other_columns.items()):
         if columns:
-            # The date of a later column counts only if the earlier ones are empty.
+            # The date in a later column counts only if the earlier columns are empty.
             between = _(", else ") if name == SINCE else ", "
             parts.append(f"{labels.get(name, name)}: {between.join(_first_columns(columns))}")
     if read_as.status_columns:
@@ -238,7 +238,7 @@ def _first_columns(stored: Sequence[str]) -> list[str]:
 
 
 def _more(all_of_them: int) -> list[str]:
-    """Count those that a list does not show; empty if it shows all."""
+    """Count the items that a list does not show; empty if the list shows all."""
     more = all_of_them - MOST_SHOWN
     return [_("{n} more").format(n=digits(more))] if more > 0 else []
 

@@ -33,7 +33,8 @@ CHUNK = 5_000  # rows
 # A row may have cells of 65,000 characters, each of 4 bytes.
 MOST_CHARACTERS_IN_CHUNK = 2_000_000
 
-# Two imports with the same addresses in a different order would deadlock.
+# One import at a time may apply a chunk. Two imports with the same addresses in a different order
+# would deadlock.
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('homing: one import at a time', 0))"
 Running = ClaimedTask[SubscriberImport]
 
@@ -58,7 +59,7 @@ def _work(
 
 
 def _costly(record: SubscriberImport) -> TaskRefusedError | None:
-    # An undo reads no file.
+    # An undo reads no file, so no file can make it too costly.
     return None if record.state == State.UNDOING else TaskRefusedError("import_too_costly")
 
 

@@ -11,7 +11,7 @@ from subscribers.importing.import_sentences import deleted_rows_sentence, reason
 from subscribers.models import RejectedRow, SubscriberImport
 
 AT_ONCE = 250  # rows, because a row may have 65,000 characters
-# For imports of earlier releases, which stored no reading.
+# The reading for imports of earlier releases, which stored none.
 _ADDRESSES_ONLY = Reading((EMAIL,), 1, "", 0)
 
 
@@ -70,10 +70,10 @@ def rejects_name(start: str, filename: str) -> str:
 def find_reading(
     header: Sequence[str], lines: Sequence[int], filename: str
 ) -> tuple[Reading, Mapping] | None:
-    """Find how the file was read whose rejected rows have this header and these lines.
+    """Find how a file was read, by the header and the lines of its rejected rows.
 
-    If several were read differently, the one with the same name counts. Returns None if it is
-    still unclear.
+    If several files match and were read differently, the file with this name counts. Returns None
+    if the reading is still unclear.
     """
     imports = SubscriberImport.objects.filter(read_as__reading__header=list(header))
     found: dict[str, list[tuple[SubscriberImport, tuple[Reading, Mapping]]]] = {}

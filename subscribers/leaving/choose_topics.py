@@ -5,8 +5,9 @@ from typing import Any
 
 from django.db import connection
 
-# One statement, so that the record says what changed when two windows save at once. Only a topic
-# that the reader had counts as left. The record keeps the present names of the topics.
+# The change and its record are one statement, so that the record is right even if two windows save
+# at once. Only a topic that the reader had counts as left. The record keeps the present names of
+# the topics.
 CHOOSE = """
     WITH reader AS (
         SELECT id, name, tags, left_topics, tags_without_1(%(chosen)s, tags) AS joined,
@@ -43,8 +44,8 @@ def choose_topics(
 ) -> None:
     """Put the `chosen` topics on a reader and take the `others` off, and record it.
 
-    Topics in neither stay as they are, and so does the name if the new one is empty. An
-    unsubscribed reader stays unchanged.
+    Topics that are in neither list stay as they are. If the new `name` is empty, the old name
+    stays. An unsubscribed reader stays unchanged.
     """
     choice: dict[str, Any] = {"chosen": [*chosen], "others": [*others], "name": name}
     with connection.cursor() as cursor:

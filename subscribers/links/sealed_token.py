@@ -36,7 +36,8 @@ def seal_all(purpose: str, payloads: Sequence[bytes]) -> list[str]:
         parts.append(tag.digest())
         cover.update(parts[-1])
         parts.append(cover.digest())
-    # All are encrypted and encoded together, because each fills whole base-64 characters.
+    # Encrypt and encode all tokens together, which is faster. This works because each token fills
+    # whole base-64 characters.
     blank = bytes(tag_bytes)
     sealed = _xor(b"".join(parts), blank + blank.join(payloads))
     text = urlsafe_b64encode(sealed).decode("ascii")
@@ -82,7 +83,7 @@ def purpose_key(secret: str, purpose: str) -> bytes:
 
 @lru_cache(maxsize=32)
 def _begun(key: bytes, person: bytes, digest_size: int) -> blake2b:
-    """Prepare a keyed hash for copying, because setting the key is half of its work."""
+    """Prepare a keyed hash for copying, because setting the key is half the work."""
     return blake2b(key=key, digest_size=digest_size, person=person)
 
 

@@ -10,7 +10,7 @@ from delivery.models import Newsletter
 
 
 def newsletter_of(request: HttpRequest) -> Newsletter:
-    """Return the newsletter. The middleware read it to know the page's language."""
+    """Return the newsletter, which the middleware loaded for the page's language."""
     newsletter = getattr(request, "newsletter", None)
     return newsletter if isinstance(newsletter, Newsletter) else Newsletter.objects.get_current()
 

@@ -1,6 +1,6 @@
 """Tokens of the links in letters: the reader's id, sealed (`sealed_token.py`).
 
-They unsubscribe, or choose topics: each token works for its purpose only.
+A token is either for unsubscribing or for choosing topics, and works for that purpose only.
 """
 
 from collections.abc import Iterable

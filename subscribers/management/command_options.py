@@ -1,4 +1,4 @@
-"""What commands share: the option `--author`, and checks of the options given."""
+"""Shared parts of commands: the option `--author`, and checks of given options."""
 
 import uuid
 from argparse import ArgumentParser
@@ -15,7 +15,7 @@ from api.schema import ResponseBody
 
 
 class AnswerCommand(BaseCommand):
-    """A command whose answer is one line of JSON, as that of the same API call."""
+    """A command that prints the answer of its API call, as one line of JSON."""
 
     def answer(self, options: dict[str, Any]) -> ResponseBody:
         """Do the work; raise `ProblemError` or `CommandError` to refuse."""
@@ -82,7 +82,7 @@ def require_any(options: Mapping[str, Any], needed: Sequence[str], *names: str) 
 
 
 def decoded_option(option: str, given: str) -> str:
-    """Return an option's text. Bytes that are not UTF-8 arrive as unpaired surrogates."""
+    """Return an option's text. Bytes that are not UTF-8 arrive as lone surrogates."""
     try:
         given.encode()
     except UnicodeEncodeError:

@@ -44,7 +44,7 @@ OF_FORMS = (How.FORM, How.EMBEDDED_FORM, How.ARCHIVE)
 
 
 class ConsentWording(models.Model):
-    """The text next to the button, as shown. It is stored once and never changed."""
+    """The text shown next to the button. Each text is stored once and never changed."""
 
     id = models.BigAutoField(primary_key=True)
     text_hash = models.BinaryField()
@@ -58,7 +58,7 @@ class ConsentWording(models.Model):
 
 
 class ConsentRecord(ReaderColumns):
-    """One act of consent. Triggers forbid changes, and deletion without the reader.
+    """One act of consent. Triggers forbid changing it, or deleting it before its reader.
 
     The fields are as a visitor typed them. The confirmation makes them the reader's own.
     """
@@ -95,7 +95,7 @@ class ConsentRecord(ReaderColumns):
             )
         ]
         indexes = [
-            # For the sign-ups of one network in the last hour.
+            # This index finds the sign-ups of one network in the last hour.
             models.Index(
                 name="consent_asked_from",
                 fields=["network", "at"],

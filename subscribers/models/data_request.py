@@ -8,9 +8,10 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 
 
 class DataRequest(LeasedTask):
-    """A request that waits for a worker. Unknown addresses get the same row.
+    """A request that waits for a worker. An unknown address gets a row too.
 
-    The answer deletes it. A request that failed too often is parked with the state `failed`.
+    Answering a request deletes its row. A request that failed too often is parked with the state
+    `failed`.
     """
 
     MOST_CLAIMS = 5
@@ -26,7 +27,7 @@ class DataRequest(LeasedTask):
 
 
 class Erasure(models.Model):
-    """The keyed hash of an erased reader's address, for imports to skip it."""
+    """The keyed hash of an erased reader's address. Imports skip such an address."""
 
     id = models.BigAutoField(primary_key=True)
     address_hash = models.BinaryField()  # BLAKE2b, keyed, of the case-folded address

@@ -18,7 +18,7 @@ class ReaderFieldDefinition(models.Model):
 
     key = models.CharField(primary_key=True, max_length=LONGEST_KEY)
     label = models.CharField(max_length=LONGEST_LABEL)
-    # For readers without a value, if a letter names none.
+    # The text for readers without a value, if the merge field in the letter has no fallback.
     fallback = models.CharField(max_length=256, blank=True, default="", db_default="")
     position = models.PositiveSmallIntegerField()  # from 1
     on_form = models.BooleanField(default=False, db_default=False)  # The sign-up form has it.
@@ -45,7 +45,8 @@ class ReaderFieldDefinition(models.Model):
 class Tag(models.Model):
     """A label on readers. A topic is a tag that readers see and choose themselves.
 
-    Readers refer to it by id, and ids are never used again, so a deleted tag means nothing.
+    Readers refer to a tag by its id. Ids are never used again, so the id of a deleted tag means
+    nothing.
     """
 
     id = models.AutoField(primary_key=True)
@@ -71,7 +72,7 @@ class Tag(models.Model):
 class DeletedFieldOrTag(models.Model):
     """A deleted field or tag that workers remove from readers.
 
-    `after` is the checkpoint.
+    `after` is the checkpoint: the last reader who was handled.
     """
 
     class Kind(models.TextChoices):

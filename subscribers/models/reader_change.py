@@ -13,7 +13,7 @@ LONGEST_REASON = 500
 
 
 class ReaderChange(LeasedTask):
-    """One action on the readers that an author chose, by number.
+    """One action on the readers whom an author chose, with their ids.
 
     `done` is the checkpoint: the first `done` of `readers` were handled, in the order of their ids.
     """
@@ -29,14 +29,14 @@ class ReaderChange(LeasedTask):
         LIFT_BOUNCE = "lift-bounce"
         ERASE = "erase"
 
-    # From the form, so a repeated post makes no second change.
+    # The key comes from the form, so a repeated post makes no second change.
     key = models.UUIDField(unique=True)
     action = models.CharField(max_length=12, choices=Action)
     tag_id = models.IntegerField(null=True)
     tag_name = models.CharField(max_length=LONGEST_TAG, blank=True, db_default="")
     # Why the author lifts bounces; empty for other actions.
     reason = models.CharField(max_length=LONGEST_REASON, blank=True, default="", db_default="")
-    # Emptied at the end.
+    # The ids of the readers. The list is emptied when the change ends.
     readers = ArrayField(models.BigIntegerField())
     changed = models.PositiveIntegerField(db_default=0)
     made_by = models.ForeignKey(

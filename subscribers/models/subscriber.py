@@ -44,7 +44,8 @@ class Subscriber(ReaderColumns):
     )
     # The author's fields by key, without empty values. SQL in the migration checks the values.
     fields = models.JSONField(default=dict, db_default={})
-    # Sorted ids of tags, without an index: one scan answers any number of them.
+    # Sorted ids of tags. They have no index, because one scan of the table can answer for any
+    # number of tags.
     tags = ArrayField(models.IntegerField(), default=list, db_default=[])
     # Topics that the reader left. Only their own choice puts them on again.
     left_topics = ArrayField(models.IntegerField(), default=list, db_default=[])
@@ -71,11 +72,13 @@ class Subscriber(ReaderColumns):
         db_table = "subscriber"
         permissions = [("manage_readers", _("Can see, import, export and erase readers"))]
         indexes = [
-            # For the expiry of unconfirmed readers, who are few.
+            # This index finds unconfirmed readers who expire. It is small, because such readers are
+            # few.
             models.Index(
                 name="subscriber_pending_since", fields=["created_at"], condition=Q(state="pending")
             ),
-            # For the lists of readers in a state. Migrations add `subscriber_search` in SQL.
+            # This index lists the readers in a state. Migrations add the index `subscriber_search`
+            # in SQL.
             models.Index(name="subscriber_by_state", fields=["state", "id"]),
         ]
         constraints = [
@@ -122,7 +125,7 @@ class Subscriber(ReaderColumns):
 
 
 class ReaderTotal(models.Model):
-    """The number of readers in each state: all rows of the state, summed.
+    """A part of the number of readers in a state, which is the sum of its rows.
 
     Triggers add a row whenever readers are added, deleted or change their state. Rows are only
     added or merged, so that two changes never wait for each other.
@@ -137,7 +140,9 @@ class ReaderTotal(models.Model):
 
 
 class NewReaders(models.Model):
-    """Readers confirmed in a month (UTC) by source: all rows of both, summed.
+    """A part of the number of readers who were confirmed in a month (UTC), by source.
+
+    The number is the sum of the rows with this month and this source.
 
     Triggers add a row with each change, and a worker merges them, so that two changes never wait
     for each other. No row names a reader.

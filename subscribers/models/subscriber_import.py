@@ -16,7 +16,7 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 
 LONGEST_STATEMENT = 300
 RESULTS = ("added", "known", "duplicates", "skipped", "rejected")  # of a row
-# The columns of a check or an import before its first row.
+# The values of the counting columns before a check or an import reads the first row.
 NO_COUNTS: Mapping[str, Any] = {
     **dict.fromkeys(("rows", *RESULTS, "done"), 0),
     "skipped_because": {},
@@ -27,7 +27,8 @@ NO_COUNTS: Mapping[str, Any] = {
 KEPT = ("kept_mailed", "kept_opted_in", "kept_changed")  # readers whom an undo leaves
 # A key in the counts by status: added readers who stay pending even with --confirmed.
 ADDED_PENDING = "added, pending"
-# The readers whom a check would add, and whom only --list-is-confirmed confirms.
+# A key in the counts by status: readers whom an import would add, and whom only the option
+# --list-is-confirmed would confirm.
 ADDED_UNSTATED = "added, unstated"
 GONE = ("blocked", "bounced", "unsubscribed", "complained")  # statuses of rows
 LONGEST_EXCERPT = 320  # enough to recognise a row
@@ -45,7 +46,7 @@ class State(models.TextChoices):
     UNDONE = "undone", "undone"
 
 
-# The same content is new again: the content was deleted, or its readers were removed.
+# In these states the same content counts as new: the file was deleted, or its readers were removed.
 WITHOUT_CONTENT = (State.EXPIRED, State.UNDONE)
 
 
@@ -92,7 +93,8 @@ class SubscriberImport(LeasedTask):
     tags_in_file = models.JSONField(default=dict, db_default={})  # counts of rows by name
     # Counts of rows by tag and kind of value, for columns that say yes or no to a tag.
     tag_values = models.JSONField(default=dict, db_default={})
-    # Pairs: the columns that were mapped by hand, and those of the author's own fields.
+    # Pairs of a column and its field: columns that were mapped by hand, and columns that were
+    # recognised as the author's own fields.
     mapping = models.JSONField(default=list, db_default=[])
     read_as = models.JSONField(null=True)  # how the file was read
     # The ids of tags and keys of fields that did not exist before. An undo can delete them.
@@ -165,7 +167,7 @@ class SubscriberImport(LeasedTask):
 
     @property
     def most_claims(self) -> int:
-        """An undo never gives up, because it reads no file."""
+        """How often the task may be claimed. An undo never gives up, as it reads no file."""
         return sys.maxsize if self.state == State.UNDOING else self.MOST_CLAIMS
 
     def give_up(self) -> dict[str, Any]:
@@ -185,29 +187,35 @@ class SubscriberImport(LeasedTask):
 
     @property
     def can_be_undone(self) -> bool:
-        """Whether it has ended and may have added readers; `start_undo` checks it again."""
+        """Whether the import has ended and may have added readers.
+
+        `start_undo` checks this again.
+        """
         return self.state == State.FINISHED or (self.state == State.REFUSED and self.rows > 0)
 
     @property
     def kept(self) -> int:
-        """The readers whom its undo left on the list so far."""
+        """The number of readers whom the undo has left on the list so far."""
         return sum(getattr(self, name) for name in KEPT)
 
     @property
     def undo_counts(self) -> dict[str, int]:
-        """The added readers by the result of the undo; `deleted` ones were gone before."""
+        """The number of added readers by the result of the undo.
+
+        `deleted` counts the readers who were deleted before the undo.
+        """
         counts = {name: getattr(self, name) for name in ("undone", *KEPT)}
         deleted = self.added - self.undone - self.kept if self.state == State.UNDONE else 0
         return {**counts, "deleted": deleted}
 
     @property
     def pending(self) -> int:
-        """The added readers who stay pending even if consent is stated."""
+        """The number of added readers who stay pending even if consent is stated."""
         return int(self.statuses.get(ADDED_PENDING, 0))
 
     @property
     def unstated(self) -> int:
-        """The readers whom a statement about the list would confirm, in a check."""
+        """In a check, the number of readers whom a statement about the list would confirm."""
         return int(self.statuses.get(ADDED_UNSTATED, 0))
 
     @property
@@ -222,7 +230,7 @@ class SubscriberImport(LeasedTask):
 
     @property
     def ready(self) -> int:
-        """The other added readers."""
+        """The number of added readers who are not `pending`."""
         return self.added - self.pending
 
 

@@ -13,8 +13,8 @@ LONGEST_ADDRESS = 254
 class Suppression(models.Model):
     """One address that is not mailed, whether a reader has it or not.
 
-    It is compared byte by byte (collation C), so new collations of the operating system cannot
-    break the index. The labels are in the migration; pages use `suppression_sentences.py`.
+    Addresses are compared byte by byte (collation C), so new collations of the operating system
+    cannot break the index. The labels are in the migration; pages use `suppression_sentences.py`.
     """
 
     class Reason(models.TextChoices):
@@ -38,10 +38,11 @@ class Suppression(models.Model):
     origin = models.CharField(max_length=8, choices=Origin)
     created_at = models.DateTimeField(db_default=Now())
     at = models.DateTimeField(db_default=Now())
-    # The latest report of it by the provider's clock; null if none was recorded.
+    # When the provider last reported this suppression, by the provider's clock; null if no report
+    # was recorded.
     reported_at = models.DateTimeField(null=True, blank=True)
     lifted_at = models.DateTimeField(null=True, blank=True)
-    # Empty for an opt-in or the end of an operator's block.
+    # Empty if an opt-in or the end of an operator's block lifted the suppression.
     lifted_how = models.CharField(
         max_length=8, choices=LiftedHow, blank=True, default="", db_default=""
     )
@@ -73,7 +74,7 @@ class Bounce(models.Model):
     inactive = models.BooleanField()  # the provider refuses more mail
     at = models.DateTimeField()
     description = models.TextField(blank=True, db_default="")
-    # The delivery; null if the provider did not report it.
+    # The delivery that bounced; null if the provider did not say which delivery it was.
     issue_id = models.UUIDField(null=True)
     version = models.PositiveIntegerField(null=True)
 

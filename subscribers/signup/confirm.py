@@ -34,13 +34,13 @@ class LinkState(StrEnum):
 def open_link(token: str, **consent: str) -> tuple[LinkState, Subscriber | None] | None:
     """Return the state of a link and its reader, if any; None for an unknown link.
 
-    With a `consent` of network and wording, an open link confirms once.
+    If `consent` (the network and the wording) is given, an open link confirms the reader, once.
     """
     request = read(Edition.Kind.CONFIRMATION, token)
     if request is None:
         return None
     with transaction.atomic():
-        # A concurrent second press waits here and finds the result of the first.
+        # A second press at the same time waits here, and then finds the result of the first press.
         readers = Subscriber.objects.select_for_update() if consent else Subscriber.objects.all()
         reader = readers.filter(pk=request.recipient).first()
         state, asked = _state_and_record(reader, request.number)
@@ -111,12 +111,12 @@ def _make_a_reader(reader: Subscriber, asked: ConsentRecord, consent: Mapping[st
         tags=Func("tags", "left_topics", Value(list(tags), _TAGS), function="tags_with_1"),
     )
     suppressions = Suppression.objects.filter(address_key=reader.email_key, lifted_at=None)
-    # Later events and an operator's block stay.
+    # Lift only the suppressions from before this consent. Later ones and an operator's block stay.
     at = ConsentRecord.objects.values_list("at", flat=True).get(pk=consent_id)
     earlier = suppressions.exclude(origin=Suppression.Origin.OPERATOR).filter(at__lte=at)
     lifted = earlier.update(lifted_at=Now(), lifted_by=consent_id)
     had_gone = reader.gone_at is not None
-    # We hold nothing about an erased reader, but the provider may.
+    # We hold no suppression of an erased reader, but the provider may still have one.
     came_back = had_gone or lifted or erased_among([reader.email_key])
     if came_back and not suppressions.exists():
         # The provider still has the bounce, complaint or unsubscribe and would refuse the mail.

@@ -36,7 +36,7 @@ def expire_pending(batch_size: int = AT_ONCE) -> int:
         # The next call takes rows that are locked now.
         expired = _expired().order_by("id").select_for_update(skip_locked=True)
         found = list(expired.values_list("id", flat=True)[:batch_size])
-        # Check again under the lock: they may have signed up again just before.
+        # Check again under the lock, because the readers may have signed up again just before.
         deleted = dict(_unconfirmed().filter(pk__in=found).values_list("id", "email_key"))
         if not deleted:
             return 0

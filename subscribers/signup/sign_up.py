@@ -1,4 +1,4 @@
-"""Sign-up. The result does not depend on who has the address.
+"""Sign-up. The answer is the same for addresses on the list and for all others.
 
 Otherwise visitors could find out who is on the list.
 """

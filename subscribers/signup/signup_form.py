@@ -131,7 +131,8 @@ def embed_form_html(
 ) -> str:
     """Write the HTML of a form without scripts and styles, in the active language.
 
-    It has the wording that is stored as consent, as text and as a signed value.
+    The form has the wording that will be stored with the consent, both as visible text and as a
+    signed value.
     """
     words, button = consent_wording.SIGN_UP, consent_wording.SIGN_UP_BUTTON
     wording = consent_wording.full_wording(newsletter_name, words, button)
@@ -158,14 +159,14 @@ def sign_time(now: float) -> str:
 def sign_tags(tags: Iterable[int]) -> str:
     """Sign the ids of tags, so that visitors cannot invent any; empty without tags.
 
-    A form keeps its value for years.
+    A form on another site may keep the signed value for years.
     """
     ids = "-".join(map(str, sorted(set(tags))))
     return _TAGS_SIGNER.sign(ids) if ids else ""
 
 
 def read_tags(signed: str) -> list[int]:
-    """Return the ids; none if the value is not ours, as if the form had none."""
+    """Return the ids in a signed value; no ids if we did not sign the value."""
     try:
         return [int(tag) for tag in _TAGS_SIGNER.unsign(signed).split("-")]
     except signing.BadSignature:

@@ -62,9 +62,9 @@ def _sign_up(request: HttpRequest, form: SignUpForm, wording: str = "") -> HttpR
 def embedded(request: HttpRequest) -> HttpResponse:
     """Take forms without a CSRF token: from other sites and from cached pages.
 
-    A browser does not let a site forge its `Origin`. The form below a letter signs up, and so does
-    a form on one of the author's own sites if it shows the wording that is stored. Any other form
-    changes nothing and shows our form with its values.
+    A browser does not let a site forge its `Origin`. The form below a letter signs the visitor up.
+    A form on one of the author's own sites also does, if it shows the wording that is stored. Any
+    other form changes nothing: the answer is our form with the typed values.
     """
     if request.method != "POST":
         return form_page(request, SignUpForm())
@@ -117,7 +117,7 @@ def _asked(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest) -> HttpResponse:
-    """Show the button for GET and confirm for POST; both are repeatable.
+    """Show the button for GET and confirm for POST. Repeating either is safe.
 
     GET changes nothing, because link scanners fetch it. POST needs the CSRF token too.
     """
@@ -132,7 +132,7 @@ def link_page(
 ) -> HttpResponse:
     """Render the page of a link, after confirming with `consent` if it is given.
 
-    Instead of a damaged link the form is shown, to sign up again; a POST is answered 404.
+    For a damaged link, the page shows the form to sign up again. A POST to it gets the status 404.
     `must_press_again` shows the button once more after a CSRF failure.
     """
     link = open_link(request.GET.get("subscription_token", ""), **(consent or {}))

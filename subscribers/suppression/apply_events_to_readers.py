@@ -61,7 +61,7 @@ _BLOCKED = _Effect(None, Reason.MANUAL, Act.BLOCKED)
 
 
 def apply_events(events: Sequence[AddressEvent]) -> None:
-    """Apply events in the caller's transaction; none resubscribes a reader."""
+    """Apply events in the caller's transaction. No event resubscribes a reader."""
     with connection.cursor() as cursor:
         for event in events:
             if isinstance(event, Bounced | AddressSuppressed):
@@ -73,7 +73,7 @@ def apply_events(events: Sequence[AddressEvent]) -> None:
 def reported_reasons(reader: Subscriber) -> list[Reason]:
     """Return the reasons from provider and imports since the reader's last opt-in.
 
-    A bounce that was lifted is none.
+    A bounce that was lifted is no reason.
     """
     reported = ConsentRecord.objects.filter(
         subscriber=reader, how__in=(How.PROVIDER, How.IMPORT), id__gt=reader.opt_in_id or 0
@@ -93,7 +93,7 @@ def _apply(cursor: CursorWrapper, event: Bounced | AddressSuppressed) -> None:
     readers = Subscriber.objects.select_for_update(no_key=True)
     reader = readers.filter(email_key=event.address_key).first()
     if reader is None and erased_among([event.address_key]):
-        # A late event would store the address of an erased reader again.
+        # The reader was erased. A late event would store the reader's address again.
         delete_provider_data(event.address_key)
         return
     effect = _EFFECTS.get(event.meaning)
@@ -135,7 +135,7 @@ def _change_state(reader: Subscriber, effect: _Effect, at: datetime) -> None:
         changes["state"] = effect.state
     if effect.act is Act.LEFT:
         changes["unsubscribed_at"] = Least("unsubscribed_at", Value(at))
-    # Without changes this runs no statement.
+    # If there are no changes, Django runs no statement here.
     Subscriber.objects.filter(id=reader.pk).update(**changes)
 
 
@@ -157,7 +157,7 @@ def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datet
     """Suppress the address with the graver of two reasons.
 
     A lifted reason counts again only for later events. Unblocking lifts only the operator's block.
-    Lifting a bounce lifts no unsubscribe or complaint, even an earlier one.
+    Lifting a bounce never lifts an unsubscribe or a complaint, not even an earlier one.
     """
     cursor.execute(
         """

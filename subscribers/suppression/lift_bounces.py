@@ -1,7 +1,7 @@
 """Lift suppressions that the provider lifts, and bounces that an author lifts.
 
-Neither lifts a complaint or an unsubscribe. Triggers enforce it (docs/decisions/
-0047-lifting-a-bounce.md).
+Neither the provider nor an author can lift a complaint or an unsubscribe. Triggers enforce this
+rule (docs/decisions/0047-lifting-a-bounce.md).
 """
 
 from datetime import datetime
@@ -40,7 +40,8 @@ _PERMANENT = Q(reason="SpamComplaint") | Q(reason="ManualSuppression", origin="R
 def lift_reactivated(event: AddressReactivated) -> None:
     """Lift the provider's own suppression, in the caller's transaction.
 
-    It stays if a later report exists, or if the provider still refuses the address on a stream.
+    The suppression stays if a later report exists, or if the provider still refuses the address on
+    a stream.
     """
     at, key = event.at, event.address_key
     assert at is not None  # noqa: S101 -- delivery sets the time of every event
@@ -67,7 +68,7 @@ def lift_reactivated(event: AddressReactivated) -> None:
 
 
 def was_lifted_since(event_stream: str, key: str, reader: Subscriber | None, at: datetime) -> bool:
-    """Whether a bounce at `at` was lifted later, in any order of arrival."""
+    """Whether a bounce at `at` was lifted later. The events may arrive in any order."""
     if reader is not None and (lifted := last_lifting(reader)) and lifted.at >= at:
         return True
     words = ProviderSuppression.objects.filter(address_key=key, stream=event_stream)
@@ -99,7 +100,7 @@ def can_lift_bounce(reader: Subscriber) -> bool:
 def lift_bounce(subscriber_id: int, reason: str) -> bool:
     """Lift a bounce of this reader for a `reason`, here and at the provider.
 
-    The reader returns to the state before the bounce. Returns False if there is none to lift.
+    The reader returns to the state before the bounce. Returns False if there is no bounce to lift.
     """
     with transaction.atomic():
         reader = Subscriber.objects.select_for_update().filter(id=subscriber_id).first()
@@ -109,14 +110,18 @@ def lift_bounce(subscriber_id: int, reason: str) -> bool:
         held = Suppression.objects.filter(address_key=reader.email_key, lifted_at=None)
         held.update(lifted_at=Now(), lifted_by=None, lifted_how=LiftedHow.AUTHOR)
         _restore(reader)
-        # The provider has a list for each stream, and a webhook about one of them may be lost.
+        # Ask for every stream. The provider has a list for each stream, and a webhook about one of
+        # the lists may be lost.
         for stream in _streams():
             queue_suppression_change(reader.email, "reactivate", stream=stream)
         return True
 
 
 def _restore(reader: Subscriber) -> None:
-    """Return a bounced reader to the state before the bounce, after it is recorded."""
+    """Return a bounced reader to the state before the bounce.
+
+    Call this after the lifting is recorded.
+    """
     if reader.state == State.BOUNCED:
         state = State.CONFIRMED if reader.confirmed_at is not None else State.PENDING
         Subscriber.objects.filter(pk=reader.pk).update(state=state)

@@ -11,8 +11,9 @@ from enum import StrEnum
 
 from delivery.control_characters import INVISIBLE
 
-# The months in the languages of the product, read by any beginning that no other month has.
-# Polish “listopad” is October in Croatian, and “lip” is two months, so they have no single meaning.
+# The months in the languages of the product. A beginning of a name is enough if no other month
+# begins like it. Polish “listopad” (November) means October in Croatian, and “lip” begins a name of
+# June and of July, so these two are not read.
 _MONTHS = """
     january januar janvier enero gennaio janeiro januari styczeń stycznia ינואר בינואר يناير
     february februar février febrero febbraio fevereiro februari luty lutego פברואר בפברואר فبراير
@@ -76,14 +77,17 @@ class Lost(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DateForm:
-    """The form of a column's dates. A part is None if the column does not prove it."""
+    """The form of a column's dates. If the column does not prove a part, it is None."""
 
     latest: datetime
     order: str | None = None  # of day, month and year, as in 3/4/2023
     number: str | None = None  # what a plain number counts
 
     def read(self, cell: str) -> datetime | Lost | None:
-        """Return the only date that a cell can mean; None if it says that there is none."""
+        """Return the only date that a cell can mean; None if the cell says “no date”.
+
+        Return a `Lost` if the cell has no single date in range.
+        """
         cell = _cleaned(cell)
         if cell[4:5] == "-" and cell[0] in "12" and (at := _iso(cell)) is not None:
             return self._in_range(at)  # a fast path: a file may have millions of rows
@@ -131,13 +135,14 @@ class FormOfColumn:
         [order] = self._orders if self._orders and len(self._orders) == 1 else [None]
         [number] = self._numbers if len(self._numbers) == 1 else [""]
         if number == _SERIAL and self._orders is not None:
-            # Excel made a date of 3/4/2023, perhaps in the wrong order, and left 13/4/2023 as text.
+            # Excel turns 3/4/2023 into a number, perhaps with day and month swapped, and leaves
+            # 13/4/2023 as text. So the numbers prove nothing.
             number = ""
         return DateForm(self._latest, order, number or None)
 
 
 def is_no_date(cell: str) -> bool:
-    """Whether a product writes this value for a date that never was."""
+    """Whether a product writes this value where a reader has no date."""
     return not cell or _NO_DATE.fullmatch(cell) is not None
 
 
@@ -172,7 +177,7 @@ def _iso(cell: str) -> datetime | None:
 
 
 def _by_order(cell: str, only: str | None = None) -> dict[str, datetime]:
-    """Return what a date can mean, in UTC by default, for each order of its numbers."""
+    """Return the time that a date means in each order of its numbers, default UTC."""
     if len(cell) > _LONGEST:
         return {}
     readings, end = _readings(cell)
@@ -244,7 +249,7 @@ def _number(cell: str) -> tuple[str, datetime] | None:
 
 
 def _months() -> dict[str, int]:
-    """Map each beginning of a month's name that no other month has to its number."""
+    """Map each beginning of a name that only one month has to the month's number."""
     lines = [line.split() for line in _MONTHS.strip().splitlines()]
     found: dict[str, set[int]] = {}
     for number, names in enumerate(lines, 1):

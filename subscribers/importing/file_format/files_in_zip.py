@@ -1,4 +1,4 @@
-"""The files of readers in the ZIP file that a product exports, and its posts."""
+"""The lists of readers, and the posts, in the ZIP file that a product exports."""
 
 import re
 import tempfile
@@ -12,12 +12,13 @@ from subscribers.importing.file_format.status_columns import MAILCHIMP_EXPORT
 
 _ZIP = b"PK\x03\x04"
 _LISTS = (".csv", ".tsv", ".txt")
-# The addresses that must not be mailed come first.
+# The file of addresses that must not be mailed is read first.
 HOMING_MARK = "homing.json"
 _HOMING = ("suppressions.csv", "readers.csv")
 _SUBSTACK_LIST = re.compile(r"email_list\b.*\.csv", re.IGNORECASE)
 _OF_ISSUES = re.compile(r"(posts|emails)\.csv|.*\.(delivers|opens)\.csv", re.IGNORECASE)
-# The posts beside a list of them. A version of an issue of Homing counts with its issue.
+# If a ZIP file has one of these lists, its posts have paths of this form. All versions of an issue
+# of Homing count as one post.
 _POSTS = {
     "posts.csv": re.compile(r"(?:.*/)?posts/([^/]+)\.html"),
     "emails.csv": re.compile(r"(?:.*/)?emails/([^/]+)\.md"),
@@ -99,9 +100,10 @@ def is_zip(file: BinaryIO) -> bool:
 
 @contextmanager
 def open_lists(file: BinaryIO, filename: str, most: int) -> Iterator[list[tuple[BinaryIO, str]]]:
-    """Open each file of readers with its name: the file, or those in a ZIP file.
+    """Open each file of readers, with its name: the file itself, or those in a ZIP.
 
-    Each may have `most` bytes. Raises `UnreadableFileError` for a ZIP file without any.
+    Each may have at most `most` bytes. Raises `UnreadableFileError` if a ZIP file has no file of
+    readers.
     """
     if not is_zip(file):
         yield [(file, filename)]

@@ -17,7 +17,7 @@ def keys(words: str) -> frozenset[str]:
     return frozenset(map(key, words.replace("\n", ",").split(","))) - {""}
 
 
-# These name a column of addresses, whatever its values are.
+# These words name a column of addresses, whatever its values are.
 ADDRESS = keys("""
     email, mail, e-mail 1, email 1, e-mail 1 - value, email value, email id, emails, mails,
     email address, mail address, email addresses, your email, your email address, primary email,
@@ -41,7 +41,8 @@ ADDRESS = keys("""
     电子邮箱, 邮件地址, 電子郵件, 電郵, 信箱, 이메일, 메일, 이메일 주소, 전자우편,
     البريد الإلكتروني, بريد إلكتروني, ایمیل, דוא"ל, דואל, אימייל, ईमेल
 """)
-# These may also mean a postal address or a telephone number, so the sample must confirm them.
+# These words may also mean a postal address or a telephone number, so the values in the sample must
+# confirm that they mean an e-mail address.
 _PERHAPS_ADDRESS = keys("""
     address, adresse, adress, adres, adresa, aadress, osoite, cím, dirección, indirizzo, endereço,
     adreça, contact, kontakt, contacto, contatto, contato, recipient, subscriber, reader, to,
@@ -60,7 +61,7 @@ FULL_NAME = keys("""
     nume complet, ime i prezime, ime in priimek, ad soyad, adı soyadı, ονοματεπώνυμο, фио,
     полное имя, імя та прізвище, 氏名, お名前, 姓名, 성명
 """)
-# Next to a first or last name, each of these is the other half.
+# Next to a column of first or last names, each of these words names the other half of the name.
 NAME = keys("""
     name, names, nom, nombre, nome, naam, navn, namn, nimi, nimed, név, jméno, meno, ime, nume,
     numele, nafn, vārds, isim, ad, όνομα, имя, имена, імя, 名前, 名字, 이름, الاسم, نام, שם, नाम,
@@ -86,7 +87,8 @@ _TAGS = keys("""
     tags, tag, labels, schlagwörter, schlagworte, étiquettes, etiquetas, etichette, tagi, etiketten,
     الوسوم, תגיות
 """)
-# The dates of a sign-up, the most certain first: a confirmation, the sign-up, then being added.
+# Headers for the date of a sign-up, the most certain first: the date of a confirmation, of the
+# sign-up, and of being added.
 SINCE = (
     keys("confirm time, confirmed at, confirmed on, confirmation date, confirmed"),
     keys("""

@@ -64,13 +64,13 @@ _MAX_UNUSED = 12  # columns named; a file may have thousands
 MOST_COLUMNS = 100  # columns that an author can map on the page
 _SAMPLES, _LONGEST_SAMPLE = 3, 80
 IN_FRONT = ("line", "reason")  # the columns before those of a rejected row
-# Finds how a file was read, by the header above its rejected rows, some of their lines, and the
-# name of the file that has them. Returns the mapping too.
+# A function that finds how a file was read. It takes the header above the rejected rows, the lines
+# of some of these rows, and the name of the file that has them. It returns the mapping too.
 FindReading = Callable[[Sequence[str], Sequence[int], str], tuple[Reading, Mapping] | None]
 
 
 class Others(NamedTuple):
-    """What else a row has: cells with tags, the date of sign-up, notes on consent."""
+    """The other values of a row: tags, the date of sign-up, and notes on consent."""
 
     tags: tuple[str, ...]
     left_topics: tuple[str, ...]
@@ -113,7 +113,8 @@ class Description:
     posts: int = 0  # in the same ZIP file
     doubts: Sequence[str] = ()  # columns of statuses that are not read as statuses
     field_labels: Map[str, str] = field(default_factory=dict)
-    # The first columns: the name, what it is read as (empty for nothing), and some of its values.
+    # The first columns. Each has its name, what it is read as (empty if it is not read), and some
+    # of its values.
     columns: Sequence[tuple[str, str, Sequence[str]]] = ()
     seconds: Sequence[Map[str, Any]] = ()  # ignored columns, as `SecondColumn`
     lost: Sequence[Map[str, Any]] = ()  # values, counted when the rows are read
@@ -254,7 +255,7 @@ class ReaderFile:
 
     @property
     def forms(self) -> dict[str, tuple[str | None, str | None]]:
-        """What the columns of dates proved, after the rows were read."""
+        """The form of each column of dates, as the rows proved it. Read the rows first."""
         return {str(at): (one.order, one.number) for at, one in (self._forms or {}).items()}
 
     def _records(self, lines: Iterator[str]) -> Iterator[tuple[int, list[str]] | BadRow]:
@@ -265,7 +266,7 @@ class ReaderFile:
         return (one if isinstance(one, BadRow) else _without_front(*one) for one in found)
 
     def _find_forms(self) -> dict[int, DateForm]:
-        """Read the columns of dates in all rows, because each may prove the form."""
+        """Read the dates in all rows, because any row may prove the form of its column."""
         now = datetime.now(UTC)
         columns = self._layout.columns_of.get(SINCE, ())
         found = [(at, FormOfColumn(now)) for at in columns]
@@ -473,7 +474,7 @@ class ReaderFile:
         self, layout: Layout, below: list[list[str]]
     ) -> list[tuple[str, str, Sequence[str]]]:
         """Describe each column: its name, what it is read as, and different values."""
-        # The first use counts: a date of sign-up may be a status too.
+        # If a column has two uses, the first use counts: a date of sign-up may be a status too.
         uses = {at: use for use, some in reversed(layout.columns_of.items()) for at in some}
         found: list[tuple[str, str, Sequence[str]]] = []
         for column in range(min(layout.width, MOST_COLUMNS)):

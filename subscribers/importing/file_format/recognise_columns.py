@@ -62,9 +62,10 @@ TAGS, LEFT_TOPICS, SINCE, CONSENT = OTHERS = ("tags", "left_topics", "since", "c
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How the rows of a file were read, for reading its rejected rows in the same way.
+    """How a file was read, so that its rejected rows are read in the same way.
 
-    Columns are numbered from 0. Parts that are None are unknown: the rejected rows show them.
+    Columns are numbered from 0. If a part is None, it is unknown, and is found from the rejected
+    rows.
     """
 
     header: Sequence[str]  # as it is written above the rejected rows, without empty ends
@@ -108,7 +109,7 @@ class Layout(NamedTuple):
 
     @property
     def columns_of(self) -> dict[str, tuple[int, ...]]:
-        """The columns that are read as each of these."""
+        """The columns that are read as each target, such as the address, a field or a tag."""
         return {
             EMAIL: (self.address,),
             **dict(zip(self.names, self.fields, strict=True)),
@@ -232,8 +233,9 @@ def layout_of(
 ) -> Layout | None:
     """Find the layout of a file by its first rows; None without a column of addresses.
 
-    `fields` are the name and the author's own fields, which their keys and labels name. With the
-    `reading` of an earlier file, the rows are its rejected ones below their header.
+    `fields` are the name and the author's own fields. A header names a field by its key or its
+    label. If the `reading` of an earlier file is given, the `records` are its rejected rows, below
+    their header.
 
     Raises `UnreadableFileError` if `mapping` names an unknown column.
     """
@@ -287,7 +289,8 @@ def layout_of(
     elif rule is None and (status_like & taken or unmapped):
         rule = SILENT
     if rule is not None:
-        # Columns that are mapped to something else, or whose header is unknown, raise doubts only.
+        # If a column of statuses is mapped to something else, or its header is unknown, it only
+        # causes a warning.
         mapped_away = [one for one in (unmapped or rule).status_columns if one.column in taken]
         like = rule_by_values(by_values).status_columns if not rule.product else ()
         doubts = {one.column: one for one in (*like, *mapped_away)}
@@ -309,7 +312,8 @@ def layout_of(
     found = {NAME.name: names}
     for field in fields:
         if field.name != NAME.name:
-            # A column of ours may have the plain key as its name.
+            # Look for `fields.KEY` first, because another column of our own export may have the
+            # plain key as its name.
             by_word = [keys(f"fields.{field.name}"), keys(field.headers)]
             named = _first_columns(words, by_word, kept)[:1]
             found[field.name] = tuple(by_hand.get(field.name, named))
@@ -393,8 +397,8 @@ def _mapped_columns(mapping: Mapping, header: Sequence[str], width: int) -> list
 def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
     """Find the row with the most known header words.
 
-    No row above it has an address, except in a title. Unless it is the first row, it must name a
-    column of addresses or statuses.
+    No row above the header has an address, except in a title. If the header is not the first row,
+    it must name a column of addresses or statuses.
     """
     named = {key(name) for name, _ in mapping if read_column_number(name) is None}
     found: list[tuple[int, bool, int]] = []
@@ -425,7 +429,7 @@ def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
 def _width_of_rows(header: list[str], sample: Rows) -> int:
     """Return the number of columns; a longer row has an error, such as a stray comma."""
     if not header:
-        # Count the fields as written, because most readers may have no name.
+        # Count empty fields too, because most readers may have no name.
         lengths = Counter(map(len, sample))
         return max(lengths, key=lambda length: (lengths[length], length), default=1)
     # A header may leave the last columns without a name; then all rows are longer.

@@ -88,7 +88,8 @@ def _quoted(
 
     fields = next(csv.reader(wanted(), delimiter=delimiter, skipinitialspace=True, strict=True))
     if any("@" in field and _spans_lines(field) for field in fields):
-        # This is probably not one field, but several rows. Their readers would be lost.
+        # The quoted text is probably several rows and not one field. The readers of these rows
+        # would be lost.
         raise _OtherRowsInsideError
     return fields
 

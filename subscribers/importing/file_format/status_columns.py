@@ -213,7 +213,7 @@ _SHOWN = 60  # characters of an unknown value
 
 @dataclass(frozen=True, slots=True)
 class _StatusColumn:
-    """A column of statuses. `dated` is the status of a row with a date in it.
+    """A column of statuses. If a cell has a date, the status of the row is `dated`.
 
     In a column that `is_date`, any text means a date: a reader with one has left.
     """
@@ -255,7 +255,7 @@ class _StatusColumn:
 
 @dataclass(frozen=True, slots=True)
 class _SpamReason(_StatusColumn):
-    """The reason of a Mailchimp contact for leaving, in free text."""
+    """The column in which Mailchimp contacts say, in free text, why they left."""
 
     def read(self, value: str) -> Verdict:
         value = value.lower()
@@ -270,7 +270,7 @@ class StatusRule:
     status_columns: tuple[_StatusColumn, ...]
     silence: Status | InputRefusal
     hidden: str = ""
-    # Columns of statuses that a mapping reads as something else. They still raise doubts.
+    # Columns of statuses that a mapping reads as something else. They still cause a warning.
     left_out: tuple[_StatusColumn, ...] = ()
     is_doubted: bool = False  # then nobody is subscribed
 
@@ -353,12 +353,12 @@ def said_by_name(filename: str) -> str:
 
 
 def is_word(value: str) -> bool:
-    """Whether a value is the word for a status, as “yes” is."""
+    """Whether a value is a word for a status; “yes” is such a word."""
     return key(value) in _IS_SUBSCRIBED
 
 
 def are_statuses(values: Collection[str]) -> bool:
-    """Whether each value is the word for a status, or most are and one says gone."""
+    """Whether all values are words for a status, or most are and one means “gone”."""
     words = [key(value) for value in values]
     known = [word for word in words if word in _ANY_PRODUCT]
     says_gone = any(isinstance(one := _KNOWN.get(word), Status) and one.is_gone for word in known)
@@ -381,8 +381,8 @@ def rule_of(
 ) -> StatusRule | None:
     """Find the rule for the status of rows; None if the file has no status.
 
-    `values` returns the first values of a column. `mapped` columns hold statuses, `taken` ones
-    something else.
+    `values` returns the first values of a column. `mapped` columns hold statuses, and `taken`
+    columns hold something else.
     """
     named = [key(word) for word in header]
     product = _product_of(frozenset(named), filename)
@@ -416,7 +416,8 @@ def _product_of(named: frozenset[str], filename: str) -> _Product:
             silence=_RENAMED if is_dated else Status.UNCONFIRMED,
             hidden="mailchimp_renamed",
         )
-    # Other lists have first names too, so the file must not have columns that Kit lacks.
+    # Other lists have first names too. So a file is an export of Kit only if it has no columns that
+    # Kit lacks.
     may_be_kit = named >= {"firstname", "emailaddress", "createdat"} or not (
         "lastname" in named or named & _PLACES
     )
@@ -453,7 +454,8 @@ def _status_column(
             return None
         return _StatusColumn(column, name, product.words, may_be_empty=is_place and not found)
     if word in _FLAGS:
-        # “Subscribed” may contain a date. Then an empty field has no meaning.
+        # The column “subscribed” may contain dates. Then an empty cell says nothing about the
+        # status.
         has_dates = any(map(looks_like_date, values(column)))
         return _StatusColumn(column, name, _FLAGS[word], Status.SUBSCRIBED, may_be_empty=has_dates)
     if word in _DATES:

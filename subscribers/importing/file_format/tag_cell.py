@@ -19,9 +19,9 @@ _SURROGATES = re.compile("[\ud800-\udfff]")  # a list in JSON can have half of a
 def read_tags(*cells: str) -> tuple[str, ...] | InputRefusal:
     """Return the names of tags in their order, or the reason for a refusal.
 
-    Several cells are joined. A cell is a list in JSON, as listmonk and Homing write it, a line of
-    CSV, as Mailchimp does, or has commas, semicolons, vertical bars or line breaks between the
-    names.
+    The names in several cells are joined. A cell can be a list in JSON, as listmonk and Homing
+    write it, or a line of CSV, as Mailchimp writes it. It can also have commas, semicolons,
+    vertical bars or line breaks between the names.
     """
     if sum(map(len, cells)) > _LONGEST_CELL:
         return refuse("tags_too_long", most=MOST_TAGS_OF_A_ROW, longest=LONGEST_TAG)

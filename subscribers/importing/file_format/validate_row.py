@@ -103,7 +103,7 @@ def excluded(
 ) -> RejectedRow:
     """Make a rejected or skipped row, not stored yet.
 
-    Cells that are longer than a line may be are left out.
+    If the cells are longer than the longest allowed line, they are left out.
     """
     why: dict[str, Any] = {"reason": reason.code, "parameters": dict(reason.parameters)}
     if cells and sum(map(len, cells)) <= LONGEST_LINE:

@@ -17,8 +17,8 @@ _MOST_OF_EACH = 1_000  # as many tags as an import adds
 def add_fields_and_tags(file: BinaryIO, by: uuid.UUID | None) -> list[str]:
     """Add the fields and tags of an export that are new here; return their names.
 
-    Other files add nothing, and neither do fields and tags that the settings would refuse. Must be
-    called in a transaction. `by` is None on the command line.
+    A file that is no export of Homing adds nothing. Fields and tags that the settings page would
+    refuse are not added. Must be called in a transaction. `by` is None on the command line.
     """
     if not is_zip(file):
         return []
@@ -43,7 +43,7 @@ def _read_list(entries: ZipEntries, name: str) -> list[dict[str, Any]]:
 
 
 def _usable(one: dict[str, Any]) -> dict[str, str | bool]:
-    """Keep what a form takes. Half of a pair of surrogates becomes a question mark."""
+    """Keep the texts and flags, which a form takes. Half a surrogate pair becomes “?”."""
     texts = {name: value for name, value in one.items() if isinstance(value, str)}
     flags = {name: value for name, value in one.items() if isinstance(value, bool)}
     return {name: text.encode("utf-8", "replace").decode() for name, text in texts.items()} | flags

@@ -56,7 +56,7 @@ DELETE = (
 
 
 class AddedReader(NamedTuple):
-    """What decides whether an undo takes a reader back."""
+    """The facts that decide whether an undo removes a reader."""
 
     id: int
     email_key: str
@@ -112,7 +112,7 @@ def run_undo(
 
 
 def why_kept(reader: AddedReader, mailed: Mailed) -> str:
-    """Return the count of `KEPT` for a reader who stays; empty for others. Pure."""
+    """Return which count of `KEPT` a reader belongs to; empty if removed. Pure."""
     if reader.opted_in:
         return "kept_opted_in"
     until, since = mailed.dropped_until, reader.mailed_from
@@ -127,9 +127,11 @@ def _undo_chunk(running: ClaimedTask[SubscriberImport], first: int) -> None:
     with running.step() as cursor:
         wait_for_enqueues()
         running.hold()
-        # Lock order: batches before readers, as a worker settles them.
+        # Lock the batches before the readers. A worker that settles batches locks in this order
+        # too.
         mailed = load_mailed(first, last)
-        # A separate statement, so that the next one sees what other transactions wrote before.
+        # Lock the readers in a separate statement, so that the next statement sees what other
+        # transactions wrote before the lock.
         locked = Subscriber.objects.filter(subscriber_import=record.pk, pk__range=(first, last))
         list(locked.select_for_update().order_by("pk").values_list("pk"))
         cursor.execute(READERS, [record.pk, first, last])
@@ -165,7 +167,10 @@ def find_made(record: SubscriberImport) -> MadeThings:
 
 
 def delete_made(record: SubscriberImport, by: uuid.UUID | None) -> MadeThings:
-    """Delete what nothing uses, in the caller's transaction; return both parts."""
+    """Delete unused tags and fields of an import; return the deleted and kept names.
+
+    Runs in the caller's transaction.
+    """
     found = MadeThings([], [])
     readers = Subscriber.objects.all()
     # The locks make changes of readers wait, so nobody gets a tag or field while it is deleted.

@@ -214,7 +214,7 @@ class Command(BaseCommand):
 
 
 def _check_before_import(content: BinaryIO, name: str, options: Any) -> None:
-    """Refuse an unreadable list, or a statement that does not fit, at the start."""
+    """Refuse an unreadable list or a statement that does not fit, before the import."""
     fields = load_fields()
     mapping = read_mapping(options["map"], fields)
     with ReaderFile(content, name, mapping, fields, find_reading) as file:
@@ -223,7 +223,7 @@ def _check_before_import(content: BinaryIO, name: str, options: Any) -> None:
 
 
 def _rejects_paths(rejects: Path | None, names: Sequence[str]) -> list[Path]:
-    """Name a file for the rejected rows of each list, because their columns differ."""
+    """Name one file of rejected rows for each list, because lists differ in columns."""
     if rejects is None or len(names) == 1:
         return [rejects] if rejects else []
     beside = [rejects.with_name(rejects_name(rejects.stem, name)) for name in names]

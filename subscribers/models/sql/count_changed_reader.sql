@@ -1,4 +1,4 @@
--- Count a reader in the new state, and a newly confirmed one by month and source.
+-- Count a reader in the new state. Also count a newly confirmed reader by month and source.
 CREATE OR REPLACE FUNCTION count_changed_reader() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO reader_total (state, readers) VALUES (OLD.state, -1), (NEW.state, 1);

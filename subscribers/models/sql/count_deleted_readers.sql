@@ -1,4 +1,5 @@
--- Take deleted readers from the counts. An undone import brought no readers.
+-- Take deleted readers from the counts. If an import is undone, its readers no longer count as new
+-- either.
 CREATE OR REPLACE FUNCTION count_deleted_readers() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO reader_total (state, readers) SELECT state, -count(*) FROM gone GROUP BY state;

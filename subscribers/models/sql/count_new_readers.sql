@@ -1,4 +1,5 @@
--- Count new readers by state, and those that are confirmed at once by month and source.
+-- Count new readers by state. Also count, by month and source, those who are confirmed from the
+-- start.
 CREATE OR REPLACE FUNCTION count_new_readers() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO reader_total (state, readers) SELECT state, count(*) FROM added GROUP BY state;

@@ -1,4 +1,4 @@
--- Clear the counts of readers with the readers.
+-- Clear the counts when all readers are removed with TRUNCATE.
 CREATE OR REPLACE FUNCTION count_no_readers() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM reader_total;

@@ -1,4 +1,5 @@
--- Order suppressions: of two for an address the graver stays, in whatever order they come.
+-- Return the gravity of a suppression. If an address has two, the graver stays, in whatever order
+-- they arrive.
 CREATE OR REPLACE FUNCTION gravity_of_suppression_1(reason text, origin text) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$
     SELECT array_position(ARRAY['bounce', 'manual', 'unsubscribe', 'complaint'], reason)

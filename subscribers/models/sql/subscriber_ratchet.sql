@@ -1,7 +1,7 @@
 -- A reader who left stays away until a fresh opt-in, whatever the code does (docs/decisions/0013).
 --
 -- A bounced reader returns to the state before the bounce: confirmed only if they were confirmed.
--- The latest record of a bounce or its lifting must be the lifting.
+-- For this, the latest record of a bounce or of its lifting must be the lifting.
 CREATE OR REPLACE FUNCTION subscriber_ratchet() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     has_gone constant boolean := NEW.state IN ('bounced', 'unsubscribed', 'complained');

@@ -1,7 +1,8 @@
--- A suppression is lifted only by those who may lift it, and never a complaint or an unsubscribe
--- without a fresh opt-in.
+-- Only those who may lift a suppression can lift it. Without a fresh opt-in, a complaint or an
+-- unsubscribe is never lifted.
 --
--- The provider lifts what it reported itself. An author lifts a bounce, also an imported one.
+-- The provider may lift a suppression that it reported itself. An author may lift a bounce, also
+-- one from an import.
 CREATE OR REPLACE FUNCTION suppression_ratchet() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'DELETE' THEN
