@@ -37,7 +37,7 @@ class Program:
         method: str = "POST",
         **headers: str,
     ) -> Any:
-        """POST a value as JSON under a key. By default it is new; None sends no key."""
+        """POST a value as JSON under a key: a new one by default, none if it is None."""
         if key is not None:
             headers["Idempotency-Key"] = key or str(uuid.uuid4())
         data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body)

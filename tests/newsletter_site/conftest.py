@@ -60,7 +60,7 @@ class Program:
         return found[0]
 
     def end(self) -> str:
-        """Let the program end normally; return its stderr."""
+        """Let the program end normally, and return its stderr."""
         errors = self.process.communicate()[1]
         assert self.process.returncode == 0, errors
         return errors

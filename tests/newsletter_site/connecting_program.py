@@ -1,8 +1,8 @@
 """A program that uses the embedded PostgreSQL, as a web process or a worker would.
 
-The tests start it, talk to it over its pipes, and end or kill it. Each line of its input is a JSON
-object, and it answers with a JSON value on one line. At the end of its input it exits like any
-program.
+Tests start this program, talk to it over its pipes, and end or kill it. Each line of its input is a
+JSON object. The program answers each with one line, a JSON value. At the end of its input it exits
+like any program.
 """
 
 import json
@@ -17,7 +17,7 @@ from django.conf import settings
 
 
 def main(packages: str, durable: str, *data_dirs: str) -> None:
-    """Serve the databases `one`, `two` … of the data folders given."""
+    """Serve commands for the databases `one`, `two` … of the given data folders."""
     sys.path.insert(0, packages)
     from newsletter_site.embedded_postgres import database_settings
 
@@ -90,7 +90,7 @@ def cycle(times: int) -> list[Any]:
 
 
 def become(uid: int, gid: int) -> int:
-    """Give up root permanently and become a normal user."""
+    """Give up root's rights permanently, and continue as a normal user."""
     os.setgroups([])
     os.setgid(gid)
     os.setuid(uid)

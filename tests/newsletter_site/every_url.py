@@ -16,7 +16,7 @@ SOMETHING = {
     "path": "7",
 }
 _PLACE = re.compile(r"<(?:(\w+):)?(\w+)>")
-# Routes that are regular expressions, each with a path that matches.
+# Routes that are regular expressions, each with a path that it matches.
 _BY_HAND = {
     r"^(?P<app_label>auth|newsletter_site|admin)/$": "auth/",
     r"(?P<url>.*)$": "nothing-here",

@@ -23,7 +23,7 @@ ReadSettings = Callable[..., dict[str, Any]]
 
 
 def read_settings(data_dir: Path, monkeypatch: pytest.MonkeyPatch, **variables: str) -> Any:
-    """All settings under exactly these variables; development data goes to `data_dir`."""
+    """Return all settings under exactly these variables, with data in `data_dir`."""
     for name in list(os.environ):
         monkeypatch.delenv(name)
     for name, value in {"HOMING_DATA_DIR": str(data_dir), **variables}.items():

@@ -1,4 +1,4 @@
-"""docs/configuration.md lists every variable, and only settings read them."""
+"""docs/configuration.md lists every variable. Only the settings read variables."""
 
 import ast
 import re
@@ -18,7 +18,7 @@ def variables_read() -> set[str]:
             ):
                 found.add(str(name))
             case ast.Compare(left=ast.Constant(value=str(name)), ops=[ast.In() | ast.NotIn()]):
-                # The name of a command is in lower case.
+                # Names in lower case are commands.
                 found |= {name} if name.isupper() else set()
     return found
 
@@ -38,7 +38,8 @@ def test_nothing_but_settings_reads_the_environment() -> None:
     # Two of these files set the name of the settings module; the others pass the environment on.
     others = {ROOT / "manage.py", site / "wsgi.py", site / "demo" / "start_services.py"}
     others.add(site / "backup" / "postgres_programs.py")
-    # systemd names the process that its socket is for; no operator sets this.
+    # listen.py reads a variable of systemd, which names the process for a socket. No operator sets
+    # it.
     others.add(site / "serving" / "listen.py")
     packages = ["newsletter_site", "publishing", "subscribers", "api", "idempotency", "delivery"]
     sources = {path for package in packages for path in (ROOT / package).rglob("*.py")}

@@ -1,4 +1,4 @@
-"""Every address of the site, also a new one, keeps the rules of docs/security.md."""
+"""All addresses of the site, also new ones, keep the rules of docs/security.md."""
 
 import itertools
 from typing import Any
@@ -17,7 +17,7 @@ from tests.publishing.content_factory import letter
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-# Addresses that accept forms of other sites, with the reason.
+# Addresses that accept forms from other sites, each with the reason.
 TAKES_FORMS_FROM_ELSEWHERE = {
     "webhooks/postmark/",  # has a separate password
     "webhooks/postmark",
@@ -27,10 +27,10 @@ TAKES_FORMS_FROM_ELSEWHERE = {
     r"^[/]*(?=(?i:preferences)/)[A-Za-z]+/+(?P<token>[\s\S]*)$",
     "subscriptions/embedded/",  # `Origin` decides: see test_embed_form.py
 }
-# Probes and metrics: no cookies are read, and nothing is done (newsletter_site/operating/).
+# Probes and metrics. They read no cookies and change nothing (newsletter_site/operating/).
 OPERATING = {"health/live/", "health/ready/", "health/workers/", "metrics"}
 API = "api/v1/"
-# The page shows a letter as it will arrive, with inline styles. Its frame runs nothing.
+# These pages show a letter as it will arrive, with inline styles. Their frames run no scripts.
 LETTERS = {
     "admin/newsletters/preview/",
     "admin/newsletters/drafts/<uuid:draft>/preview/",
@@ -42,7 +42,7 @@ LETTERS = {
 
 @pytest.fixture
 def people() -> dict[str, Client]:
-    """Clients: signed out, without permissions, and with all permissions."""
+    """Return three clients: signed out, without permissions, with all permissions."""
     users = get_user_model().objects
     clients = {name: Client(raise_request_exception=False) for name in ("nobody", "ines", "ola")}
     clients["ines"].force_login(users.create_user("ines", is_staff=True))
@@ -52,7 +52,7 @@ def people() -> dict[str, Client]:
 
 @pytest.fixture
 def addresses(people: dict[str, Client]) -> list[Address]:
-    """Every address, with an existing issue and draft."""
+    """Return every address, with the ids of an existing issue and draft."""
     ola = get_user_model().objects.get(username="ola")
     publish(ola.pk, "a key", letter(), hold_s=0)
     edition = Edition.objects.get()
@@ -73,7 +73,7 @@ def test_every_form_needs_its_csrf_token(people: Any) -> None:
         for one in every_address()
     }
     accepted = {route for route, answer in answers.items() if answer.status_code != 403}
-    # This page answers a missing token with its form, and an invalid link has no form.
+    # Without a CSRF token this page shows its form again, not 403. An invalid link has no form.
     accepted.remove("subscriptions/confirm/")
     assert answers["subscriptions/confirm/"].status_code >= 400
     of_the_api = {route for route in accepted if route.startswith(API)}
@@ -91,7 +91,7 @@ def test_every_answer_has_its_policy_headers(people: Any, addresses: Any) -> Non
             answer = client.get(one.path, secure=True)
             headers = answer.headers
             assert answer.status_code < 500, (name, one)
-            if one.route.startswith(API):  # no pages: JSON and files
+            if one.route.startswith(API):  # The API has no pages, only JSON and files.
                 assert headers["X-Content-Type-Options"] == "nosniff", (name, one)
                 continue
             assert "Content-Security-Policy" in headers, (name, one, answer)

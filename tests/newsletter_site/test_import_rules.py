@@ -41,12 +41,12 @@ def test_no_folder_has_too_many_modules() -> None:
     assert {folder: n for folder, n in modules.items() if n > MOST_MODULES} == {}
 
 
-# Names that Django, pytest or Python look for, and those that people type.
+# Names that Django, pytest or Python look for. They may occur more than once.
 GIVEN = {
     *("__init__.py", "__main__.py", "admin.py", "apps.py", "conftest.py", "models.py", "urls.py"),
     *("base.py", "settings.py"),
 }
-TYPED = {"commands", "rows"}  # of manage.py, and of the benchmarks
+TYPED = {"commands", "rows"}  # commands of manage.py, rows of the benchmarks
 
 
 def test_a_file_name_occurs_once() -> None:
@@ -58,7 +58,7 @@ def test_a_file_name_occurs_once() -> None:
     )
 
     assert [name for name, times in names.items() if times > 1] == []
-    # Those of the admin have the names that Django looks for.
+    # Templates of the admin have the names that Django looks for, so they may occur twice.
     ours = (path for path in (ROOT / "templates").rglob("*.html") if "admin" not in path.parts)
     pages = Counter(path.name for path in (*ours, *(ROOT / "postmark_sandbox").rglob("*.html")))
     assert [name for name, times in pages.items() if times > 1] == []

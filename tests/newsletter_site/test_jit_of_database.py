@@ -14,7 +14,7 @@ def run(sql: str) -> None:
 
 
 def chosen() -> list[tuple[str | None, list[str]]]:
-    """Return the role and the settings of this database; None for every role."""
+    """Return this database's settings with their role, which is None for every role."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

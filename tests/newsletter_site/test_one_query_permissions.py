@@ -1,4 +1,4 @@
-"""The signed-in user and their permissions, as Django's backend, in one query."""
+"""One query finds the signed-in user and the same permissions as Django's backend."""
 
 import pytest
 from django.contrib.auth import get_user_model

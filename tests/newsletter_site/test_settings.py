@@ -55,7 +55,7 @@ def test_a_checkouts_secret_key_is_created_once_and_private(
     assert len(first) >= 50
     kept = tmp_path / "data" / "secret_key"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    # Other users may only pass through the folder, as the embedded PostgreSQL's user does.
+    # Other users can only pass through the folder, as the user of the embedded PostgreSQL must.
     assert kept.parent.stat().st_mode & 0o066 == 0
     assert [path.name for path in kept.parent.iterdir()] == ["secret_key"]
 
@@ -145,7 +145,7 @@ AN_ADDRESS = "an address such as https://letter.example.org"
 ONE_ADDRESS = "one address such as Homing <letter@example.org>, at most 255 characters"
 SECONDS = "a number of seconds, such as 30 or 0.5"
 
-# Variables with wrong values, by the expected kind of value.
+# Variables with wrong values. The keys are the expected kinds of value.
 MISTAKES: dict[str, list[tuple[str, ...]]] = {
     YES_OR_NO: [("DEBUG", "maybe"), ("TRUST_PROXY", "2")],
     AN_ADDRESS: [

@@ -17,21 +17,22 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.generation.meta import TestPhase
 from schemathesis.generation.modes import GenerationMode
 
-# The existing ids, by their name in an address.
+# Existing ids of the site, with the names of the path parameters as keys.
 PLACES: dict[str, list[str]] = json.loads(os.environ.get("FUZZ_PLACES", "{}"))
 KEY = "Idempotency-Key"
 
 
-# The number of good calls of each operation and part.
+# The number of good calls so far, for each operation and part of a call.
 CALLS: Counter[tuple[str, ParameterLocation]] = Counter()
 
 
 @schemathesis.hook
 def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
-    """Three of four calls use an existing id and a new key."""
+    """Give three of four calls an existing id and a new key."""
     number = _counted(case, ParameterLocation.PATH)
     if number is not None:
-        # Left alone, the fuzzer repeats one action, which may be refused everywhere.
+        # Choose the action here. Otherwise the fuzzer repeats one action, which the site may always
+        # refuse.
         if "action" in case.path_parameters and case.meta.phase.name != TestPhase.COVERAGE:
             actions = _actions(case)
             number, action = divmod(number, len(actions))
@@ -56,7 +57,7 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
 
 
 def _counted(case: Any, part: ParameterLocation) -> int | None:
-    """Return the number of this good call; None for each fourth and for bad calls.
+    """Return the number of this good call, or None for each fourth and for bad calls.
 
     A call is good if this part is valid according to the document, and no other call led to it.
     """

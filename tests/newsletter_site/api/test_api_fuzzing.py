@@ -41,7 +41,7 @@ pytestmark = [pytest.mark.process, pytest.mark.django_db, pytest.mark.timeout(PA
 
 @pytest.fixture
 def proxy(settings: Any) -> str:
-    """Return the header that a proxy adds for TLS. The live server has no TLS."""
+    """Return the header that a proxy adds after TLS, which the live server lacks."""
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     return "X-Forwarded-Proto: https"
 
@@ -57,7 +57,7 @@ def everybody_s_program(transactional_db: None) -> Program:
         Tag.objects.create(name=f"T{number}")
         edition = publish(root.pk, f"a key {number}", letter(), hold_s=3600).edition
         if number % 3 == 0:
-            cancel(edition.pk)  # a finished one has a receipt
+            cancel(edition.pk)  # a finished edition has a receipt
         SubscriberFactory(state="confirmed")
         SubscriberImportFactory(
             state="checked", confirmed=False, finished_at=None, checked_at=timezone.now()
@@ -72,7 +72,7 @@ def everybody_s_program(transactional_db: None) -> Program:
 
 
 def places() -> dict[str, list[str]]:
-    """Return the existing ids by their name in an address."""
+    """Return existing ids, with the names of the path parameters as keys."""
     imports = SubscriberImport.objects.order_by("pk")
     issues = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
     return {
@@ -89,7 +89,7 @@ def places() -> dict[str, list[str]]:
 
 
 def never_done(report: Path) -> list[str]:
-    """Return the operations that never succeeded, which are not really tested."""
+    """Return the operations that never succeeded, because these are not really tested."""
     done = set()
     for line in report.read_text().splitlines():
         recorder = json.loads(line).get("ScenarioFinished", {}).get("recorder", {})

@@ -37,7 +37,7 @@ PUBLISH, OPERATE, LOOK, WRITE = "publish_edition", "operate_sending", "view_issu
 MANAGE = "manage_readers"
 OF_READERS = {*reader_actions.ACTIONS, *reader_actions.OLD_NAMES}
 
-# The operations of each scope, and the permissions of which a user needs one.
+# For each scope: its operations, and permissions of which a user needs at least one.
 OF_SCOPES = {
     "publish": (
         """publishIssue publishVersion rescheduleIssue uploadPastIssues getPastIssues getWelcome

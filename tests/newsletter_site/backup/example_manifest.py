@@ -1,4 +1,4 @@
-"""The manifest of a backup, as tests of its parts use it."""
+"""A complete manifest of a backup, from which tests take or change parts."""
 
 from newsletter_site.backup.manifest import Manifest, fingerprint
 

@@ -1,4 +1,4 @@
-"""The file of a backup: complete or refused, and never half there under its name."""
+"""A backup file is complete or refused, and gets its name only when complete."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Each reason not to restore, as a decision about values."""
+"""Each reason to refuse a restore, tested as a function of plain values."""
 
 import io
 from dataclasses import replace

@@ -1,6 +1,6 @@
 """The demo in an empty environment, with real processes.
 
-The expected numbers are those that test_demo_checks.py finds in the file of readers.
+test_demo_checks.py checks that the expected numbers match the file of readers.
 """
 
 import re
@@ -139,7 +139,7 @@ def test_each_reader_gets_one_copy_and_the_site_stays_up(
     assert password
     site.sign_in("author", password[1])
     page = address_after("this issue", output).removeprefix(site.url)
-    # The results fill while the events arrive. A complaint overtakes the deliveries.
+    # The results fill while the events arrive. A complaint may arrive before the delivery events.
     while not re.search(r'id="result-complained">1<', html := site.open(page).text):
         pass
     delivered = re.search(r'id="result-delivered">([0-9,]+)<', html)

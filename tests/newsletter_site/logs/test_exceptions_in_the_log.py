@@ -11,8 +11,8 @@ from django.conf import settings
 
 pytestmark = pytest.mark.process
 
-# A web server's request with an unknown character set. Django uses the character set to decode the
-# query before the request object exists, and this must not fail.
+# A request with an unknown character set, as a web server passes it on. Django decodes the query
+# with this character set before the request object exists, and this must not fail.
 PROGRAM = """
 import io
 from newsletter_site.wsgi import application

@@ -153,7 +153,8 @@ def test_in_development_error_messages_are_redacted(shape: str) -> None:
     assert "hunter2" not in text
     assert "ada@example.org" not in text
     assert "[secret]" in text
-    # An opening quotation mark must not hide the places after it.
+    # An opening quotation mark without a closing one must not hide the text and code lines after
+    # it.
     assert "test_log_format.py" in text
     assert "and then Ada" in text
 
@@ -216,7 +217,7 @@ def test_secrets_addresses_and_tokens_are_taken_out() -> None:
 
 
 def test_long_texts_without_spaces_are_redacted_quickly() -> None:
-    """Quadratic time would take minutes."""
+    """A redaction in quadratic time would take minutes for these texts."""
     assert Redactor([]).redact("x" * 200_000 + " ada@example.org").endswith("x [address]")
 
 

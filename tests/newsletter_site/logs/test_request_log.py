@@ -1,4 +1,4 @@
-"""One line for each request, whose id is also in the answer and on other lines."""
+"""Each request has one line. Its id is also in the answer and on its other lines."""
 
 import json
 import logging
@@ -74,7 +74,7 @@ def test_redirects_and_refusals_have_their_id_and_line_too(db: None, lines: Line
     ],
 )
 def test_paths_are_not_logged(db: None, lines: Lines, address: str, route: str) -> None:
-    browser().get(address)  # Most pages redirect it to https.
+    browser().get(address)  # Most pages redirect this request to https.
     browser().get(address, secure=True)
     browser(enforce_csrf_checks=True).post(
         address, secure=True, headers={"referer": f"https://elsewhere.example{address}"}
@@ -126,7 +126,7 @@ def test_only_the_lines_of_an_issues_page_name_the_issue(author: Any, lines: Lin
     window = browser()
     window.force_login(author)
     window.get(f"/admin/newsletters/{issue}/", secure=True)
-    # The web server refuses it before Django, in a thread that answered another request.
+    # The web server refuses the next request before Django, in a thread that answered another one.
     logging.getLogger("a web server").warning("this is no request by HTTP's rules")
     browser().get("/", secure=True)
     answered, refused, following = lines()[-3:]

@@ -40,7 +40,10 @@ def set_for_the_session(setting: str) -> None:
 
 
 def a_session_was_ended() -> bool:
-    """End sessions that wait for a lock. In a transaction the list would be outdated."""
+    """End the sessions that wait for a lock, and return whether there were any.
+
+    In a transaction this would fail, because PostgreSQL would show an old list of sessions.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(pg_terminate_backend(pid)) > 0 FROM pg_stat_activity"
@@ -85,7 +88,7 @@ def test_a_locked_table_does_not_block_probes(other: psycopg.Connection) -> None
 
 @with_database
 def test_the_server_cancels_slow_queries() -> None:
-    """Otherwise every probe that gave up would leave a session behind."""
+    """Otherwise every probe that gave up would leave a session on the server."""
     ended: list[str] = []
     is_over = threading.Event()
 
@@ -129,7 +132,7 @@ def test_concurrent_probes_share_one_query() -> None:
         (psycopg.errors.AdminShutdown("x"), True),
         (psycopg.errors.CannotConnectNow("x"), True),
         (psycopg.errors.ReadOnlySqlTransaction("x"), True),
-        (psycopg.errors.ProtocolViolation("x"), True),  # PgBouncer, which reaches no server
+        (psycopg.errors.ProtocolViolation("x"), True),  # PgBouncer cannot reach its server
         (psycopg.OperationalError("connection refused"), True),
         (psycopg.InterfaceError("the connection is closed"), True),
         (psycopg.InternalError("got no result from the query"), True),
@@ -140,7 +143,7 @@ def test_concurrent_probes_share_one_query() -> None:
         (psycopg.errors.UniqueViolation("x"), False),
         (psycopg.errors.UndefinedTable("x"), False),
         (psycopg.ProgrammingError("x"), False),
-        (ConnectionRefusedError("x"), False),  # Postmark's, or any other server's
+        (ConnectionRefusedError("x"), False),  # an error of Postmark or another server
     ],
     ids=lambda value: type(value).__name__,
 )

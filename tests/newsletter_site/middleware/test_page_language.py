@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 
 
 def html_tag(path: str, accepts: str) -> str:
-    """Return the first tag of a page for a browser that accepts these languages."""
+    """Return the tag <html> of a page, for a browser that accepts these languages."""
     page = Client().get(path, headers={"Accept-Language": accepts}, secure=True).content.decode()
     return page[page.index("<html") :].partition(">")[0]
 

@@ -19,7 +19,7 @@ from tests.subscribers.signup_browser import visitor
 pytestmark = pytest.mark.django_db
 
 
-# Django would fail or refuse: the first is a codec without text, the second is not UTF-8.
+# Django alone fails for `hex`, which is no codec of texts, and refuses the other: it is not UTF-8.
 @pytest.mark.parametrize("charset", ["hex", '"iso-8859-1"'])
 def test_one_click_works_with_any_charset(charset: str) -> None:
     reader = SubscriberFactory()
@@ -28,7 +28,7 @@ def test_one_click_works_with_any_charset(charset: str) -> None:
     asked = RequestFactory().post(link, b"List-Unsubscribe=One-Click", form, secure=True).environ
     asked["CONTENT_TYPE"] = f"{form}; charset={charset}"
     statuses: list[str] = []
-    request_started.disconnect(close_old_connections)  # It would close the test's own.
+    request_started.disconnect(close_old_connections)  # It would close the test's own connection.
     try:
         site = ignore_charset(WSGIHandler())
         b"".join(site(asked, lambda status, *_: statuses.append(status)))
@@ -38,7 +38,7 @@ def test_one_click_works_with_any_charset(charset: str) -> None:
     assert ConsentRecord.objects.get(subscriber=reader).how == "one-click"
 
 
-# Django keeps smaller files in memory.
+# Django stores only larger files on disk.
 TOO_LARGE_FOR_MEMORY = 3 * 1024 * 1024
 
 

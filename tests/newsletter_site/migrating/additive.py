@@ -1,8 +1,8 @@
 """Find changes that are unsafe while workers of the previous release run.
 
-Old code reads and writes every table of its release. So a migration must not remove or rename
-parts of them, change their meaning, or refuse old code's values. A statement must not lock a table
-for longer than a change of the catalogue takes. docs/upgrade.md says what to do instead.
+Old code reads and writes every table of its release. So a migration must not remove or rename parts
+of them, change their meaning, or refuse old code's values. A statement may lock a table only as
+long as a change of PostgreSQL's catalogue takes. docs/upgrade.md says what to do instead.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from django.db.models.functions import Now
 
 from migrations.sql_file import ROOT, SqlFile
 
-# Maps a line of `unsafe_operations` to the reason why it is allowed, such as why a statement takes
-# no long lock. The test fails if an exception is not needed.
+# Keys are lines that `unsafe_operations` returns. Values are the reasons why the operation is
+# allowed, such as why a statement takes no long lock. The test fails if an exception is not needed.
 EXCEPTIONS: Mapping[str, str] = {}
 
 LOCK_NOTHING = (django.AlterModelOptions, django.AlterModelManagers, SqlFile)
 CONCURRENT = (postgres.AddIndexConcurrently, postgres.RemoveIndexConcurrently)
-# The lines of a file that creates only functions, as far as they are not indented.
+# In a file that creates only functions, every line that is not indented begins with one of these.
 FUNCTION_LINES = (
     *("CREATE OR REPLACE FUNCTION", "RETURNS", "LANGUAGE", "AS", "DECLARE", "BEGIN", "END"),
 )
@@ -39,7 +39,7 @@ Table = tuple[str, str]
 def unsafe_operations(
     plan: Iterable[Migration], before: ProjectState, ours: Iterable[str]
 ) -> list[str]:
-    """Find unsafe operations in `plan` for the apps `ours`, from the state `before`.
+    """List the unsafe operations of `plan` on the apps `ours`, from state `before`.
 
     Tables that the plan itself creates may be changed freely.
     """
@@ -71,7 +71,7 @@ def _unsafe_in(migration: Migration, state: ProjectState, fresh: set[Table]) -> 
         if isinstance(operation, postgres.AddConstraintNotValid):
             not_valid.add(operation.constraint.name)
         operation.state_forwards(migration.app_label, state)
-    # While it waits for a second lock, all sessions wait for the first.
+    # While the migration waits for a second lock, all sessions wait for the first.
     if len(locked) > 1:
         yield f"locks {', '.join(sorted(f'{app}.{model}' for app, model in locked))}"
 
@@ -106,7 +106,7 @@ def _is_safe(
 ) -> bool:
     """Return whether an operation on an old table is known to be safe."""
     if not migration.atomic or isinstance(operation, CONCURRENT):
-        # Without a transaction, every other operation could be half done.
+        # Without a transaction, any other operation could stop half done.
         return not migration.atomic and isinstance(operation, CONCURRENT)
     match operation:
         case (
@@ -120,7 +120,7 @@ def _is_safe(
             statements = re.findall(r"^[A-Z]+.*", (ROOT / operation.path).read_text(), re.MULTILINE)
             return all(one.startswith(FUNCTION_LINES) for one in statements)
         case django.RemoveConstraint():
-            # An ON CONFLICT of old code relies on a unique one.
+            # Only a check may go, because ON CONFLICT in old code may need a unique constraint.
             model = state.models[migration.app_label, operation.model_name_lower]
             return isinstance(model.get_constraint_by_name(operation.name), CheckConstraint)
         case postgres.ValidateConstraint():
@@ -146,7 +146,7 @@ def _is_safe_to_add(field: Field[Any, Any]) -> bool:
 
 
 def _is_steady(default: Any) -> bool:
-    """Return whether a default costs nothing, as a fixed value or Now()."""
+    """Return whether a default rewrites no rows: a fixed value or Now()."""
     return isinstance(default, (Value, Now)) or not hasattr(default, "resolve_expression")
 
 
@@ -165,7 +165,7 @@ def _is_safe_change(old: Field[Any, Any], new: Field[Any, Any]) -> bool:
 
 
 def _in_columns(field: Field[Any, Any]) -> dict[str, Any]:
-    """Return the properties of a field that its column has in the database."""
+    """Return those properties of a field that are also in the database's column."""
     _, path, args, options = field.deconstruct()
     bare = {name: value for name, value in options.items() if name not in field.non_db_attrs}
     return {"path": path, "args": args, "null": field.null, **bare}

@@ -26,7 +26,7 @@ COLUMNS = """
     WHERE attrelid = ANY (%(tables)s::regclass[]) AND attnum > 0 AND NOT attisdropped
     ORDER BY attrelid, attnum
 """
-# PostgreSQL 18 lists NOT NULL as a constraint too.
+# Leave out NOT NULL (type n), which only PostgreSQL 18 lists as a constraint.
 CONSTRAINTS = """
     SELECT conrelid::regclass::text,
            format('CONSTRAINT %%I %%s', conname, pg_get_constraintdef(oid, true))

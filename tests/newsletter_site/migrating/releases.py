@@ -1,4 +1,4 @@
-"""The releases from which an upgrade may begin, with the states of their tables."""
+"""The releases from which an upgrade may begin, and their last migrations."""
 
 import json
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Release:
 
 
 def releases(file: Path = FILE) -> tuple[Release, ...]:
-    """All releases, oldest first."""
+    """Return all releases, oldest first."""
     return tuple(
         Release(name, found["commit"], tuple(sorted(found["last_migrations"].items())))
         for name, found in json.loads(file.read_text()).items()

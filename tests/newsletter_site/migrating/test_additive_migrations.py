@@ -40,7 +40,7 @@ def unsafe_since_the_last_release() -> list[str]:
 
 
 def test_every_migration_since_the_last_release_only_adds() -> None:
-    # An exception that excuses nothing fails too.
+    # The test also fails for an exception that is not needed.
     assert sorted(unsafe_since_the_last_release()) == sorted(EXCEPTIONS)
 
 
@@ -56,7 +56,7 @@ def test_a_made_up_next_release_only_adds() -> None:
 
 
 def before() -> ProjectState:
-    """Two tables that old code uses."""
+    """Return a state with two tables that old code uses."""
     state = ProjectState()
     for name in ("Batch", "Edition"):
         state.add_model(
@@ -126,7 +126,7 @@ GENERATED = models.GeneratedField(
     expression=models.F("size"), output_field=models.IntegerField(), db_persist=True
 )
 UNSAFE = [
-    # Old code still reads these.
+    # Old code still reads this column and these tables.
     migrations.RemoveField("batch", "size"),
     migrations.DeleteModel("Batch"),
     migrations.RenameField("batch", "size", "copies"),
@@ -135,7 +135,7 @@ UNSAFE = [
     # Old code does not know these columns, and writes nothing there.
     add(models.TextField()),
     add(models.TextField(default="")),
-    # Every row is read or written anew under the lock.
+    # PostgreSQL reads or rewrites every row under the lock.
     add(models.TextField(null=True, unique=True)),
     add(models.TextField(null=True, db_index=True)),
     add(models.TextField(db_default=Coalesce("reason", "state"))),
@@ -145,19 +145,19 @@ UNSAFE = [
     alter("size", models.IntegerField(unique=True)),
     migrations.AddIndex("batch", INDEX),
     migrations.RemoveIndex("batch", "batch_size"),
-    postgres.AddIndexConcurrently("batch", INDEX),  # It needs atomic = False.
+    postgres.AddIndexConcurrently("batch", INDEX),  # This operation needs atomic = False.
     migrations.AddConstraint("batch", SIZE_IS_SOUND),
     # Values that old code writes would be refused.
     alter("state", models.CharField(max_length=10)),
     alter("state", models.CharField(max_length=5, null=True)),
     alter("reason", models.CharField(max_length=5)),
-    # An ON CONFLICT on columns that are no longer unique is an error, even without rows.
+    # Old code may use ON CONFLICT on these columns, which fails if they are no longer unique.
     migrations.RemoveConstraint("batch", "one_of_each_state"),
-    # Old code leaves that column out.
+    # Old code leaves this column out of its inserts, so the default must stay.
     alter("left", models.IntegerField()),
     alter("left", models.IntegerField(null=True)),
     migrations.AlterUniqueTogether("batch", {("size", "state")}),
-    # They need a reason in EXCEPTIONS.
+    # These operations need a reason in EXCEPTIONS.
     migrations.RunSQL("UPDATE batch SET size = 1"),
     migrations.RunPython(migrations.RunPython.noop),
     migrations.SeparateDatabaseAndState([migrations.RunSQL("SELECT 1")]),

@@ -1,4 +1,4 @@
-"""A database with another encoding than UTF8 is refused unchanged."""
+"""A database with another encoding than UTF8 is refused and stays unchanged."""
 
 import uuid
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ ADVICE = "createdb --encoding=UTF8 --template=template0 --locale=C.UTF-8"
 def encoding(request: pytest.FixtureRequest, transactional_db: None) -> Iterator[str]:
     """Use a new database with this encoding."""
     name, usual = f"encoded_{uuid.uuid4().hex[:12]}", connection.settings_dict["NAME"]
-    # PostgreSQL's own provider of locales knows only UTF8.
+    # Use the locales of libc, because PostgreSQL's built-in provider knows only UTF8.
     provider = "LOCALE_PROVIDER libc" if connection.pg_version >= 150_000 else ""
     with connection._nodb_cursor() as cursor:  # type: ignore[attr-defined]
         cursor.execute(

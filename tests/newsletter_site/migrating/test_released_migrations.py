@@ -60,7 +60,7 @@ def test_a_changed_function_gets_a_new_name_and_migration(tmp_path: Path) -> Non
 
 
 def changed_sql_since(release: Release, checkout: Path) -> list[str]:
-    """Return the faults of functions and triggers that changed since a release."""
+    """Describe each forbidden change of functions and triggers since a release."""
     found = []
     new = git(
         checkout, "diff", "--name-only", "--diff-filter=A", release.commit, "--", "migrations"
@@ -85,7 +85,7 @@ def changed_sql_since(release: Release, checkout: Path) -> list[str]:
 
 
 def functions_in(sql: str) -> dict[str, str]:
-    """Return the functions with a number in their names, without comments."""
+    """Return the functions that have a number in their names, without comments."""
     sql = re.sub(r"--.*", "", sql)
     found = re.finditer(r"FUNCTION (\w+_\d+)\(.*?\$\$.*?\$\$;", sql, re.DOTALL)
     return {match[1]: " ".join(match[0].split()) for match in found}

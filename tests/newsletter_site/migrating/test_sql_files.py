@@ -1,4 +1,4 @@
-"""Migrations run every `.sql` file, and can reverse each."""
+"""Migrations run every `.sql` file, and can reverse each of these files."""
 
 import re
 
@@ -12,7 +12,7 @@ from tests.newsletter_site.migrating.present_schema import present_schema
 
 
 def sql_files() -> list[SqlFile]:
-    """Return the operations of all migrations that run a file, in their order."""
+    """Return the operations that run a file, in the order of their migrations."""
     loader = MigrationLoader(None)
     plan = loader.graph._generate_plan(loader.graph.leaf_nodes(), at_end=True)
     operations = [one for node in plan for one in loader.graph.nodes[node].operations]

@@ -1,4 +1,4 @@
-"""Tables of a version before the first release are refused with one sentence."""
+"""Tables from before the first release are refused with one sentence."""
 
 import pytest
 from django.core.checks import Tags, run_checks

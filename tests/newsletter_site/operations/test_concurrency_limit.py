@@ -11,7 +11,7 @@ from newsletter_site.operations.concurrency_limit import LimitConcurrency, Reque
 
 # Longer than any test may take.
 LONG_S = 600.0
-# A wait with this limit raises an error. A test that sets it shows that no thread waits.
+# Waiting with this limit raises an error. So a test with this limit proves that no thread waits.
 NO_WAIT_S = float("inf")
 
 
@@ -42,14 +42,14 @@ def test_after_a_timeout_requests_are_refused_at_once() -> None:
     assert not slots.acquire()
     assert slots.is_stuck
     slots.release(held_s=60)
-    # A slow page does not end the refusals: the next one may hang too.
+    # One page that ends slowly does not end the refusals, because the next page may hang too.
     assert slots.is_stuck
     assert slots.acquire()
     slots.release(held_s=0)
     assert not slots.is_stuck
 
 
-# The end of a response closes connections.
+# This test needs the database, because the end of a response closes connections.
 @pytest.mark.django_db
 def test_a_file_that_is_still_sent_holds_its_place(rf: RequestFactory) -> None:
     def pages(request: HttpRequest) -> HttpResponseBase:

@@ -35,7 +35,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def client() -> Client:
-    # The first request of a process reads the migrations from disk. This may take too long.
+    # The first request of a process reads the migrations from disk, which may take too long. So
+    # read them here.
     with connection.cursor() as cursor:
         find_pending_migrations(cursor)
     return Client(raise_request_exception=False)
@@ -70,15 +71,15 @@ def command(*arguments: str) -> tuple[int, dict[str, Any]]:
 
 def test_healthy_checks_answer_200_in_one_shape(client: Client) -> None:
     a_worker(silent_for_s=3600)
-    a_worker()  # One recent heartbeat is enough.
+    a_worker()  # One worker with a recent heartbeat is enough.
     for check in CHECKS:
         status, body = ask(client, check)
-        # The tests' own server forgets commits, which `ready` warns of.
+        # The tests' own server runs without fsync, so `ready` has a warning.
         assert (status, body | {"warnings": []}) == (
             200,
             {"status": "ok", "reasons": [], "release": RELEASE, "warnings": []},
         )
-        answer = client.get(f"/health/{check}/")  # Without TLS, and not redirected.
+        answer = client.get(f"/health/{check}/")  # This request has no TLS, but is not redirected.
         assert answer.status_code == 200
         assert answer["Cache-Control"] == "no-store"
         assert not answer.cookies
@@ -105,7 +106,7 @@ def test_fewer_workers_than_expected_are_a_warning(client: Client, settings: Any
     status, body = ask(client, "workers")
     assert status == 200
     assert body["warnings"] == ["1 worker is active, but EXPECTED_WORKERS is 3."]
-    # Other hosts may have the others.
+    # With `--here` there is no warning, because the other workers may be on other hosts.
     assert "warnings" not in command("workers", "--here")[1]
 
 
@@ -255,7 +256,7 @@ def test_the_here_option_counts_only_workers_of_this_host() -> None:
 
 
 def test_the_command_waits_until_it_is_healthy() -> None:
-    """The table is locked until the command has asked twice."""
+    """The table is locked until the command has checked twice."""
     waiting = "SELECT pid FROM pg_locks WHERE relation = 'worker'::regclass AND NOT granted"
     asked: set[int] = set()
     with ThreadPoolExecutor(1) as thread:

@@ -92,7 +92,8 @@ def test_the_metrics_page_lists_exactly_the_catalogue() -> None:
     assert answer["Cache-Control"] == "no-store"
     shown = re.findall(r"^# HELP (homing_\w+) ", answer.content.decode(), re.MULTILINE)
     assert shown == [metric.name for metric in CATALOGUE]
-    # Known series exist before their first event, so that Prometheus sees the increase to 1.
+    # Each known series must exist with 0 before its first event, so that Prometheus sees the
+    # increase.
     found = scraped()
     for outcome in ("sent", "unknown", "failed"):
         assert found["homing_deliveries_total", (("outcome", outcome),)] == 0
@@ -126,7 +127,7 @@ def test_outcomes_and_calls_are_counted_once(newsroom: Newsroom, provider: Sandb
     for phase in ("claim", "render", "wait", "start", "call", "settle"):
         assert found["homing_worker_phase_seconds_total", (("phase", phase),)] > 0
         assert found["homing_worker_phase_cpu_seconds_total", (("phase", phase),)] > 0
-    # Only a call surely takes longer than its CPU time, because it waits for an answer.
+    # Only for a call is the time surely longer than the CPU time, because it waits for an answer.
     took = found["homing_worker_phase_seconds_total", (("phase", "call"),)]
     assert found["homing_worker_phase_cpu_seconds_total", (("phase", "call"),)] < took
 
@@ -207,7 +208,7 @@ def test_rolled_back_work_is_not_counted(newsroom: Newsroom) -> None:
 
 
 def databases_of_counters() -> set[str]:
-    """Return the databases that label the counters; gauges have no such label."""
+    """Return the databases in the labels of counters. Gauges have no such label."""
     answer = Client().get("/metrics", headers={"host": "localhost:8000"})
     families = list(text_string_to_metric_families(answer.content.decode()))
     for family in families:
@@ -219,7 +220,7 @@ def databases_of_counters() -> set[str]:
 
 
 def test_a_restored_database_starts_new_counters(transactional_db: None) -> None:
-    """Prometheus would take a decrease for a reset, and count twice."""
+    """If a counter decreased, Prometheus would count its events twice."""
     database_identity.check_identity()
     [before] = databases_of_counters()
     assert databases_of_counters() == {before}
@@ -241,7 +242,7 @@ def test_due_batches_are_counted_without_held_ones(
     found = scraped()
     assert 90 < found["homing_oldest_due_batch_age_seconds", ()] < 200
     assert found["homing_editions", (("state", "sending"),)] == 1
-    # Only open issues are reported by their ids.
+    # Only open issues have series with their ids.
     which = {"issue": str(edition.issue_id), "version": "1"}
     assert value("homing_edition_deliveries", **which, outcome="waiting") == 3
     newsroom.deliver_all()
@@ -346,7 +347,7 @@ def test_pending_events_are_counted_with_their_age(transactional_db: None) -> No
 
 
 def test_a_route_counts_errors_from_zero_and_no_503(transactional_db: None) -> None:
-    """The first error is an increase for Prometheus; a 503 of the database is none."""
+    """A route's count of errors starts at 0. A 503 of the database is not counted."""
 
     def errors() -> float:
         return value("homing_http_requests_total", route="/somewhere/", status="5xx")
@@ -371,7 +372,7 @@ def test_without_a_token_local_programs_are_allowed() -> None:
     [
         {"REMOTE_ADDR": "10.0.0.7"},
         {"REMOTE_ADDR": "128.0.0.1"},
-        {"REMOTE_ADDR": ""},  # a Unix socket, whose clients are unknown
+        {"REMOTE_ADDR": ""},  # a Unix socket, which does not name its clients
         {"HTTP_X_FORWARDED_FOR": "127.0.0.1"},
         {"HTTP_X_FORWARDED_FOR": ""},
         {"HTTP_FORWARDED": "for=127.0.0.1"},

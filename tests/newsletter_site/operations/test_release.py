@@ -1,4 +1,4 @@
-"""The release and the commit: of an archive, an image or a checkout."""
+"""Homing finds its release and commit in an archive, an image or a checkout."""
 
 import os
 import re
@@ -43,7 +43,7 @@ def test_commit_of_a_checkout_that_belongs_to_another_user(tmp_path: Path) -> No
     assert find_commit(tmp_path, "$Format:%H$") == head[:12]
     (tmp_path / "COMMIT").write_text(f"{COMMIT}\n")
     assert find_commit(tmp_path, "$Format:%H$") == COMMIT[:12]
-    (tmp_path / "COMMIT").write_text("\n")  # an image that was built without it
+    (tmp_path / "COMMIT").write_text("\n")  # an image that was built without a commit
     shutil.rmtree(tmp_path / ".git")
     assert find_commit(tmp_path, "$Format:%H$") == "unknown"
 

@@ -86,7 +86,7 @@ def test_a_disabled_account_loses_sessions_and_tokens() -> None:
         return window.get(DESK, secure=True).status_code, token.get("/issues/").status_code
 
     assert answers() == (200, 200)
-    for _ in range(2):  # Repeating it records nothing.
+    for _ in range(2):  # The repeated command adds no line to the log.
         assert accounts("disable", "edith")["is_active"] is False
     assert answers() == (302, 401)
     assert accounts("enable", "edith")["may_sign_in"] is True

@@ -27,7 +27,7 @@ OWN = "/admin/password_change/"
 
 @pytest.fixture(autouse=True)
 def edith(settings: LazySettings) -> Any:
-    """Edith, who may do everything. The fifth failure begins a wait."""
+    """Create Edith, who has all permissions. Her fifth failed sign-in starts a wait."""
     settings.AXES_FAILURE_LIMIT = 5
     settings.AXES_COOLOFF_TIME = timedelta(seconds=600)
     return get_user_model().objects.create_superuser("edith", password=PASSWORD)
@@ -102,7 +102,7 @@ def ines() -> Any:
 
 @pytest.fixture
 def window(edith: Any) -> Client:
-    """Edith's open session in a browser that is not known."""
+    """Return a browser with Edith's session, without the cookie of a known browser."""
     window = Client()
     window.force_login(edith)
     return window

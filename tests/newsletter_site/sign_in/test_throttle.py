@@ -1,4 +1,4 @@
-"""Failed sign-ins count by name and network, and separately by known browser."""
+"""Failed sign-ins count by name and network, and separately in known browsers."""
 
 import json
 import re
@@ -34,7 +34,7 @@ class CountedHasher(MD5PasswordHasher):
 
 @pytest.fixture(autouse=True)
 def author(transactional_db: None, settings: LazySettings) -> Any:
-    """Edith, who may sign in. The fifth failure begins a wait of ten minutes."""
+    """Create Edith. Her fifth failed sign-in starts a wait of ten minutes."""
     settings.AXES_FAILURE_LIMIT = 5
     settings.AXES_COOLOFF_TIME = timedelta(seconds=600)
     settings.PASSWORD_HASHERS = [f"{__name__}.CountedHasher"]
@@ -58,7 +58,7 @@ def fail(times: int, **how: Any) -> None:
 
 
 def lock(**how: Any) -> None:
-    """Fail until the wait begins."""
+    """Fail to sign in until the wait begins."""
     fail(4, **how)
     assert sign_in("wrong", **how).status_code == 429
 

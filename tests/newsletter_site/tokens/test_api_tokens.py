@@ -47,7 +47,7 @@ def somebody(transactional_db: None) -> Callable[..., Any]:
 
 @pytest.fixture
 def edith(somebody: Callable[..., Any]) -> Any:
-    """Edith, who may publish."""
+    """Create Edith, who may publish."""
     return somebody("edith", "publish_edition")
 
 
@@ -76,7 +76,7 @@ def test_a_mistyped_token_costs_no_query(edith: Any) -> None:
         with CaptureQueriesContext(connection) as queries:
             assert load_status(program) == 401
         assert len(queries) == 0
-    program.token = build_token("a" * 43)  # An unknown token costs one query, by its hash.
+    program.token = build_token("a" * 43)  # One query looks for the hash.
     with CaptureQueriesContext(connection) as queries:
         assert load_status(program) == 401
     assert len(queries) == 1
@@ -197,7 +197,7 @@ def test_tokens_are_not_logged(edith: Any, caplog: pytest.LogCaptureFixture) -> 
         headers = {"Authorization": f"{kind} {program.token}"}
         program.client.get("/api/v1/issues/", secure=secure, headers=headers)
     assert program.token[7:] not in caplog.text
-    # Each call has a log line that could have contained the token.
+    # Each call wrote a log line, which must not contain the token.
     answered = [line.getMessage()[-3:] for line in caplog.records if "was answered" in line.msg]
     assert answered == ["200", "400", "403", "401"]
 

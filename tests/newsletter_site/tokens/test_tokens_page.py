@@ -23,7 +23,7 @@ PASSWORD = "swifts over the hedge"
 
 @pytest.fixture
 def edith(transactional_db: None) -> Any:
-    """Edith, who may publish."""
+    """Create Edith, who may publish."""
     person = get_user_model().objects.create_user("edith", password=PASSWORD, is_staff=True)
     person.user_permissions.add(Permission.objects.get(codename="publish_edition"))
     return person

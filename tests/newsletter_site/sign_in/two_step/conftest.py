@@ -17,7 +17,7 @@ from tests.newsletter_site.sign_in.two_step.two_step_browser import (
 
 @pytest.fixture(autouse=True)
 def author(transactional_db: None) -> Any:
-    """Edith, who may do everything."""
+    """Create Edith, who has all permissions."""
     return get_user_model().objects.create_superuser("edith", password=PASSWORD)
 
 

@@ -84,7 +84,7 @@ def test_set_up_ends_earlier_sessions() -> None:
 
 
 def begun(window: Browser) -> str:
-    """Start a set-up in this window, and return the code that the app shows."""
+    """Start the set-up in this window, and return the code that the app shows."""
     window.sign_in()
     window.send(PAGE, do="begin", password_or_code=PASSWORD)
     return code_now()
