@@ -4,7 +4,7 @@ import re
 
 # Explicit ranges, because PostgreSQL's [[:cntrl:]] depends on the collation.
 CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-# The same for a constraint, without NUL, which PostgreSQL cannot store.
+# The same characters for a database constraint, without NUL, which PostgreSQL cannot store.
 POSTGRESQL_PATTERN = r"[\u0001-\u001F\u007F-\u009F\u2028\u2029]"
 # Arabic, left-to-right and right-to-left marks, embeddings, overrides and isolates reorder the text
 # around a name. Other invisible characters, such as joiners in Persian and emoji, have a use.
@@ -32,7 +32,7 @@ def strip_invisible(text: str) -> str:
 def clean_name(text: str) -> str:
     """Return a name on one line, with single spaces and without marks of direction.
 
-    It is empty if nobody could see it.
+    The result is empty if the name has no visible character.
     """
     if not text.isascii():
         text = text.translate(_DIRECTION) if INVISIBLE.sub("", text).strip() else ""

@@ -10,8 +10,8 @@ from delivery.rules.delivery_key import DeliveryKey
 
 # A reader who unsubscribes more than this many days after a letter is not counted for any letter.
 UNSUBSCRIBED_WITHIN_DAYS = 7
-# Only editions of the last 60 days are searched, so that few rows are read. An older edition could
-# count only if it was paused for weeks.
+# Only editions of this many last days are searched, so that few rows are read. An older edition
+# could count only if it was paused for weeks.
 _EDITIONS_OF_DAYS = 60
 # If there are more rows than this, merging them costs less than reading them.
 MANY_ROWS = 500

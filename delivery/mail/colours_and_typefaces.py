@@ -1,6 +1,6 @@
 """The newsletter's look: colours with enough contrast, and typefaces. Pure.
 
-The accent is accepted as it is picked, and its lightness is changed until text in it can be read.
+Authors may pick any accent. Its lightness is changed until text in this colour can be read.
 Contrast and relative luminance: https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio.
 """
 
@@ -39,7 +39,7 @@ _IN_OUTLOOK = {SERIF: "'Georgia',serif", SANS: "'Segoe UI',Arial,sans-serif"}
 
 @dataclass(frozen=True, slots=True)
 class Accent:
-    """The accent on light and on dark paper, and darker or lighter for hovering."""
+    """The accent on light and on dark paper, each with a second shade for hovering."""
 
     light: str
     light_deep: str
@@ -49,7 +49,7 @@ class Accent:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the templates of letters and the style sheet of pages need."""
+    """The values that the templates of letters and the style sheet of pages use."""
 
     accent: Accent
     layout: str
@@ -78,12 +78,12 @@ class Look:
 
     @property
     def has_sans_headings(self) -> bool:
-        """Whether headings are sans serif, which are bold and never italic."""
+        """Whether headings are sans serif; such headings are bold and never italic."""
         return self.heading == SANS
 
     @property
     def has_sans_text(self) -> bool:
-        """Whether the text is sans serif, which is larger at the same size."""
+        """Whether the text is sans serif, which looks larger at the same size."""
         return self.text == SANS
 
     @property
@@ -100,7 +100,7 @@ class Look:
 def look_of(newsletter: Newsletter) -> Look:
     """Return the look of letters and pages for the newsletter's settings.
 
-    Without a logo the name is shown, whatever the choice.
+    Without a logo the name is shown, whatever the author chose.
     """
     heading, text = _PAIRINGS[newsletter.typeface]
     has_logo = bool(newsletter.logo and newsletter.logo_width and newsletter.logo_height)

@@ -36,7 +36,7 @@ _RUN = re.compile("[^\\s<>\"'\u2000-\u206f\u3000-\u303f\uff00-\uffef]+")
 _SCHEME = re.compile(r"(?<![^\W_])(?:(?i:https?|ftp|webcal)://|(?:mailto|tel|sms|xmpp|geo):)")
 _OPAQUE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*+:(?!/)")
 _RUNS = re.compile("(?:javascript|vbscript|data):", re.IGNORECASE)
-# Mail programs leave these out of an address, or at least at its beginning.
+# Mail programs leave these characters out of an address, or at least at its beginning.
 _LEFT_OUT = re.compile("[\x00-\x20]+")
 _LONGEST_SCHEME = 100
 _NOT_IN_CSS_ADDRESS = re.compile(r"[\s\"'()\\<>]")
@@ -49,7 +49,7 @@ def percent_encode(value: str, safe: str = "") -> str:
 
 
 def _is_code(address: str) -> bool:
-    """Return whether an address would run something, or be a document."""
+    """Return whether an address would run code, or be a document itself."""
     return bool(_RUNS.match(_LEFT_OUT.sub("", address)))
 
 
@@ -72,12 +72,12 @@ _WRITE: Mapping[Place, Callable[[str], str]] = {
 
 
 def at_place(value: str, place: Place) -> str:
-    """Return what a place gets of a value. HTML escapes it afterwards."""
+    """Return a value as it is written at a place, before it is escaped for HTML."""
     return value if place is Place.TEXT else _WRITE[place](value)
 
 
 def fallback_at_place(fallback: str, place: Place, *, html: bool, in_attribute: bool) -> str:
-    """Return what a place gets of an author's fallback, which is HTML in HTML."""
+    """Return an author's fallback as it is written at a place. In HTML it is HTML."""
     if place in (Place.ADDRESS, Place.RECIPIENT):
         return at_place(unescape(fallback) if html else fallback, place)
     if in_attribute:
@@ -98,7 +98,8 @@ class Places:
 def find_places(text: str, mark: str, are_urls: Sequence[bool], *, html: bool) -> Places:
     """Find the place of each `mark`, a character that only replaces fields.
 
-    `are_urls`: fields whose values are complete addresses, so that one begins there.
+    `are_urls` says for each field whether its values are complete addresses, so that an address
+    begins at the field.
     """
     return _Finder(text, mark, are_urls).run(html=html)
 
@@ -112,7 +113,8 @@ class _Finder:
     def run(self, *, html: bool) -> Places:
         self._find_in_text()
         if html:
-            # A value right after `<` would name a tag. No tag in capitals is left out.
+            # A value right after `<` would name a tag. It is replaced by a capital letter, because
+            # `iter_markup` leaves out plain tags in lower case.
             markup = re.sub(
                 rf"(?<=<){self._mark.pattern}|(?<=</){self._mark.pattern}", "X", self._text
             )
@@ -127,12 +129,12 @@ class _Finder:
 
     def _set(self, fields: Iterable[int], place: Place) -> None:
         for number in fields:
-            # Homing's own addresses are no words of a stranger.
+            # Homing's own addresses need no escaping, because no stranger wrote them.
             if place in (Place.ADDRESS, Place.RECIPIENT) or not self._are_urls[number]:
                 self._found.places[number] = place
 
     def _find_in_text(self) -> None:
-        """Find addresses as mail programs do that make links of text."""
+        """Find the addresses in text that mail programs turn into links."""
         mark = self._mark.pattern
         field_before_query = re.compile(
             rf"[(\[]*+({mark})[^?]*+\?[^=]*+(?>(?:=(?!{mark})[^=]*+)*)={mark}"
@@ -174,7 +176,7 @@ class _Finder:
             case Kind.CONTENT, "style":
                 self._set_css(fields)
             case Kind.CONTENT, name:
-                # Some programs read tags here.
+                # Some programs read tags in this content.
                 if name == "script" or self._text.find("<", piece.start, piece.end) >= 0:
                     self._set(fields, Place.CODE)
             case _:

@@ -15,8 +15,8 @@ from delivery.mail.merge_fields import (
 class FieldPlaceholders:
     """Placeholders that protect merge fields from parsers. `restore` undoes them.
 
-    All braces between them are text once a parser has decoded it. `is_protected` tells which
-    matches of the pattern get one.
+    After a parser has decoded the text, all braces between placeholders are text. `is_protected`
+    says which matches of the pattern get a placeholder.
     """
 
     def __init__(
@@ -82,7 +82,8 @@ def _encode_braces(html: str, after_field: bool, before_field: bool) -> str:
 
 def _escape_braces(text: str, after_field: bool, before_field: bool) -> str:
     text = escape_braces(text)
-    # Three braces are no field, and only a blank can separate one from the next two.
+    # Three braces in a row are no field. So a blank must separate the last brace of the text from
+    # the two braces of the field.
     if before_field and text.endswith("{"):
         text = f"{text} "
     elif before_field and text.endswith("\\"):

@@ -1,4 +1,4 @@
-"""Fit a letter's pictures into its column, and take the first. Pure."""
+"""Fit a letter's pictures into its column, and take out the first picture. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Picture:
 def take_first_picture(letter: str) -> tuple[Picture | None, str]:
     """Split the picture from a normalised letter that begins with it.
 
-    A title may come before it. A picture with a caption stays with its caption.
+    A title may come before the picture. A picture with a caption stays with its caption.
     """
     title = _TITLE.match(letter)
     start = title.end() if title else 0

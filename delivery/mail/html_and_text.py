@@ -22,7 +22,7 @@ from delivery.models.newsletter import Layout
 
 _WHOLE_DOCUMENT = re.compile(r"<\s*(!doctype|html|body)\b", re.IGNORECASE)
 _END_OF_BODY = re.compile(r"</\s*body\s*>", re.IGNORECASE)
-# For normalised letters, in which every tag is complete.
+# These patterns are for normalised letters, in which every tag is complete.
 _HEADING = re.compile(r"<h1\b")
 _TAG = re.compile(r"<[^>]*>")
 # An inbox shows at most this many characters after the subject. A shorter preview text is filled up
@@ -57,9 +57,9 @@ def compose(
 ) -> MailParts:
     """Compose the mail of an edition, with a link to its page if it `has_page`.
 
-    A whole document is kept, and a fragment gets frame and styles. A part without `{{
-    unsubscribe_url }}` gets a footer; `has_topics`: with the link to choose topics. Rooted URLs
-    get `site_url`.
+    A whole document is kept, and a fragment gets frame and styles. A part without the field
+    `unsubscribe_url` gets a footer, with a link to choose topics if it `has_topics`. URLs that
+    begin with a slash are completed with `site_url`.
     """
     html, look = "", look_of(newsletter)
     if _WHOLE_DOCUMENT.search(html_content):

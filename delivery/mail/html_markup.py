@@ -1,7 +1,8 @@
 """Read the markup of any HTML as a browser does (HTML, 13.2.5).
 
 Pure, in linear time. A complete document is sent as written, so its markup may be malformed. The
-normaliser reads fragments with more tolerance, but writes markup that both read alike.
+normaliser (normalise_html.py) reads fragments with more tolerance. It writes markup that both
+modules read alike.
 """
 
 import re
@@ -57,11 +58,11 @@ _ENDS_OF_CONTENT = {
 
 
 def iter_markup(html: str) -> Iterator[Markup]:
-    """Yield markup in order. Whatever never ends reaches to the end of the text.
+    """Yield markup in order. Markup without an end reaches to the end of the text.
 
     Tags in lower case without attributes, such as `<p>`, are left out.
 
-    Comments with a condition are read as Outlook does: their tags count.
+    Comments with a condition are read as Outlook reads them: the tags in them are yielded.
     """
     position, stop = 0, len(html)
     after_condition = 0

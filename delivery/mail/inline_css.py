@@ -14,7 +14,7 @@ from delivery.mail.colours_and_typefaces import Look
 from delivery.mail.field_placeholders import FieldPlaceholders
 from delivery.mail.normalise_html import normalise
 
-# Fetches no URLs, and keeps an author's own rules for phones and dark mode.
+# The inliner fetches no URLs, and keeps an author's own rules for phones and dark mode.
 _INLINER = css_inline.CSSInliner(
     load_remote_stylesheets=False, keep_style_tags=True, keep_at_rules=True, minify_css=True
 )
@@ -25,7 +25,7 @@ MAX_LENGTH = 2_000_000
 MAX_WORK = 20_000_000
 _STYLE = re.compile(r"<style\b([^<]*+)")
 _DECLARATION = re.compile(r"(?<![^\s{};:])([^\s{};:]++)\s*+:[^{};]*+")
-# In normalised HTML. Outlook ignores the padding of a link, but not that of a cell.
+# A button in normalised HTML. Outlook ignores the padding of a link, but not the padding of a cell.
 _BUTTON = re.compile(
     r"""<p class="button">\s*+<a\b((?>(?:[^>"']|"[^"]*+"|'[^']*+')*)>"""
     r"""[^<]*(?:<(?!/?(?:p|a)\b)[^<]*)*</a>)\s*+</p>"""
@@ -42,7 +42,7 @@ _TAG = re.compile(r"""<!--.*?-->|<[a-zA-Z](?>(?:[^>"]|"[^"]*+")*)>""", re.DOTALL
 def inline_styles(fragment: str, look: Look) -> str:
     """Normalise the fragment and inline `templates/mail/letter.css` for this look.
 
-    An author's style wins.
+    An author's own style takes precedence.
     """
     placeholders = FieldPlaceholders(fragment)
     html = _BUTTON.sub(_BUTTON_CELL, normalise(placeholders.text))
@@ -61,7 +61,7 @@ def inline_styles(fragment: str, look: Look) -> str:
 
 
 def _encode_braces(html: str, placeholders: FieldPlaceholders) -> str:
-    """Write the braces of the text as entities again, which the inliner has decoded."""
+    """Write the braces of the text, which the inliner has decoded, as entities again."""
     parts, end = list[str](), 0
     for kept in _WITHOUT_TEXT.finditer(html):
         parts += (placeholders.encode_braces(html[end : kept.start()]), kept[0])

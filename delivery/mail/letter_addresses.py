@@ -9,7 +9,7 @@ _ATTRIBUTES = frozenset(
     "action background cite data formaction href longdesc poster src xlink:href".split()  # noqa: SIM905
 )
 _SETS = frozenset({"imagesrcset", "srcset"})
-# One address of a set, and the comma or the description after it.
+# One address of a set of addresses, and the comma or the description after it.
 _IN_SET = re.compile(r"[\s,]*+([^\s,](?>(?:[^\s,]|,(?=\S))*))[^,]*+")
 _QUOTE = r"(?:[\"']|&(?:quot|apos|#0*+3[49]|#[xX]0*+2[27]);)"
 # Comments and strings of CSS contain no addresses.
@@ -19,12 +19,12 @@ _IN_CSS = re.compile(
     rf"((?>(?:[^\s\"'()\\<>&]|(?!{_QUOTE})&)+))(?>{_QUOTE}?)"
     r"|\"[^\"\n]*+\"?|'[^'\n]*+'?"
 )
-# The character before an address that begins with a slash. Most letters have none.
+# The character before an address that begins with a slash. Most letters have no such address.
 _MAY_BE_ROOTED = re.compile(r"""[\s"',(;]/(?!>)|=\s*+/""")
 
 
 def missing_before(address: str, site_url: str) -> str:
-    """Return what a mail lacks before an address: this site, or a scheme."""
+    """Return the missing start of an address in a mail: this site, a scheme, or ''."""
     if address.startswith("//"):
         return "https:"
     return site_url if address.startswith("/") else ""
@@ -44,7 +44,7 @@ def complete_rooted(html: str, site_url: str) -> str:
 
 
 def addresses_of(html: str, piece: Markup) -> Iterator[tuple[int, int, bool]]:
-    """Yield where the addresses are that a tag or a style names, and whether in CSS."""
+    """Yield the start and end of each address in a tag or style, and whether in CSS."""
     if piece.kind is Kind.CONTENT and piece.name == "style":
         yield from _of_css(html, piece.start, piece.end)
     for attribute, start, end, _ in piece.attributes:

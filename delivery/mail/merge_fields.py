@@ -1,7 +1,7 @@
 """Merge fields such as `{{ name|there }}`. Pure.
 
 Triple braces are Postmark's own placeholders. A backslash before the braces makes them text, which
-HTML then has as entities (docs/decisions/0052-fields-in-addresses-and-braces-as-text.md).
+is written with entities in HTML (docs/decisions/0052-fields-in-addresses-and-braces-as-text.md).
 """
 
 import re
@@ -25,7 +25,7 @@ BODY_FIELDS = (*TITLE_FIELDS, *URL_FIELDS)
 # long run of blanks. The pattern begins with literal braces, so that the search can skip to them.
 FIELD_PATTERN = re.compile(r"\{\{(?<!\{\{\{)(?!\{)([^{}|]*)(?:\|([^{}]*))?\}\}(?!\})")
 POSTMARK_FIELD = re.compile(r"(?<!\{)\{{3}(?!\{)[^{}]*\}{3}(?!\})")
-# An odd number of backslashes, the braces, and the next closing ones.
+# An odd number of backslashes, the opening braces, and the next closing braces.
 ESCAPED_BRACES = re.compile(
     r"(?<!\\)((?>(?:\\\\)*))\\(\{{2,}+)(?:((?>(?:[^{}]|\{(?!\{)|\}(?!\}))*))(\}{2,}+))?"
 )
@@ -34,11 +34,11 @@ _BACKSLASHES = re.compile(r"(?<!\\)\\++(?=\{\{)")
 _BACKSLASHES_OR_LAST = re.compile(r"(?<!\\)\\++(?=\{\{|\Z)")
 _LITERAL_BRACES = re.compile(r"(?<!\\)(\\*+)(?=\{\{)(\{++)")
 TOUCHING_BRACES = re.compile(r"\{{2,}+|\}{2,}+")
-# With the braces of Postmark's own placeholders.
+# Fields, escaped braces, and Postmark's own placeholders.
 FIELD_OR_BRACES = re.compile(
     f"{FIELD_PATTERN.pattern}|{ESCAPED_BRACES.pattern}|{POSTMARK_FIELD.pattern}"
 )
-# Also braces without a pair, so that those of entities differ from them.
+# This pattern also matches unpaired braces, so that they differ from braces that were entities.
 ANY_BRACES = re.compile(rf"{FIELD_OR_BRACES.pattern}|{TOUCHING_BRACES.pattern}")
 _ENTITY_IN_NAME = re.compile("&#12[35];")
 AS_ENTITIES = str.maketrans({"{": "&#123;", "}": "&#125;", "\\": "&#92;"})
@@ -50,7 +50,7 @@ MAX_UNKNOWN_FIELDS = 20
 class Field(NamedTuple):
     """One field in a text, and its fallback for an empty value.
 
-    The fallback of a field of a `FieldTemplate` is written for its place already.
+    In a `FieldTemplate`, the fallback is already escaped for the field's place.
     """
 
     name: str
@@ -92,7 +92,7 @@ def iter_fields(text: str) -> Iterator[Field]:
 
 
 def find_fields(text: str) -> Iterator[re.Match[str]]:
-    """Yield the match of every field of `text`. Escaped braces begin none."""
+    """Yield the match of every field of `text`. Escaped braces begin no field."""
     if "\\{" not in text:
         return FIELD_PATTERN.finditer(text)
     return filter(is_field, _FIELD_OR_ESCAPED.finditer(text))
@@ -104,7 +104,7 @@ def is_field(found: re.Match[str]) -> bool:
 
 
 def find_html_fields(html: str) -> Iterator[re.Match[str]]:
-    """Yield the match of every field of an author's HTML. Braces in code begin none."""
+    """Yield the match of every field of an author's HTML. Braces in code are no field."""
     parts, end = list[str](), 0
     for start, stop in texts_in_code(html):
         parts += (html[end:start], " " * (stop - start))
@@ -122,7 +122,7 @@ def uses_field(text: str, name: str) -> bool:
 
 
 def with_fallbacks(text: str, fallbacks: Mapping[str, str]) -> str:
-    """Write the fallback of each field that has none in `text`, by the field's name."""
+    """Add a fallback, by the field's name, to each field in `text` that has none."""
     parts, end = list[str](), 0
     for match in find_fields(text) if fallbacks else ():
         name, own, _ = _field(match)
@@ -133,7 +133,7 @@ def with_fallbacks(text: str, fallbacks: Mapping[str, str]) -> str:
 
 
 def escape_braces(text: str) -> str:
-    """Write a text in which no braces are fields as a text with fields."""
+    """Escape the braces of a text without fields, so that no field is found in it."""
     return _LITERAL_BRACES.sub(r"\1\1\\\2", text) if "{{" in text else text
 
 
@@ -150,8 +150,8 @@ def plain_to_html(text: str) -> str:
 def escape_html_braces(html: str) -> str:
     """Write the braces of an author's HTML that are text as entities.
 
-    Those are the ones in code and those after a backslash. Nothing that reads fields needs to know
-    about either. Writing it twice changes nothing.
+    Braces are text in code and after a backslash. Functions that read fields later need not know
+    about code or backslashes. Calling this twice changes nothing more.
     """
     if "{{" not in html:
         return html
@@ -163,7 +163,7 @@ def escape_html_braces(html: str) -> str:
         )
         end = stop
     written = "".join((*parts, _escape_in_html(html[end:])))
-    # Unpaired braces around such text are still no pair.
+    # If unpaired braces surround text that was written as entities, they must not become a field.
     return FIELD_PATTERN.sub(
         lambda found: (
             found[0].translate(AS_ENTITIES) if _ENTITY_IN_NAME.search(found[1]) else found[0]
@@ -184,7 +184,7 @@ def _escape_in_html(html: str) -> str:
         ),
         html,
     )
-    # Backslashes of an even number are text before a field.
+    # An even number of backslashes before a field is text.
     return _BACKSLASHES.sub(lambda run: run[0][1::2].translate(AS_ENTITIES), literal)
 
 
@@ -193,9 +193,9 @@ def _halve(backslashes: re.Pattern[str], text: str) -> str:
 
 
 class FieldTemplate:
-    """A text split at its fields once. `html=True` escapes values, not fallbacks.
+    """A text, split once at its fields. `html=True` escapes values, not fallbacks.
 
-    A value is written for its place, so that it adds no tag, attribute, address or style. HTML has
+    A value is escaped for its place, so that it adds no tag, attribute, address or style. HTML has
     no escaped braces: a backslash in an old edition is text.
     """
 
@@ -278,7 +278,7 @@ class FieldTemplate:
 
 
 def _in_quotes(html: str, found: Places) -> str:
-    """Quote unquoted attributes with fields, because a blank would end them."""
+    """Quote attributes with fields, because a blank in a value could end them."""
     parts, end = list[str](), 0
     for start, stop in found.unquoted:
         value = html[start:stop].replace('"', "&quot;")

@@ -18,7 +18,7 @@ from delivery.models import Edition, Newsletter
 from delivery.reader_fields import FIELD_NAMES
 from delivery.rules.delivery_key import key_prefix
 
-# Postmark replaces this if it handles unsubscribes.
+# Postmark replaces this text by its own link if it handles unsubscribes.
 POSTMARK_UNSUBSCRIBE = "{{{ pm:unsubscribe }}}"
 ONE_CLICK = {"Name": "List-Unsubscribe-Post", "Value": "List-Unsubscribe=One-Click"}
 KEEP_ID = {"Name": "X-PM-KeepID", "Value": "true"}
@@ -66,7 +66,10 @@ def merge_values(recipient: Recipient, merge_fields: Sequence[str]) -> dict[str,
 
 
 def _by_field(address: T, values: Sequence[T], merge_fields: Sequence[str]) -> dict[str, T]:
-    """Name a reader's values by their merge fields. Built-in fields win."""
+    """Return a reader's values in a dict, with the merge fields as keys.
+
+    If an author's own field has the name of a built-in field, the built-in value is returned.
+    """
     built_in = len(FIELD_NAMES)
     own = dict(zip(merge_fields, values[built_in:], strict=True))
     return own | dict(zip(FIELD_NAMES, values[:built_in], strict=True)) | {"email": address}
@@ -75,8 +78,8 @@ def _by_field(address: T, values: Sequence[T], merge_fields: Sequence[str]) -> d
 class Renderer:
     """A renderer for the messages of one edition, with current settings.
 
-    It is the same for sending and for previews. Transactional mail belongs to no list (RFC 2369,
-    RFC 2919); a welcome letter has the headers of a newsletter.
+    Sending and previews use the same renderer. Transactional mail belongs to no list (RFC 2369, RFC
+    2919); a welcome letter has the headers of a newsletter.
     """
 
     def __init__(
@@ -89,7 +92,8 @@ class Renderer:
         self._automatic_headers = [AUTOMATIC] if is_automatic else []
         self._edition = edition
         self._urls = links
-        # The merge fields that are the same for all, and a reader's own: field → value's key.
+        # `_values` has the merge fields that are the same for all readers. `_own` has the fields
+        # with a reader's own values, each with the key of its value.
         self._own: dict[str, Key]
         if self.is_transactional:
             self._values = newsletter_values(newsletter)
@@ -125,7 +129,7 @@ class Renderer:
     def body(self, recipients: Sequence[Recipient], attempt: UUID) -> bytes:
         """Render the messages of `recipients` under `attempt`: a JSON array, in order.
 
-        It works by column, which is faster than message by message.
+        Each column of values is rendered at once, which is faster than message by message.
         """
         if not recipients:
             return b"[]"
@@ -157,7 +161,8 @@ class Renderer:
         list_id = {"Name": "List-Id", "Value": self._list_id}
         if not self._has_own_links:
             return [list_id]
-        # RFC 8058 requires exactly one of each, with one https URL.
+        # RFC 8058 requires exactly one of each of the two headers for unsubscribing, with one https
+        # URL.
         return [list_id, {"Name": "List-Unsubscribe", "Value": f"<{link}>"}, ONE_CLICK]
 
     def _split(self, markers: ValueMarkers) -> JsonTemplate:

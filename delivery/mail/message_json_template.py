@@ -13,7 +13,8 @@ import orjson
 
 from delivery.mail.escape_field_value import Place, at_place
 
-# Separates a column's values while all are escaped together. Neither JSON nor HTML escapes DEL.
+# This character separates a column's values while all of them are escaped together. Neither JSON
+# nor HTML escapes DEL.
 SEPARATOR = "\x7f"
 
 # The key of a column: a member of an enum for a value of the program, a text for a merge field.
@@ -52,8 +53,8 @@ class Slot(NamedTuple):
 class ValueMarkers:
     """Markers in place of a reader's values.
 
-    JSON, HTML and headers leave their letters and digits unchanged, and none of the edition's
-    `texts` contains them.
+    Markers consist of letters and digits, which JSON, HTML and headers leave unchanged. None of the
+    edition's `texts` contains a marker.
     """
 
     def __init__(self, *texts: str) -> None:
@@ -74,7 +75,7 @@ class ValueMarkers:
         slot = Slot(key, in_html, fallback, place)
         if slot not in self._slots:
             self._slots.append(slot)
-        # It ends in a letter, because marker 1 must not be the beginning of marker 10.
+        # A marker ends in a letter, because marker 1 must not be the beginning of marker 10.
         return f"{self._word}{self._slots.index(slot)}q"
 
     def split(self, message: Mapping[str, Any]) -> JsonTemplate:

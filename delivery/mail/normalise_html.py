@@ -18,7 +18,8 @@ MAX_FORMATTING_DEPTH = 10
 MAX_OPEN_FORMATTING = 3 * MAX_FORMATTING_DEPTH
 # A parser drops the earliest of four equal open tags.
 _MAX_EQUAL = 3
-# One for each 20 characters of the longest letter. Gmail clips a mail at a tenth of that.
+# One tag for each 20 characters of the longest letter. Gmail clips a mail at a tenth of that
+# length.
 MAX_TAGS = 50_000
 # A parser compares each attribute of a tag with all others.
 MAX_ATTRIBUTES = 50
@@ -59,7 +60,8 @@ _TAGS_DROPPED = {
 
 _BEGINNING = re.compile(r"<(?=[!?]|/?[a-zA-Z])")
 _NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:_-]*+)(?=[\s/>])")
-# Up to the next tag, because a `<` within quotes is rarer than an unfinished quote.
+# A tag is first read only up to the next `<`, because a `<` within quotes is rarer than an
+# unfinished quote.
 _REST_WITH_LESS_THAN = re.compile(r"""(?>(?:[^<>"']|"[^"]*+"|'[^']*+')*)>""")
 _MAX_WITH_LESS_THAN = 400
 # Attributes as a parser reads them: a stray quote is part of a name.
@@ -78,7 +80,7 @@ _ATTRIBUTES = re.compile(rf"(?>(?:\s++{_ATTRIBUTE.pattern}){{0,{MAX_ATTRIBUTES}}
 _MARKUP = re.compile(
     r"""<!--.*?-->|<(/?)([a-z][^\s/>]*+)((?>(?:[^>"']|"[^"]*+"|'[^']*+')*))>""", re.DOTALL
 )
-# Without a semicolon, it may be the next parameter of a URL.
+# Without a semicolon, a name after `&` may be the next parameter of a URL.
 _ENTITY = re.compile(r"&[#a-zA-Z0-9]++;")
 _MAX_LOOK_BACK = 30
 
@@ -106,7 +108,8 @@ def split_tags(html: str) -> Iterator[tuple[str, str, str]]:
 def _unescaped(words: str) -> str:
     if "&" not in words:
         return words
-    # A hostile letter can contain a million of these two, and `unescape` calls Python for each.
+    # A hostile letter can contain a million of these two entities, and `unescape` calls Python code
+    # for each.
     parts = words.replace("&lt;", "<").split("&amp;")
     return "&".join(unescape(part) if "&" in part else part for part in parts)
 
@@ -114,8 +117,8 @@ def _unescaped(words: str) -> str:
 def iter_tags(html: str) -> Iterator[tuple[str, int, int]]:
     """Yield each tag of any HTML: its name, and the start and end of its attributes.
 
-    End tags have the name `/name`. Tags in conditions for Outlook count, those in other comments,
-    styles and scripts do not.
+    End tags have the name `/name`. Tags in conditions for Outlook are yielded. Tags in other
+    comments, in styles and in scripts are not.
     """
     position, missing = 0, set[str]()
     while begin := _BEGINNING.search(html, position):
@@ -154,7 +157,7 @@ def texts_in_code(html: str) -> Iterator[tuple[int, int]]:
 
 
 def parse_attributes(rest: str) -> dict[str, str]:
-    """Parse a tag's attributes by name; the first counts. Without a value it is empty."""
+    """Parse a tag's attributes by name. The first of each name counts; '' is no value."""
     return {
         name.lower(): _ENTITY.sub(
             lambda one: unescape(one[0]), value[1:-1] if value.startswith(tuple(QUOTES)) else value
@@ -311,7 +314,7 @@ class _Normaliser:
             self._close(farthest)
 
     def _make_room_for(self, name: str, rest: str) -> bool:
-        """Whether the tag is kept. Links are always kept: other formatting ends early."""
+        """Whether the tag is kept. A link is always kept, and other formatting ends early."""
         here = self._formatting[-1]
         if name == "a":
             # A parser ends the open link too.

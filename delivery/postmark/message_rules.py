@@ -35,7 +35,7 @@ def find_refusals(call: bytes) -> Iterator[tuple[dict[str, Any], Reason | None]]
     `call` is a JSON array of messages.
     """
     for message in orjson.loads(call):
-        # A call that is smaller than the limit of one part has no message above it.
+        # If the whole call is smaller than the limit of one part, no message can exceed that limit.
         sentence = _refusal(message, weigh=len(call) > BODY_BYTES)
         yield message, _as_reason(sentence, message["To"]) if sentence else None
 

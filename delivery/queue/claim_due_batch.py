@@ -18,10 +18,10 @@ from delivery.rules.after_call_or_lookup import AttemptCounters
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A batch that one worker holds. `epoch` proves it: later claims have higher ones.
+    """A batch that one worker holds. A later claim of the batch has a higher `epoch`.
 
-    `deliveries` are its waiting copies, in the order of their recipients. A look-up has none.
-    `settings` changes with the newsletter's settings.
+    `deliveries` are its waiting copies, in the order of their recipients. A claim for a look-up has
+    no deliveries. `settings` changes with the newsletter's settings.
     """
 
     batch: int
@@ -116,7 +116,10 @@ def release(claim: Claim) -> bool:
 
 
 def release_all(worker: UUID) -> int:
-    """Release all batches of a worker without threads, except calls; return how many."""
+    """Release a worker's batches that are not in a call; return how many.
+
+    No thread of the worker may be running.
+    """
     state = Batch.State
     held = Batch.objects.filter(state__in=[state.CLAIMED, state.LOOKING_UP], owner=worker)
     before = Case(When(state=state.CLAIMED, then=Value(state.READY)), default=Value(state.UNKNOWN))

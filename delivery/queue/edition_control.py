@@ -21,7 +21,7 @@ from delivery.queue.quarantine_sent_marks import HAS_SENT_MARK, quarantine_marke
 from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.rules.reason import Reason, ReasonCode, dumps
 
-# An edition that has not ended.
+# In SQL: whether an edition has not ended.
 _HAS_NOT_ENDED = "control IN ('running', 'paused', 'stopped')"
 
 
@@ -75,8 +75,9 @@ def pause_after_restore(edition: int) -> None:
 def resume(edition: int) -> bool:
     """Resume a stopped or paused edition.
 
-    Returns False if it was not running or paused, or is not reconciled yet. After a fault one batch
-    goes first, as a probe. The rest follows once the provider has judged it.
+    Returns False if the edition was neither stopped nor paused, or is not reconciled yet. After a
+    fault one batch goes first, as a probe. The other batches follow once the provider has judged
+    the probe.
     """
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
@@ -177,7 +178,7 @@ def call_back(edition: int) -> int | None:
             control_reason=Reason.of(ReasonCode.CALLED_BACK).dumps(),
             reason=ReasonCode.EDITION_CALLED_BACK,
         )
-        # Read after the batches are withdrawn, because then no further call can start.
+        # Attempts are read after the batches are withdrawn, because then no further call can start.
         attempts = Attempt.objects.filter(edition=edition).exclude(batch_id=NO_BATCH)
         unfinished = open_batches(edition).exclude(state=Batch.State.DONE)
         if attempts.exists() or unfinished.exists():
@@ -189,8 +190,8 @@ def call_back(edition: int) -> int | None:
 def cancel(edition: int) -> int | None:
     """End an edition; return how many deliveries were withdrawn at once.
 
-    Returns None if it had ended. Calls in flight finish and look-ups continue. `settle_batch.py`
-    withdraws the copies that were not accepted.
+    Returns None if the edition had already ended. Calls in flight finish and look-ups continue.
+    `settle_batch.py` withdraws the copies that were not accepted.
     """
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
@@ -252,8 +253,8 @@ def _may_send_again(cursor: CursorWrapper, edition: int) -> bool:
 def send_to_missed(edition: int, *, batch_size: int) -> int | None:
     """Retry the deliveries that failed after all tries or were parked.
 
-    Returns how many, or None if the edition has ended or is not reconciled. They wait in new
-    batches of `batch_size`, with all their tries.
+    Returns how many, or None if the edition has ended or is not reconciled. The deliveries wait in
+    new batches of `batch_size` and may be tried as often as new ones.
     """
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
@@ -307,7 +308,7 @@ def ask_again(edition: int, *, silences: int) -> int | None:
     """Look up again the deliveries that wait for a decision; return how many.
 
     Returns None if the edition is closed. The number of look-ups becomes `silences`, one less than
-    the maximum, so one more is made.
+    the maximum, so one more look-up is made.
     """
     with short_transaction() as cursor:
         if lock_edition(cursor, edition) == "closed":

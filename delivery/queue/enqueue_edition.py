@@ -33,7 +33,8 @@ def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, batch_size: int) 
     first = first_batch_id(edition.pk)
     columns = f"{FIELD_COLUMNS}, fields" if edition.merge_fields else FIELD_COLUMNS
     with connection.cursor() as cursor:
-        # A separate statement, so that the next one sees readers who were erased during the wait.
+        # The lock is a separate statement, so that the next statement sees which readers were
+        # erased during the wait.
         cursor.execute(LOCK_ENQUEUE)
         with plan_without(cursor, NESTED_LOOPS):
             cursor.execute(

@@ -121,7 +121,7 @@ def _get_or_create(issue: UUID, version: int, write: Callable[[], dict[str, Any]
     editions = Edition.objects.filter(issue_id=issue, version=version)
     if (edition := editions.first()) is not None:
         return edition
-    # With two concurrent first requests, one creates it and the other finds it.
+    # If two first requests come together, one creates the edition and the other finds it.
     new = Edition(issue_id=issue, version=version, **write())
     Edition.objects.bulk_create([new], ignore_conflicts=True)
     return editions.get()
@@ -130,7 +130,8 @@ def _get_or_create(issue: UUID, version: int, write: Callable[[], dict[str, Any]
 def _new_batch(cursor: CursorWrapper, edition: int, place: int, deliveries: int) -> int:
     """Insert a batch under the next free number; return its id.
 
-    It is ready even if the edition is paused. Then `start_call.py` pauses it instead of sending it.
+    The batch is ready even if the edition is paused. In this case `start_call.py` pauses it instead
+    of sending it.
     """
     rows = "SELECT %s + nextval('batch_on_request'), %s::bigint, %s, 'ready', clock_timestamp(), %s"
     for _ in range(DRAWN_NUMBERS):
@@ -147,8 +148,8 @@ def _new_batch(cursor: CursorWrapper, edition: int, place: int, deliveries: int)
 def requeue_inactive(cursor: CursorWrapper, key: DeliveryKey) -> bool:
     """Queue a mail again that the provider refused as inactive, with all its tries.
 
-    It has the same key and link, and was provably not accepted. False if it is no such mail any
-    more. Runs in the caller's transaction, which locks nothing before.
+    The mail keeps its key and link, and was provably not accepted. Returns False if it no longer
+    counts as refused. Runs in the caller's transaction, which must not lock anything before this.
     """
     deliveries = Delivery.objects.filter(
         issue_id=key.issue, version=key.version, recipient_id=key.recipient
@@ -158,7 +159,8 @@ def requeue_inactive(cursor: CursorWrapper, key: DeliveryKey) -> bool:
     old = refused.values_list("batch", flat=True).first()
     if edition is None or old is None:
         return False
-    # The common lock order: edition, batch, delivery. An erasure may blank the address until then.
+    # The common lock order: edition, batch, delivery. Until this transaction holds the locks, an
+    # erasure may blank the address.
     lock_edition(cursor, edition.pk)
     Batch.objects.select_for_update(no_key=True).get(pk=old)
     if not refused.filter(batch=old).select_for_update(no_key=True).exists():
@@ -176,11 +178,12 @@ def enqueue_welcome(
     ahead: bool = True,
     asked_at: datetime | None = None,
 ) -> None:
-    """Send the welcome letter that is on, if any, for this request of each reader.
+    """Send the current welcome letter, if there is one, to each of these readers.
 
-    A reader is the recipient id, address, name and own fields. If the database was restored after
-    `asked_at`, the provider is first asked whether it has the letter already. Must be called
-    inside the transaction of the opt-in. Raises `IntegrityError` if an opt-in has the letter.
+    Each reader is given as recipient id, address, name and own fields. If the database was restored
+    after `asked_at`, the provider is first asked whether it has the letter already. Must be called
+    inside the transaction of the opt-in. Raises `IntegrityError` if one of these opt-ins already
+    has its letter.
     """
     require_transaction()
     letter = Edition.objects.filter(

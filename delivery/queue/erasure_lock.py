@@ -12,7 +12,8 @@ _LOCK_ERASURE = f"SELECT pg_advisory_xact_lock({_LOCK_KEY})"
 def wait_for_enqueues() -> None:
     """Wait for running enqueues and imports, and block new ones until commit.
 
-    They may have read the address already, and would write it again.
+    A running enqueue or import may have read the reader's address already, and would write it again
+    after the erasure.
     """
     with connection.cursor() as cursor:
         cursor.execute(_LOCK_ERASURE)

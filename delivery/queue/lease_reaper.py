@@ -125,7 +125,7 @@ def _load_held(
 def _try_to_recover(held: _HeldBatch, *, is_unsent: bool) -> bool:
     """Return whether the batch was recovered. A failure must not block other batches.
 
-    A fault of the whole database, such as a full disk, is raised: its reporter logs it once.
+    A fault of the whole database, such as a full disk, is raised, so that the caller logs it once.
     """
     try:
         recovered = _recover(held, is_unsent)
@@ -250,7 +250,7 @@ def _make_unknown(cursor: CursorWrapper, held: _HeldBatch) -> bool:
 
 
 def _raise_if_repeated(cursor: CursorWrapper, held: _HeldBatch, crashes: int) -> None:
-    """Raise an alarm once for an edition. One crash may be a killed worker."""
+    """Raise an alarm once for an edition. A single crash may be a killed worker."""
     if crashes >= CRASHES_BEFORE_SUSPICION:
         raise_alarm(cursor, held.edition, Alarm.Kind.BATCH_CRASHING, "", CRASHED)
 

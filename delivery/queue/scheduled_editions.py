@@ -1,7 +1,7 @@
 """Start, move and cancel scheduled editions.
 
 One guarded statement starts an edition, in the transaction that enqueues its audience. So the
-edition starts once, and after a crash it is still scheduled.
+edition starts only once, and if this transaction fails, the edition is still scheduled.
 """
 
 from datetime import datetime
@@ -28,8 +28,9 @@ def due() -> QuerySet[Edition]:
 def begin(cursor: CursorWrapper, edition: int, *, immediately: bool = False) -> bool:
     """Run a scheduled edition that is due, or `immediately`.
 
-    Its audience is enqueued in this transaction. Returns False if it is not due or no longer
-    scheduled, or if the database was restored and does not know whether it was sent.
+    The caller enqueues the audience in the same transaction. Returns False if the edition is not
+    due or no longer scheduled, or if the database was restored and does not know whether it was
+    sent.
     """
     return _leave_schedule(
         cursor,

@@ -1,6 +1,6 @@
 """The rate that all workers share: permits to claim, and the slowdown after a 429.
 
-One row holds it. A worker that finds the row locked does not wait.
+One row of a table holds the rate. A worker that finds the row locked does not wait.
 """
 
 import logging
@@ -50,15 +50,15 @@ def is_slowed() -> bool:
 def ensure_row() -> None:
     """Insert the one row if a restored or emptied table lacks it.
 
-    Call it outside any transaction: an open transaction that inserts it would block every other
-    insert. `bulk_create` would open one.
+    Call this outside any transaction: an open transaction that inserts the row would block every
+    other insert. `bulk_create` is not used, because it would open a transaction.
     """
     with connection.cursor() as cursor:
         cursor.execute("INSERT INTO send_rate (id) VALUES (1) ON CONFLICT DO NOTHING")
 
 
 def acquire_permit(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> float | None:
-    """Take the permit to claim a batch; None if it is not due or taken.
+    """Take the permit to claim a batch; None if it is not due or is taken already.
 
     The row stays locked until the caller's transaction ends. A slowdown that has ended is deleted.
     Returns copies per second, infinite without a limit.
@@ -96,8 +96,8 @@ def slow_down(
 ) -> bool:
     """Halve the rate because the call of `attempt` was refused as too fast.
 
-    Returns True if it was halved. Calls in flight together halve it once. In both cases workers
-    claim only after `retry_after_s`.
+    Returns True if the rate was halved. Refused calls that were in flight together halve it only
+    once. In every case workers claim again only after `retry_after_s`.
     """
     ensure_row()
     with short_transaction() as cursor:

@@ -96,7 +96,8 @@ Result = TypeVar("Result")
 def lock_edition(cursor: CursorWrapper, edition: int) -> str:
     """Lock the edition's row and return its control.
 
-    `NO KEY`, so that an attempt that refers to the edition by its key need not wait.
+    The lock is `NO KEY`. So the insertion of an attempt, which refers to the edition by its key,
+    need not wait.
     """
     cursor.execute("SELECT control FROM edition WHERE id = %s FOR NO KEY UPDATE", [edition])
     (control,) = cursor.fetchone()

@@ -1,7 +1,6 @@
 """Start the call for a claimed batch: commit the attempt before a byte is sent.
 
-It makes the last check of every delivery: whether it may be mailed, and whether it was sent
-already.
+This is the last check of every delivery: whether it may be mailed, and whether it was sent already.
 """
 
 import logging
@@ -87,7 +86,7 @@ def start(
 
 
 def _make_waiting(cursor: CursorWrapper, batch: int, misplaced: Sequence[int]) -> None:
-    """Make unknown deliveries that were put into a claimed batch manually waiting."""
+    """Make unknown deliveries wait again that were put manually into a claimed batch."""
     unknown = Delivery.objects.filter(batch=batch, outcome="unknown")
     unknown.filter(recipient__in=misplaced).update(outcome="waiting")
     _recount(cursor, batch)

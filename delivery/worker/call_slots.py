@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from delivery.postmark.client import now_s
 
-# A longer call is slow. A batch waits at most this long for its slot.
+# A call that takes longer than this is slow. A batch waits at most this long for its slot.
 QUICK_S = 1.0
 # How often a waiting thread checks whether the worker is stopping.
 STOP_CHECK_S = 0.2
@@ -51,12 +51,12 @@ class CallSlots:
     def admit_claim(self, is_stopping: Callable[[], bool]) -> Slot | None:
         """Let a thread claim a batch; None if it may not. Release the slot afterwards.
 
-        While calls are quick, every thread may. Otherwise it waits up to `QUICK_S` for a slot, and
-        holds it.
+        While calls are quick, every thread may claim. Otherwise the thread waits up to `QUICK_S`
+        for a slot, and holds that slot.
         """
         slot = Slot(self)
         with self.may_claim:
-            # Rendered batches come first.
+            # Batches that are already rendered get a free slot first.
             if not _wait(
                 self.may_claim,
                 lambda: self.is_quick or self.free > self.ready,

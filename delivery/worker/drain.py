@@ -52,7 +52,7 @@ class Drain:
     def totals(self) -> tuple[dict[str, int], bool]:
         """Return the counts of outcomes, and whether an edition waits for a decision.
 
-        Write the waiting work, also of editions that were published meanwhile.
+        Also write what waits for a decision, including editions that were published meanwhile.
         """
         waiting = [counts for counts in load_all_counts(open_only=True) if awaits_decision(counts)]
         totals = self._totals()

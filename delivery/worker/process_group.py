@@ -26,13 +26,13 @@ from delivery.worker.worker_process import STOPPING_SIGNALS
 
 logger = logging.getLogger(__name__)
 
-# The exit code of a child that found the queue drained. Every other code is that of a failure,
-# except 0 after a signal.
+# The exit code of a child that found the queue drained. Every other code means a failure, except 0
+# after a signal.
 DRAINED = 100
 _AWAITED = (*STOPPING_SIGNALS, signal.SIGCHLD, signal.SIGALRM)
 # The pause before a restart: the first, and the longest after repeated failures.
 RESTART = after_call_or_lookup.Policy(0.5, 60.0, 1, (0.0,), True)
-# A child that ran longer started well, so its end is no repeated failure.
+# If a child ran longer than this, it started well, so its end is not a repeated failure.
 STARTED_WELL_S = 60.0
 
 
@@ -40,7 +40,7 @@ STARTED_WELL_S = 60.0
 class _Child:
     number: int
     pid: int | None = None
-    start_at_s: float = 0.0  # By `now_s()`: when it started, or starts next.
+    start_at_s: float = 0.0  # When the child started or will start next, by `now_s()`.
     failures: int = 0
 
 
@@ -48,7 +48,7 @@ class Stoppable(Protocol):
     """What a child process runs: a worker, or a web server."""
 
     def stop(self) -> None:
-        """Let it end gracefully. Another thread calls this."""
+        """Stop the worker or server gracefully. Another thread calls this."""
 
 
 Runner = TypeVar("Runner", bound=Stoppable)
@@ -119,11 +119,12 @@ class ProcessGroup(Generic[Runner]):
         for child in self._children:
             if child.pid:
                 os.kill(child.pid, signal.SIGKILL)
-        # Other workers recover the batches.
+        # Other workers recover the batches of the killed children.
         os._exit(exit_code)
 
     def _reap(self) -> None:
-        # Process 1 of a container also reaps orphans, so each child is asked about by its id.
+        # Process 1 of a container also gets the exits of other orphans, so wait for each child by
+        # its id.
         for child in self._children:
             if child.pid and (ended := os.waitpid(child.pid, os.WNOHANG))[0]:
                 self._record_end(child, os.waitstatus_to_exitcode(ended[1]))

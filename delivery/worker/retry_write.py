@@ -19,9 +19,11 @@ logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 FIRST_SPAN_S = 0.1
-# On a full disk each call in flight causes a line in PostgreSQL's log at each try.
+# The longest pause between two tries. On a full disk, each try for each call in flight adds a line
+# to PostgreSQL's log.
 LONGEST_PAUSE_S = 10.0
-# A short limit, because the process that stops the worker does not wait long.
+# While the worker is stopping, the limit is short, because the process that stops it does not wait
+# long.
 PATIENCE_WHEN_STOPPING_S = 5.0
 LONGEST_PAUSE_WHEN_STOPPING_S = 1.0
 
@@ -29,8 +31,8 @@ LONGEST_PAUSE_WHEN_STOPPING_S = 1.0
 def pause_after(failures: int, jitter: float, left_s: float) -> float | None:
     """Compute the seconds to wait after failures in a row, or None to give up.
 
-    The second try always comes at once, because a cut connection needs no wait. The others come
-    with full jitter over a doubling span, within the `left_s` seconds that are left.
+    The second try always comes at once, because a cut connection needs no wait. Each later try
+    comes after a random part of a span that doubles, within the `left_s` seconds that are left.
     """
     if failures == 1:
         return 0.0
@@ -81,7 +83,7 @@ def retry_write(
 
 
 def _sleep(pause_s: float, is_stopping: Callable[[], bool]) -> None:
-    """Sleep in parts: a worker that stops tries again soon."""
+    """Sleep in parts, so that a worker that is stopping tries again soon."""
     until_s = now_s() + pause_s
     while (left_s := until_s - now_s()) > 0:
         time.sleep(min(left_s, LONGEST_PAUSE_WHEN_STOPPING_S))

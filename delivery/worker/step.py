@@ -53,12 +53,12 @@ from delivery.worker.unsent_calls import UnsentCall
 
 logger = logging.getLogger(__name__)
 
-# The kinds of work of a step, in the fault of the database. Both settle.
+# The two kinds of work that a step reports to the database fault. Both settle batches.
 CALL = "call"
 LOOK_UP = "look-up"
-# The most editions whose renderers are kept.
+# Renderers are kept for at most this many editions.
 RENDERERS_KEPT = 8
-# A busy thread asks for due look-ups this often.
+# While there is mail to send, a thread asks for due look-ups this often.
 LOOKUP_EVERY_S = 0.5
 
 
@@ -97,7 +97,7 @@ class Dispatcher:
         self._next_lookup_s = 0.0
         self._renderers: OrderedDict[tuple[int, str | None], Renderer] = (
             OrderedDict()
-        )  # By edition.
+        )  # Renderers by edition.
 
     def close(self) -> None:
         """Release the batch that is claimed for the next step."""
@@ -168,7 +168,7 @@ class Dispatcher:
             return True
 
     def _may_claim_ahead(self, is_stopping: Callable[[], bool]) -> bool:
-        """Whether the next step would send at once. It would not if a look-up came first."""
+        """Whether the next step would send at once, because no look-up comes first."""
         return (
             self._claims_ahead
             and not is_stopping()
@@ -204,9 +204,11 @@ class Dispatcher:
                 release(claimed)
                 logger.info("batch %d is released because no call slot is free", claimed.batch)
                 return
-            # Read before the deadline is recorded, so that the call never ends after it.
+            # The clock is read before the deadline is recorded, so that the call never ends after
+            # the recorded deadline.
             deadline_at_s = now_s() + settings.DELIVERY_HTTP_DEADLINE_S
-            # Listed before it is committed: a list that lacks it says that it may have been sent.
+            # List the attempt before it is committed. A committed attempt that is not listed counts
+            # as possibly sent.
             self._unsent.add(attempt)
             recipients = start(
                 claimed,
@@ -219,7 +221,8 @@ class Dispatcher:
             if not recipients:
                 return
             if recipients != [row[0] for row in rows]:
-                # Only for some recipients of the batch, which is rare.
+                # Rarely, only some recipients of the batch may get the mail. Render it again for
+                # them.
                 by_id = {row[0]: row for row in rows}
                 rows = [by_id[recipient] for recipient in recipients]
                 body = renderer.body(rows, attempt)
@@ -240,10 +243,10 @@ class Dispatcher:
         phases.end(Phase.SETTLE)
 
     def _renderer(self, claimed: Claim) -> Renderer:
-        """Return the renderer of an edition. It is made once for many batches.
+        """Return the renderer of an edition. One renderer serves many batches.
 
-        It is made again when the newsletter's settings change: an issue that stopped because
-        Postmark refused its sender continues with a new sender.
+        A new renderer is made when the newsletter's settings change. So an issue that stopped
+        because Postmark refused its sender continues with the new sender.
         """
         key = (claimed.edition, claimed.settings)
         renderer = self._renderers.pop(key, None)
@@ -271,7 +274,7 @@ class Dispatcher:
 
         def write() -> None:
             if self._may_claim_ahead(is_stopping):
-                # A fault of the next batch must not lose the answer of this one.
+                # If claiming the next batch fails, the answer about this batch must not be lost.
                 with suppress(DatabaseError):
                     self._next_claim = settle_call_and_claim(
                         *ended, worker=self._worker, lease_s=settings.DELIVERY_LEASE_S
@@ -317,7 +320,8 @@ class Dispatcher:
                 retry_write(
                     lambda: self._put_back(claimed, attempt),
                     what=f"that batch {claimed.batch} was not sent",
-                    # Freeing a batch writes little, so its success does not show that calls start.
+                    # Releasing a batch writes little, so its success does not show that calls can
+                    # start.
                     work="release",
                     fault=self._fault,
                     until_s=until_s,

@@ -30,7 +30,8 @@ logger = logging.getLogger(__name__)
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _HEADER_BYTES = 64
-# An attempt, and whether it is listed. Slots lie within one page, so no write is partial.
+# A slot holds an attempt and whether it is listed. A slot lies within one page, so no write is
+# partial.
 _SLOT_BYTES, _ATTEMPT_BYTES = 32, 16
 _LISTED, _NOT_LISTED = b"\1", b"\0"
 
@@ -55,7 +56,7 @@ class UnsentCall:
         self._is_listed = False
 
     def add(self, attempt: UUID) -> None:
-        """List an attempt, before it is committed. Without space it is not listed."""
+        """List an attempt before it is committed. If the write fails, it is not listed."""
         if self._file is not None:
             try:
                 os.pwrite(self._file, attempt.bytes + _LISTED, self._offset)
@@ -68,7 +69,7 @@ class UnsentCall:
     def remove(self) -> None:
         """Remove the attempt, before the last piece of its request is written.
 
-        After an error that piece must not be written.
+        If this raises an error, that last piece must not be written.
         """
         if self._is_listed and self._file is not None:
             os.pwrite(self._file, _NOT_LISTED, self._offset + _ATTEMPT_BYTES)
@@ -108,7 +109,7 @@ class UnsentCalls:
         return file
 
     def _note(self, error: OSError | None) -> None:
-        """Note why calls are not listed, or that they are. Log each new problem."""
+        """Note why calls are not listed, or that they are listed. Log each new problem."""
         problem = None if error is None else _problem_of(error)
         if problem not in (None, self.problem):
             logger.warning("unsent calls are not listed, so batches wait for leases: %s", error)
@@ -149,7 +150,7 @@ def find_dead_workers() -> Iterator[DeadWorker]:
         if path.name.startswith("."):
             continue
         with contextlib.suppress(OSError), path.open("rb+", buffering=0) as file:
-            # Fails while the process is alive.
+            # Getting this lock fails while the worker's process is alive.
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             content = file.read()
             if content[:_HEADER_BYTES] != _header():
@@ -174,7 +175,7 @@ def _listed_in(content: bytes) -> frozenset[UUID]:
 def _problem_of(error: OSError) -> Reason:
     if isinstance(error, BootIdHiddenError):
         return Reason.of(ReasonCode.BOOT_ID_HIDDEN)
-    # Without the path, because health checks show it to everybody.
+    # The reason does not name the path, because health checks show it to everybody.
     return Reason.of(ReasonCode.UNSENT_CALLS_NOT_LISTED, error=os.strerror(error.errno or 0))
 
 

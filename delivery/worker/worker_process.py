@@ -44,7 +44,7 @@ MAX_POLL_S = 1.0
 POLL_WHEN_AWAITED_S = 0.2
 BEAT_EVERY_S = 5.0
 MAX_PAUSE_S = 60.0
-# Kinds of work in the fault of the database. READING wrote nothing.
+# Kinds of work that the worker reports to the database fault. READING wrote nothing.
 SHORT_TASKS = "short tasks"
 READING = "reading"
 STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -60,9 +60,9 @@ class Heartbeat(NamedTuple):
 class Worker:
     """One process of a running `deliver`, with at most `concurrency` calls in flight.
 
-    `id` owns its batches. It polls more often if it `is_awaited`. One process `runs_tasks`:
-    it also sends the heartbeat, reaps leases and runs background tasks. `problems_at_start` were
-    found before it runs. Health checks and pages show them while it runs.
+    `id` owns its batches. It polls more often if it `is_awaited`. One process `runs_tasks`: it also
+    sends the heartbeat, reaps leases and runs background tasks. `problems_at_start` were found
+    before the worker started. Health checks and pages show them while the worker runs.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class Worker:
     def _release_all(self) -> None:
         """Release the claims and look-ups that a broken connection left behind.
 
-        Otherwise they would wait for their leases, and count as crashes.
+        Otherwise they would wait until their leases expire, and count as crashes.
         """
         retry_write(
             lambda: release_all(self.id),
@@ -203,7 +203,7 @@ class Worker:
             if since_duties_s >= min(BEAT_EVERY_S, settings.DELIVERY_LEASE_S):
                 since_duties_s = 0.0
                 for duty in duties:
-                    # While the database is away, each may take as long as connecting.
+                    # While the database is away, each duty may take as long as connecting.
                     if self._stopping.is_set():
                         return False
                     succeeded &= self._run_duty(duty)[0]
@@ -223,7 +223,8 @@ class Worker:
         worker_heartbeat.beat(
             id_, host=socket.gethostname()[:255], pid=pid, problems=self._problems()
         )
-        # Only after the database has the heartbeat: a worker without one looks unhealthy.
+        # Touch the file only after the database has the heartbeat: a worker whose heartbeat fails
+        # must look unhealthy.
         if settings.HEARTBEAT_FILE:
             _touch(Path(settings.HEARTBEAT_FILE))
 
@@ -313,7 +314,8 @@ class Worker:
                     try:
                         did_something = work(self._stopping.is_set)
                         failures = 0
-                        # A settled call reports its own success. Without one, a step only read.
+                        # A step that settled a call has reported its success already. Any other
+                        # step only read.
                         self._fault.succeeded(READING if name == CALL else name)
                         if not did_something:
                             wait()
