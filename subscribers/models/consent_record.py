@@ -58,7 +58,7 @@ class ConsentWording(models.Model):
 
 
 class ConsentRecord(ReaderColumns):
-    """One act of consent. Triggers forbid changing it, or deleting it before its reader.
+    """One act of consent. Triggers forbid changes, and deletion before its reader.
 
     The fields are as a visitor typed them. The confirmation makes them the reader's own.
     """

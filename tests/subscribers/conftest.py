@@ -33,12 +33,13 @@ class Printed:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The rows by result, without empty results."""
+        """The numbers of rows by result, without results that have no rows."""
         results = ("added", "known", "duplicates", "skipped", "rejected")
         return {result: self.summary[result] for result in results if self.summary[result]}
 
 
-# `import_subscribers` takes a path and options, `import_rows` the rows of a file.
+# The fixture `import_subscribers` takes a path and options. The fixture `import_rows` takes the
+# rows of a file.
 ImportSubscribers = ImportRows = Callable[..., Printed]
 
 
@@ -108,7 +109,7 @@ def other_session(database_url: str) -> Iterator[psycopg.Connection[Any]]:
 
 
 def not_to_mail(recipients: list[int], kind: str) -> dict[int, str]:
-    """Ask the function that `start_batch` asks."""
+    """Return the readers who get no copy, by the same function as `start_batch`."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT * FROM readers_who_get_no_copy_1(%s, %s)", [recipients, kind])
         return dict(cursor.fetchall())

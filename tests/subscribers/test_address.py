@@ -75,7 +75,7 @@ def test_invisible_characters_are_removed_around_and_refused_inside(code: int) -
         (f"{'a' * 65}@example.org", "before_at_sign"),
         (f"ada@{'b' * 64}.org", "after_at_sign"),
         (f"ada@{'.'.join(['b' * 50] * 5)}.org", "too_long"),
-        # Short enough until it is in ASCII.
+        # This address is short enough in Unicode, but too long in ASCII.
         (f"{'a' * 60}@{'.'.join(['ü' * 40] * 4)}.org", "after_at_sign"),
     ],
 )
@@ -88,7 +88,7 @@ def test_an_invalid_address_is_refused_with_its_fault(typed: str, code: str) -> 
     assert control == refuse("address_characters", characters="ü U+0007")
 
 
-# Hypothesis draws edge cases, where fast and full validation could differ.
+# Hypothesis draws edge cases in which the fast and the full validation could differ.
 LOCAL_PARTS = st.text(
     string.ascii_letters + string.digits + ".!#$%&'`*+-/=^_{}|~?\" é", max_size=70
 )

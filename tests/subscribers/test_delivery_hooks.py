@@ -1,4 +1,4 @@
-"""The recipients of issues at publishing, sending and after refusals."""
+"""The recipients of an issue: when it is published and sent, and after refusals."""
 
 import pytest
 

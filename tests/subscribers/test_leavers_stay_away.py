@@ -1,4 +1,4 @@
-"""Only a fresh opt-in resubscribes a reader; all other ways fail."""
+"""Only a fresh opt-in resubscribes a reader. All other ways to do it fail."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -57,7 +57,7 @@ def operator(transactional_db: None) -> WindowOf:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Make a list with her address in another spelling."""
+    """Make a file to import with Ada's address in another spelling."""
     path = tmp_path / "list.csv"
     path.write_text(f"email,name\n {ADA.upper()} ,Ada\nnew@posthouse.example.org,New\n")
     return path
@@ -65,7 +65,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def stays_away(gone: Subscriber) -> Iterator[Callable[[], None]]:
-    """Check that her state is unchanged and that no audience includes her."""
+    """Check that Ada's state is unchanged and that no audience includes her."""
     before = GRAVER.index(gone.state)
     left_at, gone_at = gone.unsubscribed_at, gone.gone_at
 
@@ -160,7 +160,7 @@ def test_no_desk_action_resubscribes_a_gone_reader(gone: Subscriber, operator: W
 
 
 def test_only_their_own_opt_in_resubscribes_a_gone_reader(gone: Subscriber) -> None:
-    """The positive case: afterwards she is a reader again."""
+    """The positive case: after the opt-in, Ada is a reader again."""
     sign_up(ADA)
     with transaction.atomic():
         press(gone)

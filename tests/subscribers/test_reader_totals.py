@@ -1,4 +1,4 @@
-"""The numbers of readers by state, kept by the database with every change."""
+"""The numbers of readers by state, which the database updates with every change."""
 
 from datetime import UTC, date, datetime
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 
 def counted() -> dict[str, int]:
-    """Return the totals, which must be those of the readers."""
+    """Return the totals, after a check that they equal a count of the readers."""
     states = list(Subscriber.objects.values_list("state", flat=True))
     totals = {state: number for state, number in counts_by_state().items() if number}
     assert totals == {state: states.count(state) for state in set(states)}

@@ -57,7 +57,7 @@ def test_a_checked_file_is_imported_once_consent_is_confirmed(program: Program) 
     run_workers()
     assert program.get(place).json()["state"] == "finished"
     assert set(Subscriber.objects.values_list("state", flat=True)) == {"confirmed"}
-    # A repeated call gets its first answer and imports nothing.
+    # A repeated call gets the answer of the first call and imports nothing.
     assert program.post(f"{place}import/", decision, key="d").content == decided.content
     assert [plain_sentence_of(line) for line in LogEntry.objects.order_by("pk")][1:] == [
         "Edith Marlow uploaded list.csv to be checked.",

@@ -277,7 +277,7 @@ def test_a_link_works_for_seven_days() -> None:
     for what in ("leave/", "erase/"):
         assert Client().post(link + what).status_code == 410
     assert state_of(reader) == "confirmed"
-    # A link without a request shows nothing either.
+    # A link with a number for which there was no request shows no data either.
     assert Client().get(link_of(reader, number=2)).status_code == 410
 
 

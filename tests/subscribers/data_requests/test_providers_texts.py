@@ -42,7 +42,7 @@ TEXT = f"{SPELLINGS} {REST}"
 
 
 def columns_that_quote() -> list[str]:
-    """List the columns of reasons, details and descriptions that quote the local part."""
+    """List the columns with a text of the provider that quotes the local part."""
     found = []
     with connection.cursor() as cursor:
         cursor.execute(
@@ -108,7 +108,7 @@ def test_a_reply_that_quotes_an_address_is_stored_without_it(
 
 @pytest.fixture
 def polled(newsroom: Newsroom, settings: Any) -> Iterator[Pages]:
-    """Replace the provider by one that gives these pages."""
+    """Replace the provider by one that answers with these pages."""
     pages = Pages()
     with ScriptedServer(pages, pages) as server:
         settings.POSTMARK_BASE_URL = server.url

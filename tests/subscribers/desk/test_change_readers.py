@@ -1,4 +1,4 @@
-"""Changes of many readers: exact numbers, chunks, and the readers' own choices."""
+"""Changes of many readers: exact numbers, chunks, and readers' own choices."""
 
 from typing import Any
 from uuid import uuid4
@@ -62,7 +62,7 @@ def test_selected_readers_get_a_tag_once(window: WindowOf, birds: Tag) -> None:
     page = window.get(f"{CHANGE}?{query}")
     assert "Put the tag “Birds” on 2 readers?" in page.words
     assert not tagged(birds)
-    # `fields` has one of the two hidden readers.
+    # A dict keeps one of two hidden controls with the same name, so add both readers again.
     fields = {**page.form_with("key").fields, "reader": [str(first.pk), str(left.pk)]}
     done = window.post(CHANGE, **fields)
     result = window.get(done.answer.headers["Location"])

@@ -73,7 +73,7 @@ def test_a_long_count_stops_at_its_limit(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(reader_list, "MOST_COUNTED", 2)
     SubscriberFactory.create_batch(3)
     assert count_readers(ReaderFilter(text="reader")) == ReaderCount(2, is_exact=False)
-    # The totals by state cost nothing.
+    # A filter by state only needs no limit, because the totals by state are stored.
     assert count_readers(ReaderFilter("confirmed")) == ReaderCount(3, is_exact=True)
 
 

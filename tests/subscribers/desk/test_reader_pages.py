@@ -361,7 +361,7 @@ def test_an_address_can_be_blocked_and_unblocked(operator: Client) -> None:
         "suppress",
         "reactivate",
     ]
-    # Links and programs may use the former names.
+    # Links and programs may still use the former names of the actions.
     operator.post(page_of(reader, "shut-out"))
     standing.refresh_from_db()
     assert standing.lifted_at is None

@@ -1,4 +1,4 @@
-"""A view that takes an upload limits it, then checks the form's CSRF token."""
+"""A view that takes an upload sets its limit, then checks the form's CSRF token."""
 
 from io import BytesIO
 from typing import Any

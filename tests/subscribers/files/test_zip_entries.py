@@ -1,4 +1,4 @@
-"""A ZIP file of a stranger is read within limits."""
+"""A ZIP file from an unknown source is read within limits."""
 
 import io
 import struct

@@ -36,7 +36,8 @@ class ImportProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            # Tests started in the background pass on an ignored Ctrl-C.
+            # If the tests run in the background, they ignore Ctrl-C, and their processes would
+            # inherit this.
             preexec_fn=_heed_ctrl_c,
         )
 
@@ -73,7 +74,7 @@ def blocked_imports(database_url: str) -> Iterator[None]:
 
 
 def eventually(database_url: str, question: str, *values: object) -> None:
-    """Repeat a query until it returns true; PostgreSQL cannot notify about this."""
+    """Repeat a query until it returns true, because PostgreSQL cannot notify us."""
     with psycopg.connect(database_url, autocommit=True) as onlooker:
         for _ in range(PATIENCE_S * 50):
             row = onlooker.execute(question, values).fetchone()

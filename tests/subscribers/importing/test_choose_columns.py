@@ -44,7 +44,7 @@ def test_changed_columns_are_checked_and_imported(window: WindowOf) -> None:
     names = set(Tag.objects.filter(id__in=ada.tags).values_list("name", flat=True))
     assert names == {"7", "Fair", "New people"}
     assert "Tags for all Fair, New people" in window.get(again).words
-    # The samples are gone with the file.
+    # The samples of the columns are deleted together with the file.
     assert SubscriberImport.objects.get().read_as["columns"] == []
     assert not ImportPiece.objects.exists()
 

@@ -1,4 +1,4 @@
-"""Rejected rows that are corrected and imported: the same result as right rows."""
+"""Rejected rows that are corrected and imported have the result of right rows."""
 
 import csv
 import io
@@ -24,7 +24,7 @@ TODAY = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 SUBSCRIBED = "subscribed_members_export_1.csv"
 MAILCHIMP = "Email Address,First Name,MEMBER_RATING,OPTIN_TIME,LEID,EUID,TAGS"
 UNKNOWN = "These are rejected rows, but Homing does not know which file they are from."
-# The lines of a file as it should be, and what is in some of them instead.
+# A correct file, and wrong cells that replace some of its cells.
 PLAIN = (
     "E-Mail;Nome;Stadt;created_at;tags;Notes;paid",
     "ada@example.org;Ada;Bern;25/04/2023;Sailors, Cooks;-;yes",
@@ -55,7 +55,7 @@ DATES = (
     "bob@example.org,13/04/2023",
     "cy@example.org,04/13/2023",
 )
-# The rejected row alone would be read in another way.
+# Files with a rejected row that Homing would read in another way if it were alone.
 ALONE = (
     (("email,name", "ada@example.org,Ada", "bob@example.org,Bob"), "bob@example.org,Bob,Reed"),
     (
@@ -72,7 +72,7 @@ ALONE = (
 
 
 def found() -> list[Any]:
-    """Return what the lists say about everybody."""
+    """Return the stored data of all readers and suppressions."""
     tags = dict(Tag.objects.values_list("id", "name"))
     readers = [
         (

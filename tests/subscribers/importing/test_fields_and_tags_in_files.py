@@ -105,7 +105,7 @@ class TestFields:
         ReaderFieldDefinition.objects.create(key="shoe", label="Shoe", position=2)
         record = SubscriberImport.objects.get(pk=first.summary["import"])
         assert record.mapping == [["column 2", "city"]]
-        # With its new field, the file reads differently, so it is a new import.
+        # Homing now knows the new field and reads the file differently, so this is a new import.
         assert import_rows("ada@x.org,York,7", header="email,city,shoe").summary["created"]
 
     def test_a_field_deleted_meanwhile_gets_no_values(
@@ -362,7 +362,7 @@ class TestWelcome:
             recipient_id=Subscriber.objects.get(email="bob@x.org").pk
         )
         assert (letter.recipient_id, letter.name, letter.fields) == (ada.pk, "Ada", ["York"])
-        # A later confirmation of theirs is another request.
+        # The number of requests is 1, so a later confirmation would have another number.
         assert ada.requests == 1
 
     @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def a_list_of_everything(file_of: FileOf) -> Path:
         rows[number] = f"READER{number % CHUNK // 2}@example.org,Again,active"
         rows[number + 1] = f"nowhere{number},,active"
         rows[number + 2] = f"reader{number + 2}@example.org,Gone,bounced"
-        # Duplicates of earlier rows, mostly in an earlier chunk.
+        # These rows repeat the addresses of earlier rows, mostly of rows in an earlier chunk.
         rows[number + 3] = f"reader{number // 2 + 1}@example.org,Gone,unsubscribed"
     return file_of(*rows, header="email,name,status")
 
@@ -106,7 +106,7 @@ def test_an_import_killed_repeatedly_ends_like_an_undisturbed_one(
     a_list_of_everything(file_of)
 
     for pieces in (1, 2):
-        # A concurrent sign-up blocks the next chunk; there the process is killed.
+        # A concurrent sign-up blocks the next chunk. The process is killed while it waits there.
         sign_up(other_session, f"reader{pieces * CHUNK + 500}@example.org")
         process = start(path)
         wait_until_blocked(database_url, "transactionid", "%INSERT INTO subscriber%")

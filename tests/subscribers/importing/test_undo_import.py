@@ -149,7 +149,7 @@ def test_a_call_that_starts_first_keeps_its_readers(
 ) -> None:
     printed = import_rows("ada@example.org,Ada")
     with transaction.atomic():
-        # As `start_batch` does, in a transaction that has not ended yet.
+        # Start the batch as `start_batch` does, in a transaction that has not ended yet.
         Batch.objects.update(
             state="sending",
             attempt="5746c21d-e5f7-4e1a-a220-cf610df36c6d",

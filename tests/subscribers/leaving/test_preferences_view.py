@@ -84,7 +84,7 @@ def test_leaving_and_choosing_topics_is_recorded(visitor: Client, topics: list[i
     assert "Your preferences are saved" in page.text
     assert groups_of(reader) == ([birds, donors], [fish])
     assert acts_of(reader) == [("left topics", "link", "Fish"), ("chose topics", "link", "Birds")]
-    # The same choice again changes and records nothing.
+    # If the reader makes the same choice again, nothing changes and nothing is recorded.
     choose(visitor, reader, [birds, fish], [birds])
     assert len(acts_of(reader)) == 2
 
@@ -97,7 +97,7 @@ def test_leaving_and_choosing_topics_is_recorded(visitor: Client, topics: list[i
 def test_the_choice_covers_only_topics_on_the_page(visitor: Client, topics: list[int]) -> None:
     birds, fish, donors = topics
     reader = SubscriberFactory(tags=[fish])
-    # A topic of which the page knew nothing, one that was not the reader's, and a hidden tag.
+    # Choose a topic that was not on the page and a hidden tag, and leave an unknown tag.
     choose(visitor, reader, [birds, donors], [donors, 999])
     assert groups_of(reader) == ([fish], [])
     visitor.post(link_of(reader), {"shown": ["x", "²", "9" * 30], "topic": [fish]})
@@ -122,7 +122,7 @@ def test_a_new_name_replaces_the_old_one_without_showing_it(
         assert reader.name == name
     assert "“Name” has 257 characters" in page.text
     assert acts_of(reader) == []
-    # A refused name saves no topics, and the page keeps the choice.
+    # If the name is refused, no topics are saved, and the page still shows the typed choice.
     page = visitor.post(link_of(reader), {"name": "\0", "shown": topics[:2], "topic": topics[1:2]})
     assert page.text.index(f'id="topic{topics[1]}"') < page.text.index(" checked")
     assert groups_of(reader) == (topics[:1], [])

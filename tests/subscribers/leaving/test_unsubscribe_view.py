@@ -15,7 +15,7 @@ from tests.subscribers.factories import SOME_DAY, SubscriberFactory, state_of
 pytestmark = pytest.mark.django_db
 
 FORM = "application/x-www-form-urlencoded"
-# How mail programs and people damage a link whose token stays whole
+# How mail programs and people damage a link although its token stays complete
 AROUND_A_LINK = (
     *("/{}/)", "/{}/>", "/{}//", "/{}>", "/{},", "/{}=", "/{}.", "/{}=3D", "/{}/&gt;", "/{} "),
     *("/{}/ ", "//{}/", "///{}", "/{}/\n", "/{}/\u200b", "/{}/%3E/"),
@@ -128,7 +128,7 @@ def test_every_mailable_reader_can_unsubscribe(visitor: Client) -> None:
         visitor.post(link_of(reader), REMOTE_ADDR="192.0.2.1")
         assert state_of(reader) == "unsubscribed"
         assert reader.unsubscribed_at is not None
-    # A mailbox provider sends many requests from one network, and all count.
+    # A mailbox provider sends many requests from one network, and every request unsubscribes.
     readers = [SubscriberFactory() for _ in range(12)]
     for reader in readers:
         assert visitor.post(link_of(reader), REMOTE_ADDR="192.0.2.1").status_code == 200
@@ -188,7 +188,7 @@ def test_a_damaged_link_offers_a_new_one(visitor: Client) -> None:
             for one in (*cut, "unsubscribe/>", "unsubscribe/x")
         ]
         assert {page.status_code for page in pages} == {status}
-        # Whether a reader exists makes no difference.
+        # The pages are equal for readers who exist and for those who do not.
         assert len({re.sub(r'value="\w{64}"', "", page.text) for page in pages}) == 1
         assert "This link is damaged" in pages[0].text
         assert "<script" not in pages[0].text

@@ -87,7 +87,7 @@ def test_confirming_twice_changes_nothing(ada: Subscriber) -> None:
     assert state_of(ada) == "confirmed"
     assert ada.confirmed_at is not None
     assert confirmed().filter(pk=ada.pk).exists()
-    # The provider is not asked about a reader who was never gone.
+    # A reader who was never gone causes no request to the provider.
     assert asked_of_the_provider() == []
     before = vars(ada).copy()
 

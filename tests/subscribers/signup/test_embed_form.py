@@ -1,4 +1,4 @@
-"""The sign-up form for another site: with one press on the author's own sites."""
+"""The form for other sites. On the author's own sites, one press signs up."""
 
 import html
 import re
@@ -100,7 +100,7 @@ def test_the_wording_shown_is_stored_also_after_a_rename(newsletter: Newsletter)
 def test_a_form_without_our_wording_needs_the_second_press(
     newsletter: Newsletter, wording: str
 ) -> None:
-    """Forms of earlier versions have no wording."""
+    """Forms that earlier versions of Homing made have no wording."""
     assert "Press the button once more" in post({"wording": wording}).words
     assert not Subscriber.objects.exists()
 

@@ -40,7 +40,7 @@ def test_a_form_has_the_chosen_fields_and_stores_them() -> None:
         assert "field-plan" not in shown
     sign_up(**{"field-city": "  Łódź\t& Co ", "field-plan": "gold"})
     assert ConsentRecord.objects.get().fields == {"city": "Łódź & Co"}
-    # Nothing typed is the reader's own, or in a mail, before the confirmation.
+    # Before the confirmation, typed values are not stored with the reader and are not in a mail.
     assert get_current().fields == {}
     assert "Łódź" not in str(Edition.objects.values().get())
     press(get_current())
@@ -90,7 +90,8 @@ def test_a_form_on_another_site_has_fields_and_tags(tags: list[int]) -> None:
     assert get_current().tags == [birds, fair]
 
 
-# Controls of ours, of Django, or of other forms, that an author may also use as a field's word.
+# Names of controls in our forms, in Django's or in other forms. An author may use the same words as
+# keys of fields.
 OWN_WORDS = ["csrfmiddlewaretoken", "wording", "how", "shown", "tags", "reply", "email", "topic"]
 OWN_WORDS += ["reader", "idempotency_key", "recipient", "joinh", "consent", "where", "seen"]
 
@@ -116,7 +117,7 @@ def test_the_link_to_our_page_carries_the_tags(tags: list[int]) -> None:
     desk = WindowOf(someone("edith", "manage_readers")).get(f"{FORM}?tag={tags[0]}")
     link = re.findall(r"https://[^\s<]*/subscriptions/\?tags=[^\s<]*", desk.html)[0]
     form = WindowOf(None).get(link.partition("example.org")[2]).form_with("email")
-    # The value survives an error in the form.
+    # The signed value of the tags is still in the form after an error.
     answer = sign_up("nobody", tags=form.fields["tags"])
     assert f'value="{form.fields["tags"]}"' in answer.text
 

@@ -102,7 +102,7 @@ def test_the_answer_does_not_depend_on_the_address() -> None:
         del answer.headers["X-Request-ID"]  # each request's own
     assert len({tuple(sorted(answer.headers.items())) for answer in answers.values()}) == 1
     assert not any(answer.cookies for answer in answers.values())
-    # Sign-ups change no states.
+    # A sign-up does not change the state of a known reader.
     after = dict(Subscriber.objects.values_list("email", "state"))
     assert {email: after[email] for email in before} == before
     assert set(after.values()) == {*before.values(), "pending"}
@@ -126,7 +126,7 @@ def test_mails_per_day_are_limited_without_a_different_answer(
 
 
 class TestTheNetwork:
-    """Sign-ups per network and hour are limited, for any addresses."""
+    """Sign-ups per network and hour are limited, whatever the addresses are."""
 
     @pytest.fixture(autouse=True)
     def _few(self, settings: LazySettings, _no_limit_of_the_network: None) -> None:
@@ -169,7 +169,8 @@ class TestTheNetwork:
         assert sign_up(ADA, ip="198.51.100.7").status_code == 200
 
     def test_unanswered_requests_count_too(self) -> None:
-        # Otherwise the answers would show how often an address was signed up.
+        # Requests beyond the daily limit of the address count too. Otherwise the answers would show
+        # how often an address was signed up.
         for _ in range(4):
             assert sign_up(ADA).status_code == 200
         assert sign_up("bram@posthouse.example.org").status_code == 429
@@ -232,7 +233,7 @@ def test_a_huge_name_is_refused_and_not_returned() -> None:
     answer = sign_up(ADA, "x" * 10_000_000)
     assert answer.status_code == 422
     assert "At most 256 are allowed" in answer.text
-    # A form on another site is shown again unchecked.
+    # The values of a form on another site are shown again in our form, without a check.
     typed = {"email": ADA, "name": "x" * 9_000_000}
     elsewhere = visitor().post("/subscriptions/embedded/", typed)
     assert max(len(page.content) for page in (answer, elsewhere)) < 20_000
@@ -244,7 +245,8 @@ def test_an_unknown_way_counts_as_our_form() -> None:
 
 
 def test_sign_up_record_and_mail_share_one_transaction() -> None:
-    # The mail with this number exists, so queueing it fails at the end.
+    # The mail with the next number exists already, so queueing it again fails at the end of the
+    # sign-up.
     reader = SubscriberFactory(email=ADA, state="pending")
     sign_up(ADA)
     Subscriber.objects.filter(pk=reader.pk).update(requests=0)

@@ -128,7 +128,8 @@ def test_the_order_makes_no_difference(ann: Subscriber) -> None:
         apply(*order)
         ann.refresh_from_db()
         entry = Suppression.objects.get()
-        # The log also has a lifting if the reactivation came before the two graver events.
+        # If the reactivation arrived before the two graver events, the log also has a record of a
+        # lifting. Leave it out.
         seen = tuple(sorted({*acts()} - {"lifted"}))
         left.add((ann.state, ann.unsubscribed_at, entry.reason, entry.lifted_at, seen))
     assert left == {("complained", AT + DAY, "complaint", None, ("bounced", "complained", "left"))}
@@ -303,7 +304,7 @@ def test_an_import_is_not_an_opt_in(ann: Subscriber) -> None:
 
 
 def test_unblocking_does_not_lift_later_provider_reports(ann: Subscriber) -> None:
-    """A late event has the same effect as one before the block."""
+    """An event after the end of a block has the same effect as one before the block."""
     assert manual_suppression.block(ann.pk)
     assert manual_suppression.unblock(ann.pk)
     apply(suppressed(origin="Customer"))

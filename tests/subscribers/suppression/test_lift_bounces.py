@@ -1,4 +1,4 @@
-"""Lifting a bounce: by a later reactivation, or by an author with a reason."""
+"""A bounce is lifted by a later reactivation, or by an author with a reason."""
 
 import itertools
 from typing import Any
@@ -45,7 +45,7 @@ def ada() -> Subscriber:
 
 
 def changed(day: int, reason: str | None, origin: str = "Recipient", **more: Any) -> Event:
-    """Write a change of the provider's list; without a reason a reactivation."""
+    """Make an event about the provider's list; without a reason, a reactivation."""
     return {
         "RecordType": "SubscriptionChange",
         "MessageStream": "broadcast",
@@ -122,7 +122,7 @@ def test_a_complaint_or_unsubscribe_is_lifted_by_nobody(
     assert not lift_bounce(ada.pk, WHY)
     ada.refresh_from_db()
     assert (ada.state, Suppression.objects.get().lifted_at) == (state, None)
-    # One that is reported after the lifting of a bounce counts, whatever its time.
+    # An event that is reported after a bounce was lifted counts, whatever time it has.
     other = SubscriberFactory(email="b@posthouse.example.org")
     about = {"Recipient": other.email}
     report(*(changed(day, why, **about) for day, why in ((1, "HardBounce"), (3, None))))

@@ -82,7 +82,7 @@ def test_a_list_is_read_in_every_encoding_and_dialect() -> None:
         assert (description.encoding, description.delimiter) == (words, DELIMITERS[delimiter])
         assert description.has_header is header
         assert (description.encoding_warning == "") is (words != "Windows-1252")
-        # The line break in a name counts too.
+        # The description also names the kind of line break inside a name.
         assert set(description.line_ends.split(", ")) == {LINE_ENDS[line_end], "LF"}
         assert description.examples[0] == ", ".join(READERS[0])
 
@@ -230,7 +230,7 @@ def test_a_late_accent_decides_the_encoding() -> None:
 
     assert (windows.encoding, utf_8.encoding) == ("Windows-1252", "UTF-8")
     assert rows[-1] == the_same[-1] == ("bob@example.org", "Bób")
-    # With an uncertain encoding, the whole file is searched for an example.
+    # If the encoding is uncertain, Homing searches the whole file for an example with an accent.
     assert windows.examples == (f"ada@example.org, {long}", "bob@example.org, Bób")
     assert utf_8.examples == (f"ada@example.org, {long}",)
 

@@ -36,9 +36,10 @@ class TestTheEncoding:
                 "Windows-1252",
                 ("bob@example.org", "Bó"),
             ),
-            # Zeros in the middle do not make UTF-16.
+            # Zero bytes in the middle of a file do not mean that it is UTF-16.
             (b"ada@example.org,A\n" + bytes(1000) + b"\nbob@example.org,Bob\n", "UTF-8", BOB),
-            # A few broken characters do not change UTF-8, and a byte order mark always decides.
+            # A file with a few broken characters is still UTF-8, and a byte order mark always
+            # decides.
             (
                 b"email,name\n" + "a@x.org,Nóra\n".encode() * 9 + b"b@x.org,B\xf3b\n",
                 "UTF-8",
@@ -91,7 +92,8 @@ class TestTheDelimiter:
         ("rows", "delimiter"),
         [
             (["email;name"], "semicolons"),
-            # Known words far down and one line with many addresses do not decide.
+            # Neither known words far down nor one line with many addresses decide about the
+            # delimiter.
             ([f"r{number}@example.org;to|to|to" for number in range(30)], "semicolons"),
             (
                 ["ada@example.org;Ada", "bob@example.org;Bob", f"c@x.org;x,{'s@x.org,' * 5}"],

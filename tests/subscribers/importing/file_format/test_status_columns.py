@@ -66,7 +66,7 @@ def test_each_row_is_imported_by_its_status(
     assert set(Delivery.objects.values_list("address", flat=True)) == pending
 
 
-# The name, the tags and the day of sign-up of the first reader whom each file adds.
+# For each file: the name, the tags and the day of sign-up of the first reader whom the file adds.
 FIRST_READERS = {
     "buttondown.csv": ("", ["corporate", "nyc"], "2023-01-02"),
     "email_list.fieldnotes.csv": ("", [], "2018-08-27"),
@@ -118,7 +118,7 @@ def test_another_status_in_the_file_name_is_another_import(import_rows: ImportRo
 
 
 class TestWhoIsKnown:
-    """The effect of a row with `unsubscribed` on a known reader."""
+    """A row with `unsubscribed` changes a known reader, depending on their state."""
 
     ROW = (f"{ADA},unsubscribed,",)
     HEADER = "email,status,unsubscribed_at"

@@ -1,4 +1,4 @@
-"""The page about moving in, and that what it says about statuses is true."""
+"""The page about moving in: its statements about statuses are true."""
 
 import io
 
@@ -10,7 +10,7 @@ from subscribers.importing.move.product_notes import BECOMES, PRODUCTS, REJECTED
 from tests.publishing.author_browser import WindowOf
 from tests.subscribers.importing.import_browser import someone
 
-# A header by which each product is recognised; `{}` is the column of the status.
+# For each product, a header by which it is recognised; `{}` is the column of the status.
 HEADERS = {
     "mailchimp": "Email Address,LEID,EUID",
     "substack": "email,active_subscription,{}",

@@ -30,9 +30,9 @@ VALUES = {"city": "York, UK", **{key: f"own {key}" for key in OWN_WORDS}}
 
 @pytest.fixture
 def export(tmp_path: Path) -> Path:
-    """Export a list with everything, and leave an empty Homing."""
+    """Export a list with readers, fields and tags of all kinds, then empty Homing."""
     ReaderFieldDefinition.objects.create(key="city", label="Town", fallback="afar", position=1)
-    # Fields whose words are columns of both files.
+    # These fields have keys that are also names of columns in the files of the export.
     for position, key in enumerate(OWN_WORDS, 2):
         ReaderFieldDefinition.objects.create(key=key, label="Own", position=position)
     vip = Tag.objects.create(name="VIP, old").pk
