@@ -5,7 +5,8 @@
     .venv/bin/python .ci/django_versions.py homing     some quick tests, on the newest 6.x
 
 `package` builds the wheel and the source archive, checks what is in them, and runs the tests of
-the example with the installed wheel. Django 6 needs Python 3.12. Without one its part is skipped.
+the example with the installed wheel. Django 6 needs Python 3.12. If no such Python is found, the
+part with Django 6 is skipped.
 """
 
 import os
@@ -29,7 +30,8 @@ from tests.postgres_cluster import OwnCluster  # noqa: E402
 OLDEST, NEWEST = "Django~=5.2.0", "Django>=6,<7"
 NEWEST_NEEDS = (3, 12)
 # Tests of the code that uses most of what Django changes: settings, sign-in, administration,
-# middleware, forms, messages, templates and translation. All quick tests take three times as long.
+# middleware, forms, messages, templates and translation. Running all quick tests would take three
+# times as long.
 TESTS = (
     *("tests/newsletter_site", "tests/idempotency", "tests/translations"),
     *("tests/publishing/publish", "tests/publishing/settings", "tests/publishing/dashboard"),
@@ -38,11 +40,12 @@ TESTS = (
 
 
 def main(arguments: list[str]) -> None:
-    """Run one of the two, in folders that are removed at the end."""
+    """Run `package` or `homing` in temporary folders."""
     parts = {"package": check_package, "homing": check_homing}
     if arguments not in [[name] for name in parts]:
         sys.exit(__doc__)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the folder is removed
+    # Exits through the block's end, which removes the folder.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="homing-django-", dir="/var/tmp") as folder:
         parts[arguments[0]](Path(folder))
 
@@ -56,7 +59,8 @@ def check_package(folder: Path) -> None:
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, copy)
     tools = _environment(folder / "tools", sys.executable, "build")
-    # The wheel is built from the unpacked source archive, so that one is complete too.
+    # The wheel is built from the unpacked source archive, which shows that the archive is complete
+    # too.
     _run(tools, "-m", "build", "--outdir", str(folder), str(source))
     [wheel] = folder.glob("*.whl")
     if problems := wrong_files(ZipFile(wheel).namelist(), tracked):
@@ -73,7 +77,7 @@ def check_package(folder: Path) -> None:
 
 
 def wrong_files(packed: list[str], tracked: list[str]) -> list[str]:
-    """Return the files that a wheel lacks, and those that it must not have."""
+    """Return the files that a wheel lacks, and the files that it must not contain."""
     code = {name for name in tracked if re.fullmatch(r"idempotency/(migrations/)?\w+\.py", name)}
     wanted = code | {"idempotency/py.typed"}
     known = re.compile(
@@ -105,7 +109,7 @@ def check_homing(folder: Path) -> None:
 
 
 def newest_python() -> str | None:
-    """Return the newest Python that the newest Django accepts; explain if none."""
+    """Return the newest Python that the newest Django accepts; print why if none."""
     names = [shutil.which(f"python3.{minor}") for minor in range(30, NEWEST_NEEDS[1] - 1, -1)]
     pyenv = sorted(Path.home().glob(".pyenv/versions/3.*/bin/python"), reverse=True)
     found = []

@@ -16,7 +16,8 @@ COMMAND = (
     *("--requirement", "requirements/production.txt"),
     *("--format", "json", "--progress-spinner", "off"),
 )
-# Signs in the last line that the advisories were unreachable or refused.
+# If the last line contains one of these texts, the advisories could not be reached or refused the
+# request.
 UNREACHABLE_SIGNS = (
     "requests.exceptions.",
     "urllib3.exceptions.",
@@ -47,12 +48,12 @@ class Verdict:
 
     @property
     def is_good(self) -> bool:
-        """Whether the run may continue."""
+        """Return whether the run may continue."""
         return self.result in {Result.CLEAN, Result.UNREACHABLE}
 
 
 def verdict(exit_code: int, output: str, errors: str) -> Verdict:
-    """Judge what pip-audit printed. Pure."""
+    """Judge pip-audit's exit code and output. Pure."""
     try:
         packages = json.loads(output)["dependencies"]
         holes = [

@@ -1,7 +1,8 @@
 """Measurements of Homing's speed, each on a separate site.
 
-libpq reads missing options from the environment, and an address there overrides a socket folder. So
-this module clears them: a shell's settings never lead a benchmark to another database.
+libpq reads missing options from environment variables, and an address there overrides a socket
+folder. So this module clears these variables: a shell's settings must never lead a benchmark to
+another database.
 """
 
 import os

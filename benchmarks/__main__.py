@@ -1,7 +1,7 @@
 """Measure the rows of the specification and print one table.
 
-Run `python -m benchmarks [ROW …]`. Exit code 1: a target is missed. 3: a row failed. 130:
-interrupted.
+Run `python -m benchmarks [ROW …]`. The exit code is 1 if a target is missed, 3 if a row failed, and
+130 after an interruption.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.frame import Options, RowResult, markdown, say, table
 from benchmarks.surroundings import surroundings
 
-# In the specification's order.
+# The rows, in the specification's order.
 ROWS = (
     *("publish", "publish_unanalysed", "at_once", "slow_calls", "memory", "database_cost", "idle"),
     *("snapshot", "recovery", "progress", "pages", "check_sheet", "memory_of_files", "importing"),
@@ -94,8 +94,8 @@ def _rounds(text: str) -> int:
 def _file(text: str) -> Path:
     """Return a writable path.
 
-    It is checked before anything is measured, so a wrong folder does not lose half an hour's
-    result.
+    The path is checked before anything is measured. With a wrong folder, the results of half an
+    hour would be lost.
     """
     path = Path(text)
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):

@@ -1,6 +1,6 @@
 """CPU time of a process and its children, as Linux counts it.
 
-The figures include the children that have ended. They come in steps of 10 ms.
+The figures include the children that have ended. Linux counts them in steps of 10 ms.
 """
 
 import os
@@ -13,7 +13,8 @@ from typing import Any, Self
 import psycopg
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-# Places in /proc/PID/stat after the program's name: parent, utime, stime, cutime, cstime.
+# The positions of fields in /proc/PID/stat, counted after the program's name: the parent, and the
+# times utime, stime, cutime and cstime.
 _PARENT, _TIMES = 1, slice(11, 15)
 
 
@@ -36,7 +37,7 @@ class CpuTime:
     provider_s: float = 0.0
 
     def __sub__(self, other: Self) -> "CpuTime":
-        """Return the difference, at least 0 each."""
+        """Return the differences, each at least 0."""
         return CpuTime(
             max(0.0, self.sender_s - other.sender_s),
             max(0.0, self.database_s - other.database_s),
@@ -50,7 +51,7 @@ class CpuTime:
 
 
 def timed(connection: psycopg.Connection[Any], work: Callable[[], object]) -> list[float]:
-    """Return the seconds, and the CPU seconds of this process and the database."""
+    """Return the seconds of `work`, and the CPU seconds of this process and database."""
     server = database_server(connection)
     began = time.monotonic(), time.process_time(), cpu_s(server)
     work()
@@ -64,14 +65,14 @@ def children_of(pid: int) -> Iterator[int]:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
         children = " ".join((thread / "children").read_text() for thread in threads)
     except (FileNotFoundError, ProcessLookupError):
-        return  # It has just ended.
+        return  # The process has just ended.
     for child in children.split():
         yield int(child)
         yield from children_of(int(child))
 
 
 def _own_s(pid: int) -> float:
-    """Return the seconds of a process and of its children that have ended."""
+    """Return the CPU seconds of a process and of its children that have ended."""
     try:
         return sum(map(int, _stat(pid)[_TIMES])) / _TICKS_PER_S
     except (FileNotFoundError, ProcessLookupError):
@@ -79,5 +80,5 @@ def _own_s(pid: int) -> float:
 
 
 def _stat(pid: int) -> list[str]:
-    # The name is in parentheses and may contain spaces.
+    # Split after the program's name, which is in parentheses and may contain spaces.
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

@@ -1,8 +1,8 @@
-"""Work of the database between two moments, by its own counters.
+"""Work of the database between two moments, as its own counters report it.
 
 It counts bytes of write-ahead log and updated rows. The first change of a page after a checkpoint
-writes the whole page into the log. So callers check whether a checkpoint occurred in between.
-`tests/database_cost` uses it too.
+writes the whole page into the log. So callers check whether a checkpoint occurred between the two
+moments. `tests/database_cost` uses it too.
 """
 
 import time
@@ -25,7 +25,7 @@ OTHER_SESSIONS = """
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Updated rows of a table, and how many stayed within their page."""
+    """The number of updated rows of a table, and how many stayed in their page."""
 
     updated: int
     hot: int
@@ -33,7 +33,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Bytes of write-ahead log, changes by table, and whether a checkpoint came."""
+    """Bytes of write-ahead log, changes by table, and whether a checkpoint occurred."""
 
     wal_bytes: int
     changes: Mapping[str, Changes]
@@ -41,7 +41,10 @@ class Work:
 
 
 class DatabaseWork:
-    """Counters since creation. The connection commits every statement."""
+    """Counters of the work since this object was created.
+
+    The connection must commit every statement.
+    """
 
     def __init__(self, database: psycopg.Connection[Any], tables: Sequence[str]) -> None:
         self._database = database
@@ -51,7 +54,7 @@ class DatabaseWork:
         self._began = self._one("SELECT pg_current_wal_insert_lsn()::text")
 
     def so_far(self) -> Work:
-        """Return the work since creation, including that of sessions that have ended."""
+        """Return the work since creation, including the work of sessions that have ended."""
         self._wait_for_reports()
         written = self._one("SELECT pg_current_wal_insert_lsn() - %s::pg_lsn", self._began)
         changes: dict[str, Changes] = {}

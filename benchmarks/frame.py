@@ -1,8 +1,8 @@
 """Measurements, targets and the tables that show them.
 
 A figure is the result of several runs, with its median and its spread. A target judges a ratio of
-two figures. Both are measured alternately within one run, because each alone varies with the
-machine and its other load.
+two figures. Both figures are measured alternately within one run, because each single figure varies
+with the machine and its other load.
 """
 
 import statistics
@@ -29,7 +29,7 @@ class Measured:
 
     @property
     def median(self) -> float:
-        """Return the median, which one disturbed run hardly moves."""
+        """Return the median, because one disturbed run hardly changes it."""
         return statistics.median(self.runs)
 
 
@@ -44,19 +44,19 @@ class Target:
 
     @property
     def is_met(self) -> bool:
-        """Return whether the median keeps to the bound."""
+        """Return whether the median is within the bound."""
         if self.at_most:
             return self.figure.median <= self.bound
         return self.figure.median >= self.bound
 
 
 def at_most(words: str, figure: Measured, bound: float) -> Target:
-    """Return a target that is met by a median up to the bound."""
+    """Return a target that is met if the median is at most the bound."""
     return Target(words, figure, bound, at_most=True)
 
 
 def at_least(words: str, figure: Measured, bound: float) -> Target:
-    """Return a target that is met by a median from the bound upwards."""
+    """Return a target that is met if the median is at least the bound."""
     return Target(words, figure, bound, at_most=False)
 
 
@@ -64,8 +64,8 @@ def at_least(words: str, figure: Measured, bound: float) -> Target:
 class RowResult:
     """One row: its text, its targets and further figures.
 
-    `beside` holds the two sides of a ratio and the parts of a time. `notes` explain the figures.
-    `name` is the row's name on the command line.
+    `beside` contains further figures: the two sides of a ratio, and the parts of a time. `notes`
+    explain the figures. `name` is the row's name on the command line.
     """
 
     row: str
@@ -87,7 +87,7 @@ class RowResult:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Thoroughness of a measurement."""
+    """Options that decide how thorough a measurement is."""
 
     rounds: int = 3
     quick: bool = False
@@ -143,7 +143,7 @@ def say(words: str) -> None:
 
 
 def shown(value: float, unit: str) -> str:
-    """Format a value with its unit, to three figures; more would be noise."""
+    """Format a value with its unit and three significant digits; more would be noise."""
     size = abs(value)
     if size >= 100 or value == 0:
         text = f"{value:,.0f}"
@@ -205,5 +205,5 @@ def _lines(result: RowResult, quick: bool) -> list[tuple[str, str, str]]:
 
 
 def _met(target: Target, quick: bool) -> str:
-    """Format whether a target is met; a quick run judges nothing."""
+    """Format whether a target is met. A quick run does not judge targets."""
     return "–" if quick else "yes" if target.is_met else "no"

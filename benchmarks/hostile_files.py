@@ -14,7 +14,7 @@ EMOJI = "\U0001f54a"
 
 
 def zipped(files: Mapping[str, str | bytes]) -> bytes:
-    """Pack the files."""
+    """Pack the files into a zip archive."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, content in files.items():
@@ -23,18 +23,18 @@ def zipped(files: Mapping[str, str | bytes]) -> bytes:
 
 
 def substack(letter: str | bytes, rows: str = ROW) -> bytes:
-    """Pack one letter, and a list of issues."""
+    """Pack one letter and a list of issues, as an export of Substack."""
     return zipped({"posts.csv": HEADER + rows, "posts/1.a.html": letter})
 
 
 def buttondown(letter: str) -> bytes:
-    """Pack one letter of Buttondown."""
+    """Pack one letter, as an export of Buttondown."""
     row = {"id": "1", "slug": "a", "publish_date": "2021-05-04", "email_type": "public"}
     return zipped({"emails.json": json.dumps([row]), "emails/a.md": letter})
 
 
 def ghost(html: str = "<p>x</p>", posts: str = "", **more: str) -> bytes:
-    """Write one post, and other JSON among the posts and beside them."""
+    """Write an export of Ghost: one post, and `more` JSON beside the posts."""
     post = {
         "id": "1",
         "slug": "a",
@@ -51,7 +51,7 @@ def ghost(html: str = "<p>x</p>", posts: str = "", **more: str) -> bytes:
 
 
 def homing(letter: str, issue: str = "{}") -> bytes:
-    """Pack a complete export with one issue."""
+    """Pack a complete export of Homing with one issue."""
     row = {
         "issue": "0b0a5e3a-8d8c-4d0e-9d1a-0d6f3f2b1c11",
         "version": 1,

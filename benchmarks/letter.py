@@ -1,7 +1,7 @@
 """The letter that every measurement sends: 2 kB of HTML after merging.
 
-It is a whole document, which Homing sends as it is. A fragment gets a frame and inlined styles: 2
-kB of paragraphs become 8 kB.
+The letter is a whole HTML document, which Homing sends unchanged. To a fragment, Homing would add a
+frame and inlined styles: 2 kB of paragraphs would become 8 kB.
 """
 
 HOST = "letter.example.org"
@@ -12,7 +12,7 @@ LINK = "{{ unsubscribe_url }}"
 
 
 def letter(html_bytes: int) -> str:
-    """Return a letter of about `length` bytes that names its reader."""
+    """Return a letter of about `html_bytes` bytes that names its reader."""
     head = (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{TITLE}</title></head>'
         f"<body><h1>{TITLE}</h1><p>Dear {NAME}, the swifts have gone.</p>"

@@ -2,7 +2,7 @@
 
 Run `python -m benchmarks.read_hostile_file KIND FOLDER NAME…`; KIND is `past_issues`,
 `readers` or `images`. For each file it prints a line of JSON: its name, the additional bytes of
-peak resident memory, and the outcome. It needs no database and is for Linux.
+peak resident memory, and the outcome. The program needs no database, and runs only on Linux.
 """
 
 import io
@@ -19,7 +19,7 @@ SITE = "https://" + "a" * 200 + ".example.org"
 
 
 def main() -> None:
-    """Read small files to load the libraries, then each file in a process of its own."""
+    """Read small files to load the libraries, then each file in a separate process."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
     os.environ.setdefault("DEBUG", "on")
     import django
@@ -32,7 +32,7 @@ def main() -> None:
         if os.fork():
             os.wait()
         else:
-            Path("/proc/self/clear_refs").write_text("5")  # restarts the peak from now
+            Path("/proc/self/clear_refs").write_text("5")  # resets the peak to the current memory
             before = peak()
             with (Path(folder) / name).open("rb") as file:
                 outcome = attempt(kind, file)
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def attempt(kind: str, file: IO[bytes]) -> str:
-    """Read the file, and say how that ended."""
+    """Read the file, and return the outcome in words."""
     read = {"past_issues": read_past_issues, "readers": read_readers, "images": read_image}[kind]
     try:
         return str(read(file))
@@ -51,7 +51,7 @@ def attempt(kind: str, file: IO[bytes]) -> str:
 
 
 def read_past_issues(file: IO[bytes]) -> object:
-    """Read each issue and prepare its letter, as a move does."""
+    """Read each issue and prepare its letter, as an import of past issues does."""
     from publishing.past_issues.clean_letter import clean_letter
     from publishing.past_issues.copy_images import ImageCopier
     from publishing.past_issues.move_task import check_content, content_of

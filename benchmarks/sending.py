@@ -1,10 +1,10 @@
 """Send one issue to everyone and verify what the provider received.
 
-The worker or a yardstick runs as a separate process. Its time excludes the start of Python: for the
-worker it runs from the first to the last attempt in the database. The time before that is spent on
-the first claims and their rendering, one batch per thread. CPU time includes these claims, and the
-worker's end. After each run the provider must have
-received every reader's copy exactly once, because a sender that loses copies would look fast.
+The worker or a yardstick runs as a separate process. The measured time excludes the start of
+Python: for the worker, it runs from the first to the last attempt that the database records. Before
+the first attempt, each thread claims and renders one batch. CPU time includes this work and the
+worker's end. After each run the provider must have received every reader's copy exactly once,
+because a sender that loses copies would look fast.
 """
 
 import resource
@@ -22,7 +22,7 @@ from benchmarks.site.within_site import within
 from benchmarks.yardsticks.bare_loop import run_bare_loop
 from benchmarks.yardsticks.one_by_one import run_one_by_one
 
-# From the first recorded call to the last settlement.
+# The seconds from the first recorded call to the last settlement.
 _TOOK_S = """
     SELECT extract(epoch FROM max(finished_at) - min(started_at))::float8
     FROM attempt JOIN edition ON edition.id = edition_id WHERE issue_id = %s
@@ -35,12 +35,12 @@ _IS_CLAIMED = "SELECT 1 FROM batch WHERE edition_id = %s AND epoch > 0 LIMIT 1"
 
 
 class NotTheSameError(Exception):
-    """The provider received other copies than expected, so the time is invalid."""
+    """The provider did not receive the expected copies, so the time is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One sending: copies, provider calls, seconds and CPU time."""
+    """The result of one sending: copies, calls of the provider, seconds, CPU time."""
 
     copies: int
     calls: int
@@ -54,7 +54,7 @@ class Sent:
 
 
 class Sendings:
-    """Sendings of several senders, round by round."""
+    """The results of several senders, round by round."""
 
     def __init__(self) -> None:
         self._runs: dict[str, list[Sent]] = {}
@@ -72,7 +72,7 @@ class Sendings:
     def cpu(self, name: str, rounds: int) -> tuple[Measured, Measured, Measured]:
         """Return the CPU time of a copy in the latest rounds.
 
-        The figures are those of the sender, the database, and both.
+        The three figures are for the sender, for the database, and for both together.
         """
         runs = self._runs[name][-rounds:]
 
@@ -100,7 +100,7 @@ def sent_by_worker(
     html: str = LETTER,
     **settings: str,
 ) -> Sent:
-    """Send with one worker, otherwise with defaults.
+    """Send with one worker. Options that are not given have their defaults.
 
     The CPU time is counted from the first claim to the worker's end.
     """
@@ -121,12 +121,12 @@ def sent_by_worker(
 
 
 def sent_by_bare_loop(site: Site, readers: int, *, batch: int, threads: int = 1) -> Sent:
-    """Send with the loop without a framework."""
+    """Send with the yardstick `bare_loop`, which uses no framework."""
     return _yardstick(site, run_bare_loop, readers, batch, threads)
 
 
 def sent_one_by_one(site: Site, readers: int) -> Sent:
-    """Send with the naive worker."""
+    """Send with the yardstick `one_by_one`, a naive worker."""
     return _yardstick(site, run_one_by_one, readers)
 
 
@@ -141,7 +141,7 @@ def _yardstick(site: Site, run: Callable[..., Any], readers: int, *more: int) ->
 
 
 def _vacuum(site: Site) -> None:
-    """Remove dead rows of earlier runs, and with them the need for an autovacuum."""
+    """Remove dead rows of earlier runs, so that no autovacuum runs during the send."""
     with site.connect() as connection:
         connection.execute("VACUUM (ANALYZE) delivery, batch, attempt")
 

@@ -15,7 +15,7 @@ import psycopg
 from benchmarks.site.own_server import database_url, own_server
 
 ROOT = Path(__file__).resolve().parent.parent
-# Settings that make a database fast, by memory or by weaker guarantees.
+# Settings that make a database faster through more memory or weaker guarantees.
 SETTINGS = (
     "fsync",
     "synchronous_commit",
@@ -56,13 +56,13 @@ class Surroundings:
         ]
 
     def at_the_end(self) -> Surroundings:
-        """Add the load of the last minute, which includes the measurement's own."""
+        """Add the load of the last minute, which includes the load of the measurement."""
         return replace(self, load_after=os.getloadavg()[0])
 
 
 def surroundings() -> Surroundings:
-    """Describe this process and a database server started as in measurements."""
-    # The load of the minute before matters, because other programs disturb the measurement.
+    """Describe this machine and a database server that is started as in measurements."""
+    # Record the load of the minute before the measurement, because other programs disturb it.
     load = os.getloadavg()[0]
     version, settings = _postgresql()
     return Surroundings(
@@ -95,7 +95,7 @@ def _postgresql() -> tuple[str, dict[str, str]]:
 
 
 def _cpu() -> str:
-    """Return the CPU model as the system names it, if it does."""
+    """Return the system's name of the CPU model, if the system names it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -108,7 +108,7 @@ def _cpu() -> str:
 
 
 def _commit() -> str:
-    """Return the measured commit, and whether the tree differs from it."""
+    """Return the measured commit, and whether files differ from it."""
 
     def git(*words: str) -> str:
         command = ["git", "-c", "safe.directory=*", *words]

@@ -70,7 +70,7 @@ def run(options: dict[str, Any]) -> int:
         print(error, file=sys.stderr)
         return 1
     signals = {signal.SIGTERM, signal.SIGINT}
-    # Signals are blocked before the threads start, so that the threads inherit the mask.
+    # Block the signals before the threads start, so that all threads inherit the mask.
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     server.start()
     print(f"Postmark sandbox and its inbox: {server.url}/", flush=True)
@@ -81,7 +81,7 @@ def run(options: dict[str, Any]) -> int:
 
 
 def read_fault(text: str) -> dict[str, Any]:
-    """Read `kind:name=value,…` into a fault's JSON form; default: every call."""
+    """Read `kind:name=value,…` as a fault's JSON form. Default: it hits every call."""
     kind, _, rest = text.partition(":")
     data: dict[str, Any] = {"kind": kind}
     for pair in filter(None, rest.split(",")):

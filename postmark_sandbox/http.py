@@ -24,8 +24,8 @@ POOL = PoolManager(timeout=POST_TIMEOUT_S)
 class Response:
     """HTTP response.
 
-    `closed`: the connection ends instead. `cut`: it ends in the middle of the body. `wait_s`: the
-    delay before it, in seconds.
+    With `closed`, the connection is closed without a response. With `cut`, it ends in the middle of
+    the body. `wait_s` is the delay before the response, in seconds.
     """
 
     status: int
@@ -38,7 +38,7 @@ class Response:
 
 
 class PostmarkError(Exception):
-    """Refusal by Postmark: its ErrorCode, its sentence, the HTTP status."""
+    """A refusal by Postmark: the ErrorCode, the sentence and the HTTP status."""
 
     def __init__(self, code: int, message: str, status: int = 422) -> None:
         super().__init__(message)
@@ -73,7 +73,7 @@ def see_other(path: str) -> Response:
 class Request:
     """HTTP request. Header names and query keys are in lower case.
 
-    `arrived` is monotonic, in seconds.
+    `arrived` is the time of arrival on the monotonic clock, in seconds.
     """
 
     method: str
@@ -96,7 +96,7 @@ class Request:
         return dict(parse_qsl(self.body.decode("utf-8", "replace"), keep_blank_values=True))
 
     def addresses(self, field_name: str) -> list[str]:
-        """Return one address field of every message, as far as it can be read."""
+        """Return one address field of every message whose field can be read."""
         try:
             read = self.json
         except PostmarkError:
@@ -133,7 +133,7 @@ def read_url(url: str) -> SplitResult | None:
 
 
 def is_loopback(host: str | None) -> bool:
-    """Return whether a host is this machine, by its own name or by an address."""
+    """Return whether a host is `localhost` or a loopback address."""
     try:
         return host is not None and (host == "localhost" or ip_address(host).is_loopback)
     except ValueError:

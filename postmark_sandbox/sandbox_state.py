@@ -17,12 +17,12 @@ from postmark_sandbox.times import now_ns
 
 
 class Sandbox:
-    """Postmark server without the network.
+    """A Postmark server's state and rules, without the network.
 
-    `tokens`: the accepted server tokens, empty for any. `verified`: domains and addresses allowed
-    in From, None for any. `latency_s`: minimum duration of every API call. `webhook_waits_s`:
-    delays between the attempts of a webhook. `desk_url`: the desk's URL for a link on the pages, or
-    None.
+    `tokens` are the accepted server tokens; if empty, any token is accepted. `verified` are the
+    domains and addresses allowed in From; None allows any. `latency_s` is the minimum duration of
+    every API call. `webhook_waits_s` are the delays between the attempts of a webhook. `desk_url`
+    is the desk's URL for a link on the pages, or None.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Sandbox:
         self.events = MessageEvents(self.outbox, self.bounces, self.suppressions, self.webhooks)
 
     def set_fault(self, kind: str, **settings: Any) -> FaultRule:
-        """Activate a fault; the settings are those of `POST /__sandbox__/faults`."""
+        """Activate a fault, with the same settings as in `POST /__sandbox__/faults`."""
         return self.faults.set({"kind": kind, **settings})
 
     def summary(self) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class Sandbox:
         }
 
     def reset(self) -> None:
-        """Reset to the initial state, account included; close held calls."""
+        """Reset everything, including the account, to the initial state; close held calls."""
         self.faults.clear()
         self.gate.release("close")
         stores = (self.outbox, self.events, self.bounces, self.suppressions, self.calls)

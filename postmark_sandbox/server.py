@@ -31,10 +31,11 @@ from postmark_sandbox.state.call_log import LoggedCall
 from postmark_sandbox.times import now_ns
 
 HOST = "127.0.0.1"
-# A request beyond the limit is read and discarded up to here, so that its caller gets the 413.
+# A request beyond the size limit is read and discarded up to this number of bytes, so that its
+# caller gets the 413.
 MAX_DRAINED_BYTES = 4 * BATCH_BYTES
 DRAIN_CHUNK_BYTES = 1024 * 1024
-# A linger of zero seconds makes a close send RST instead of FIN.
+# A linger time of zero seconds makes a closing socket send RST instead of FIN.
 NO_LINGER = struct.pack("ii", 1, 0)
 
 
@@ -43,7 +44,7 @@ class ListenError(OSError):
 
 
 class SandboxServer(ThreadingMixIn, TCPServer):
-    """Sandbox behind a port of this machine; port 0 picks a free one.
+    """A sandbox that listens on a port of this machine. Port 0 picks a free port.
 
     `start()` handles calls in threads and returns at once; `stop()` cuts every connection.
     """
@@ -103,7 +104,7 @@ class SandboxServer(ThreadingMixIn, TCPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Report nothing when a caller closes the connection in the middle."""
+        """Report nothing if a caller closes the connection during a request."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -112,7 +113,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: SandboxServer
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    # Headers and body leave together.
+    # Buffer the output, so that headers and body are sent together.
     wbufsize = -1
 
     def _handle(self) -> None:
@@ -121,7 +122,8 @@ class _Handler(BaseHTTPRequestHandler):
         path, query = read_target(self.path)
         is_api = path.lower().startswith(api_routes.PREFIXES)
         if is_api:
-            path = path.removesuffix("/")  # Postmark answers with and without it.
+            # Postmark accepts paths with and without a slash at the end.
+            path = path.removesuffix("/")
         headers = {name.lower(): value for name, value in self.headers.items()}
         # Reject other names: a web page could point its own name to 127.0.0.1.
         host = read_url(f"http://{headers.get('host', HOST)}")
@@ -133,7 +135,8 @@ class _Handler(BaseHTTPRequestHandler):
             sandbox.gate.changed()
             if fault.kind == "reset":
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
-                # Act before the server shuts the connection down, which would send FIN.
+                # Close the socket here. Otherwise the server would shut the connection down, which
+                # sends FIN.
                 self.connection.close()
             self.close_connection = True
             return
@@ -173,7 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def _read_body(self, headers: dict[str, str]) -> bytes | None:
-        """Return the body, or None after a refusal."""
+        """Return the body, or None if the request was refused."""
         length = headers.get("content-length", "0")
         if "transfer-encoding" in headers:
             self._refuse(411, "A request needs a Content-Length.")
@@ -228,4 +231,4 @@ class _Handler(BaseHTTPRequestHandler):
             return True
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Write nothing per request: the page of calls is the log."""
+        """Write no log line for a request, because the page of calls lists all requests."""

@@ -38,7 +38,8 @@ def day_text(at_ns: int) -> str:
 def read_eastern(text: str, *, end_of_day: bool) -> int | None:
     """Parse a `fromdate` or `todate` into nanoseconds, or return None.
 
-    The result counts from 1970. `YYYY-MM-DD` means the first or the last instant of that day.
+    The nanoseconds are counted from 1970. `YYYY-MM-DD` means the first or the last instant of that
+    day.
     """
     try:
         found = datetime.fromisoformat(text.strip())

@@ -16,11 +16,12 @@ from pathlib import Path
 
 SOURCE = "https://github.com/knadh/listmonk"
 VERSION, COMMIT = "v6.2.0", "ef0a75872463f10a4848af6c547d1c057405453a"
-# Folders that may have Go if PATH does not.
+# Folders where Go may be installed, although PATH does not contain them.
 GO_FOLDERS = ("/usr/local/go/bin", "/usr/lib/go/bin", "/opt/homebrew/bin")
 # Files that listmonk reads beside its program.
 FILES = ("schema.sql", "permissions.json", "config.toml.sample", "queries", "static", "i18n")
-# The embedded PostgreSQL has no pgcrypto. listmonk uses it for passwords only, and has no users.
+# This statement of listmonk is replaced, because the embedded PostgreSQL has no pgcrypto. listmonk
+# uses pgcrypto only for passwords, and here it has no users.
 EXTENSION = "CREATE EXTENSION IF NOT EXISTS pgcrypto;"
 PGCRYPTO_REPLACEMENT = """
     CREATE OR REPLACE FUNCTION gen_salt(text) RETURNS text LANGUAGE sql AS 'SELECT $1';
@@ -70,12 +71,12 @@ def _build(source: str, folder: Path, go: str) -> None:
         (shutil.copytree if there.is_dir() else shutil.copy)(there, built / name)
     schema = built / "schema.sql"
     schema.write_text(schema.read_text().replace(EXTENSION, PGCRYPTO_REPLACEMENT))
-    # The program expects the folder of its admin pages.
+    # Create the folder of the admin pages, because the program expects it.
     (built / "frontend" / "dist").mkdir(parents=True)
 
 
 def _run(*command: str, cwd: Path | None = None) -> str:
-    # CGO is off, as in listmonk's own releases.
+    # Build without CGO, as listmonk's own releases are built.
     environment = os.environ | {"CGO_ENABLED": "0"}
     try:
         done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
@@ -88,7 +89,7 @@ def _run(*command: str, cwd: Path | None = None) -> str:
 
 
 def main() -> None:
-    """Build it, and print its folder."""
+    """Build listmonk, and print its folder."""
     options = argparse.ArgumentParser(
         prog="python -m benchmarks.peers.build_listmonk",
         description="Build listmonk in your cache folder, for the benchmarks. Needs Go and Git.",

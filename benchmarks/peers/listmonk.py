@@ -1,9 +1,10 @@
 """listmonk on the site's PostgreSQL, with settings that make it fast.
 
-Its fastest messenger is the HTTP postback, one message a call. `app.message_rate` is a number of
-messages after which each of its workers sleeps a second; here it is never reached. It has the same
-readers and the same letter. listmonk keeps a single position for the whole list and no record of
-each message. If it is killed, messages in its memory are lost or sent twice.
+listmonk's fastest messenger is the HTTP postback, which sends one message in each call. After
+`app.message_rate` messages, each of its workers sleeps for a second; the number here is so high
+that this never happens. listmonk has the same readers and the same letter as Homing. listmonk keeps
+a single position for the whole list and no record of each message. If it is killed, messages in its
+memory are lost or sent twice.
 """
 
 import json
@@ -73,7 +74,7 @@ class RateSettings:
         return f"{self.workers} workers and connections, batches of {self.batch:,}"
 
 
-# A benchmark uses the fastest of these. The first has listmonk's own defaults.
+# A benchmark uses the fastest of these settings. The first entry has listmonk's own defaults.
 TRIED_SETTINGS = (
     RateSettings(10, 1_000),
     RateSettings(16, 5_000),
@@ -93,7 +94,7 @@ class Listmonk:
     pace: RateSettings = TRIED_SETTINGS[0]
 
     def send(self) -> Sent:
-        """Send one campaign to all readers; each must arrive once."""
+        """Send one campaign to all readers; each reader's message must arrive once."""
         sink = ProviderProcess("benchmarks.peers.sink")
         try:
             sink.start()
@@ -115,7 +116,7 @@ class Listmonk:
     def _campaign(
         self, connection: psycopg.Connection[tuple[int]], process: subprocess.Popen[bytes]
     ) -> None:
-        """Start a campaign, and wait for its end."""
+        """Start a campaign, and wait until it has ended."""
         body = LETTER.replace(NAME, "{{ .Subscriber.Name }}").replace(LINK, "{{ UnsubscribeURL }}")
         values = {"title": TITLE, "sender": SENDER, "body": body, "template": self.template}
         row = connection.execute(CAMPAIGN, values).fetchone()
@@ -131,7 +132,7 @@ class Listmonk:
 
     @contextmanager
     def _running(self, sink: str) -> Iterator[subprocess.Popen[bytes]]:
-        """Run it with `sink` as its postback server."""
+        """Run listmonk with `sink` as its postback server."""
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         messenger = {
@@ -212,7 +213,7 @@ def a_listmonk(site: Site, readers: int) -> Listmonk:
 
 
 def _environment(database: str) -> dict[str, str]:
-    """Return the environment with its database; it overrides the sample settings."""
+    """Return environment variables that override the settings of its sample file."""
     address = conninfo_to_dict(database)
     return {
         **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},

@@ -1,9 +1,9 @@
 """HTTP server that counts single messages and uses very little CPU.
 
-listmonk's postback messenger sends each message in a call of its own. A thread for each connection
-would take much of two cores, so this server waits for all connections at once. Run
-`python -m benchmarks.peers.sink` as a separate process; it prints its address. It answers each POST
-with 200 and an empty object. It remembers the message's address.
+listmonk's postback messenger sends each message in a call of its own. With a thread for each
+connection, the server would use much of two cores, so one thread waits for all connections at once.
+Run `python -m benchmarks.peers.sink` as a separate process; it prints its address. It answers each
+POST with 200 and an empty object. It remembers the message's address.
 
     GET /counts     {"calls": …, "messages": …, "bytes": …, "readers": …, "took_s": …}
 
@@ -18,7 +18,7 @@ import time
 
 import orjson
 
-# Quotation marks inside a JSON string are escaped, so this can only be a key.
+# Quotation marks inside a JSON string are escaped, so this text can only be a key.
 _ADDRESS = b'"email":"'
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]+)", re.IGNORECASE)
 _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
@@ -34,7 +34,7 @@ class Sink:
         self._addresses: list[bytes] = []
         self._received_bytes = 0
         self._first_at = self._last_at = 0.0
-        # The part of a call that has arrived so far.
+        # For each connection: the part of its current call that has arrived so far.
         self._begun: dict[int, bytes] = {}
 
     def serve(self) -> None:
@@ -54,7 +54,10 @@ class Sink:
                     connections.pop(number).close()
 
     def _talk(self, connection: socket.socket) -> bool:
-        """Read what has arrived, and answer a whole call. Return False at the end."""
+        """Read the bytes that have arrived, and answer a complete call.
+
+        Return False if the client has closed the connection.
+        """
         try:
             came = connection.recv(_BYTES_AT_ONCE)
         except ConnectionError:

@@ -1,14 +1,16 @@
 """Rate and CPU time of one worker if the provider answers at once.
 
-One real `deliver --until-empty` with defaults is compared on the same PostgreSQL with full
-durability. The naive worker sends one by one. A loop of psycopg and requests sends batches without
-any guarantee, with the number of threads that does best. listmonk posts single messages to a server
-that uses even less CPU than the provider. All send the same 2 kB letter to the same readers, in
-turns. After each run every reader's copy must have arrived once.
+One real `deliver --until-empty` with its defaults is compared with three other senders on the same
+PostgreSQL with full durability. A naive worker sends one message in each call. A loop of psycopg
+and requests sends batches without any guarantee, with the number of threads that is fastest.
+listmonk posts single messages to a server that uses even less CPU than the provider. All senders
+send the same 2 kB letter to the same readers, one after the other. After each run every reader's
+copy must have arrived once.
 
-A copy's CPU time is that of the sender and of PostgreSQL, without the provider and without the
-sender's start. Workers also measure the phases of a step. Threads wait in parallel, so the phases'
-sum exceeds the elapsed time. CPU time does not, since one thread of a process runs at a time.
+The CPU time of a copy is the time that the sender and PostgreSQL use for it. The provider and the
+sender's start are not included. Workers also measure the phases of a step. Threads wait in
+parallel, so the phases' sum exceeds the elapsed time. The sum of their CPU time does not exceed it,
+since one thread of a process runs at a time.
 """
 
 import json
@@ -47,7 +49,7 @@ PHASE_COUNTERS = {
     "all threads": "homing_worker_phase_seconds_total",
     "at work": "homing_worker_phase_cpu_seconds_total",
 }
-# By phase and counter, over all threads and workers.
+# Sums over all threads and workers, by phase and counter.
 Seconds = dict[tuple[str, str], float]
 
 
@@ -120,7 +122,7 @@ def measure(options: Options) -> RowResult:
 
 
 def phase_seconds(site: Site) -> Seconds:
-    """Return the seconds of each phase so far. Workers add theirs when they end."""
+    """Return the seconds of each phase so far. A worker adds its seconds when it ends."""
     with site.connect() as connection:
         rows = connection.execute(
             "SELECT name, labels, value FROM metric_value WHERE name = ANY(%s)",
@@ -143,7 +145,7 @@ def phase_figures(runs: Sequence[Seconds], copies: int) -> tuple[Measured, ...]:
 
 
 def _fastest(listmonk: Listmonk, options: Options) -> Listmonk:
-    """Return listmonk with the settings that are fastest in one sending each."""
+    """Send once with each of listmonk's settings; return it with the fastest ones."""
     if options.quick:
         return listmonk
     rates = {}

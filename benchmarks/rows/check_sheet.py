@@ -1,10 +1,10 @@
 """How much CPU time does the check sheet of a hostile letter take?
 
-Each letter has 1,000,000 characters. It repeats a piece that is hard for a parser, or it is a real
-letter made longer. The full check runs as on the page: Homing composes the mail, makes the plain
-text and reads all of it. The slowest kind of letter is the result. A letter of a quarter of the
-length is checked in alternation: four times the length may take at most six times as long. The
-measure is CPU time, because other programs disturb it less.
+Each letter has 1,000,000 characters. The letter repeats a piece that is hard for a parser, or it is
+a real letter made longer. The full check runs as on the page: Homing composes the mail, makes the
+plain text and checks both. The slowest kind of letter is the result. A letter of a quarter of the
+length is checked alternately with the full one: four times the length may take at most six times as
+long. The measure is CPU time, because other programs disturb it less.
 """
 
 import json
@@ -19,7 +19,7 @@ from benchmarks.site.site import a_site
 from benchmarks.site.within_site import begin, within
 
 LONGEST, SHARE = 1_000_000, 4
-# Each `#` becomes a different number.
+# The pieces by kind. In each repetition, `#` becomes a different number.
 KINDS = (
     "<", "&#", '<a b="', "<!--", "<b><i></b>", "<h1>x</h1>", "<blockquote><p>x",
     "<table><tr><td>x", '<a href="https://x.org/#">x</a>', '<img src="x#">', "{{ f# }}",
@@ -28,7 +28,7 @@ KINDS = (
 
 
 def measure(options: Options) -> RowResult:
-    """Measure the worst kind at full length, and its growth."""
+    """Measure the slowest kind at full length, and how its time grows with the length."""
     length = options.size(LONGEST, 40_000)
     letters = [made(kind, size) for size in (length // SHARE, length) for kind in (*KINDS, "")]
     runs = []

@@ -1,11 +1,11 @@
 """What does one copy cost the database, from claim to settlement?
 
-One real `deliver` with batches of 200 sends a 2 kB letter to 100,000 readers through a provider
-that answers at once. From the worker's start to its end, the database counts all bytes of
-write-ahead log and the updates of delivery rows. It also counts how many updates stayed within
-their page. VACUUM and a checkpoint run before the issue is published, so clean-up after the
-previous issue does not count. The row fails if a checkpoint comes later. The server writes full
-pages, and no webhooks arrive.
+One real `deliver` with batches of 200 sends a 2 kB letter to 100,000 readers, and the provider
+answers at once. From the worker's start to its end, the database counts all bytes of write-ahead
+log, the updates of delivery rows, and how many of these updates stayed within their page. VACUUM
+and a checkpoint run before the issue is published, so clean-up after the previous issue does not
+count. The row fails if a checkpoint occurs while work is counted. The server's setting
+full_page_writes is on, and no webhooks arrive.
 """
 
 import json

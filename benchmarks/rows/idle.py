@@ -1,8 +1,8 @@
 """What an idle worker costs PostgreSQL: CPU time and statements.
 
-One real `deliver` with its defaults runs on a site without readers. CPU time is that of the server
-with all its processes. Statements are counted in a second window, because the log that counts them
-costs time itself.
+One real `deliver` with its defaults runs on a site without readers. The CPU time is the sum over
+all processes of the server. Statements are counted in a second window, because logging the
+statements also costs CPU time.
 """
 
 import time
@@ -13,9 +13,9 @@ from benchmarks.site.own_server import server_log
 from benchmarks.site.site import Site, a_site
 
 ROW = "an idle worker"
-# The start of a worker has more queries, which do not count.
+# Wait this long after the start, because a starting worker runs additional queries.
 SETTLED_S = 12.0
-# Lines of the log for a statement, with and without parameters.
+# The beginnings of log lines about a statement, with and without parameters.
 STATEMENTS = ("LOG:  statement: ", "LOG:  execute ")
 
 
@@ -65,5 +65,5 @@ def statements_a_second(site: Site, window_s: float) -> float:
     with log.open("rb") as file:
         file.seek(began_at)
         lines = file.read().decode(errors="replace").splitlines()
-    # The last statements are those that end the window.
+    # Skip the last line, because it belongs to the statement that ends the window.
     return sum(any(mark in line for mark in STATEMENTS) for line in lines[:-1]) / window_s

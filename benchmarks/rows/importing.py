@@ -1,11 +1,12 @@
 """How long does an import of 100,000 rows take, with its full report?
 
-The target is for the command: from its start, Python's included, to the last line of its report. It
-writes every rejected row to a file and confirms all readers. The further figures are for the desk.
-The file is uploaded through the site's own WSGI application. Then a worker's step checks and
-imports it, and queues a confirmation mail to every reader. Every step is its own process, and the
-system reports its peak memory. Every round imports another list into a site that keeps the earlier
-ones. Each list has duplicates, bad rows and quoted names. Each report is compared with its content.
+The target is for the command: the time from its start, including Python's, to the last line of its
+report. The command writes every rejected row to a file and confirms all readers. The further
+figures are for an import on the desk. The file is uploaded through the site's own WSGI application.
+Then a worker's step checks and imports it, and queues a confirmation mail to every reader. Every
+step is a separate process, and the system reports the process's peak memory. Every round imports
+another list into a site that keeps the earlier lists. Each list has duplicates, bad rows and quoted
+names. Each report is compared with the content of the list.
 """
 
 import json
@@ -31,7 +32,7 @@ BOUNDARY = "a-line-that-is-not-in-the-file"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One process: its seconds and peak memory, and its last line."""
+    """One process: its seconds, its peak memory, and the last line of its output."""
 
     took_s: float
     peak_mb: float
@@ -70,14 +71,15 @@ def measure(options: Options) -> RowResult:
 
 
 def one_round(site: Site, rows: int, number: int, session: str) -> dict[str, Step]:
-    """Import one list by command and one of the same length over the desk."""
+    """Import one list with the command, and another of the same length on the desk."""
     one, other = (site.folder / f"{way}{number}.csv" for way in ("command", "desk"))
     of_one = write_list(one, rows, f"-{one.stem}")
     of_other = write_list(other, rows, f"-{other.stem}")
     command = by_the_command(site, one)
     assert of_one.items() <= command.output.items(), command.output
     steps = by_the_page(site, other, session)
-    # The same content again creates nothing and returns the desk's report.
+    # Importing the same content again creates nothing, and the command prints the report of the
+    # desk's import.
     again = by_the_command(site, other).output
     assert (of_other | {"created": False}).items() <= again.items(), again
     return {COMMAND: command} | {f"over the desk: {name}": step for name, step in steps.items()}
@@ -101,7 +103,7 @@ def write_list(path: Path, rows: int, name: str = "") -> dict[str, int]:
                 counts["rejected"] += 1
                 file.write(f"reader{number}{name}@@example.net,Nobody,2024-05-01\n")
             elif number % 50 == 48:
-                # If the earlier row was invalid, this one is the first with its address.
+                # If the earlier row with this address was invalid, this row is the first valid one.
                 counts["added" if number // 2 % 100 == 99 else "duplicates"] += 1
                 file.write(f"READER{number // 2}{name}@example.net,Again,2024-05-01\n")
             else:
@@ -113,7 +115,7 @@ def write_list(path: Path, rows: int, name: str = "") -> dict[str, int]:
 
 
 def by_the_command(site: Site, content: Path) -> Step:
-    """Run `import_subscribers --confirmed`, with full report and file of rejects."""
+    """Run `import_subscribers --confirmed` with a full report and a file of rejects."""
     rejects = content.with_suffix(".rejects.csv")
     return run_step(
         site,
@@ -125,7 +127,8 @@ def by_the_command(site: Site, content: Path) -> Step:
 def by_the_page(site: Site, content: Path, session: str) -> Mapping[str, Step]:
     """Upload the file, check it, decide, and import it.
 
-    The import queues a confirmation mail to every new reader. The decision takes no time here.
+    The import queues a confirmation mail to every new reader. The time in which an author decides
+    is not measured.
     """
     body = content.with_suffix(".body")
     _write_body(body, content)

@@ -1,9 +1,10 @@
 """How much memory does a worker take, and does it grow with the list?
 
-One real `deliver` with defaults sends to 10,000, 100,000 and 1,000,000 readers, each time started
-anew. The figure is the largest process's peak of resident memory as the system keeps it (VmHWM), so
-no peak is missed between two samples. It is read repeatedly until the worker has ended. The
-processes share pages after the fork. The share of each (PSS) has no such peak, so it is sampled.
+One real `deliver` with its defaults is started for each list of 10,000, 100,000 and 1,000,000
+readers. The figure is the peak resident memory of the largest process. The system itself keeps this
+peak (VmHWM), so no peak is missed between two samples. The peak is read repeatedly until the worker
+has ended. The processes share pages after the fork. For the share of each process (PSS), the system
+keeps no peak, so the share is sampled.
 """
 
 import json
@@ -21,7 +22,7 @@ LOOKS_EVERY_S, SHARE_EVERY = 0.05, 10
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """Largest resident memory and share of one process in MB, and the processes."""
+    """The largest resident memory and share of a process in MB, and their number."""
 
     resident_mb: float
     share_mb: float
@@ -33,7 +34,7 @@ def measure(options: Options) -> RowResult:
     sizes = [options.size(*each) for each in ((10_000, 500), (100_000, 1_000), (1_000_000, 2_000))]
     peaks: dict[int, list[Peak]] = {size: [] for size in sizes}
     for number in range(1, options.rounds + 1):
-        # One site per round: a list cannot shrink.
+        # Use one site per round, because a list of readers cannot shrink.
         with a_site() as site:
             for size in sizes:
                 peak = peak_of(site, size)
@@ -70,7 +71,7 @@ def peak_of(site: Site, readers: int) -> Peak:
         while worker.poll() is None:
             for pid in (worker.pid, *children_of(worker.pid)):
                 resident[pid] = max(resident.get(pid, 0), _kib(pid, "status", "VmHWM:"))
-                # Reading the share is expensive.
+                # Read the share rarely, because reading it is expensive.
                 if looks % SHARE_EVERY == 0:
                     share_kib = max(share_kib, _kib(pid, "smaps_rollup", "Pss:"))
             looks += 1
@@ -83,7 +84,7 @@ def peak_of(site: Site, readers: int) -> Peak:
 
 
 def _kib(pid: int, file: str, name: str) -> int:
-    """Return a count of memory, 0 if the process has ended."""
+    """Return an amount of memory from /proc in KiB, or 0 if the process has ended."""
     try:
         lines = Path(f"/proc/{pid}/{file}").read_text().splitlines()
     except (FileNotFoundError, ProcessLookupError):

@@ -1,7 +1,7 @@
-"""How much memory does a stranger's file or image take, whatever is in it?
+"""How much memory does a stranger's file or image take at most?
 
-Each file of `hostile_files.py` is within the size limits. It is read like an upload or in a
-worker's task, in a separate process.
+Each file of `hostile_files.py` is within the size limits. A separate process reads each file as an
+upload or a worker's task does.
 """
 
 import json

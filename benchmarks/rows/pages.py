@@ -1,10 +1,11 @@
 """How long do the desk's pages take with a million readers and 500 issues?
 
-One issue to all readers is being sent. The other issues have ended: SQL copies its row, with
-finished batches that are rolled up, and its line of the log. A user opens the desk, the readers'
-list, two searches in it and the progress page, through the site's own WSGI application. Figures are
-whole answers with all middleware, and for news of an open progress page the time in the view, as in
-the row `progress`. Each answer must show what it was asked for. CPU time is without the database.
+One issue to all readers is being sent. The other issues have ended. SQL makes them: it copies the
+row of the first issue and its entry in the activity log, and adds finished batches that are rolled
+up. A user opens the desk, the readers' list, two searches in it and the progress page, through the
+site's own WSGI application. Each figure is the time of a whole answer with all middleware. For the
+updates of an open progress page, it is the time in the view, as in the row `progress`. Each answer
+must contain an expected text. CPU time does not include the database.
 """
 
 import re
@@ -20,7 +21,7 @@ from benchmarks.site.site import Site, a_site
 from benchmarks.site.within_site import begin, within
 
 BATCH = 200
-# The new rows are copies of those that publishing wrote, so that they have all columns.
+# The new rows are copies of rows that publishing wrote, so that every column has a value.
 ISSUES = """
     INSERT INTO issue
     SELECT (jsonb_populate_record(issue, jsonb_build_object('id', gen_random_uuid(),
@@ -109,7 +110,7 @@ def measure(options: Options) -> RowResult:
 
 
 def with_issues(site: Site, issues: int) -> str:
-    """Publish an issue and add older ones, to this number; return the first."""
+    """Publish an issue and add older ones up to `issues`; return the published one."""
     issue = site.publish()
     with site.connect() as database, database.transaction():
         database.execute("SET LOCAL session_replication_role = replica")  # without foreign keys
@@ -126,9 +127,9 @@ Times = dict[str, list[tuple[float, float, float]]]
 def read_pages(asked: dict[str, Any], times: int, rounds: int) -> list[Times]:
     """Open every page `times` times a round, in one process.
 
-    `asked` has by name each page's session, path, a text that it shows, and whether an open page
-    asks for news. Return by round and page the milliseconds of the whole answers, of their CPU
-    time, and in the view of the progress page.
+    `asked` maps each page's name to the session, the path, a text that the page shows, and whether
+    this is an update of an open page. For each round and page, return the milliseconds of the whole
+    answers, their CPU time, and the time in the view of the progress page.
     """
     begin()
     in_view_s = timed_view("progress")

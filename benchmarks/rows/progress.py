@@ -1,11 +1,12 @@
 """How long does the progress endpoint take at a million deliveries?
 
 One real `deliver` with four processes sends to a million readers, and the provider takes 200 ms per
-call. It keeps both cores of a small machine busy. Another process requests the page's reading forty
-times a round through the site's own WSGI application. The time begins after the middleware, so it
-includes the session, the user and the permissions. The whole answer is a further figure. The target
-is for an unshared reading, with fresh counts. Pages that are open in the same web process share a
-reading within a second; that is a further figure.
+call. The worker keeps both cores of a small machine busy. Another process requests the page's
+counts forty times a round through the site's own WSGI application. The time begins after the
+middleware, so it includes the session, the user and the permissions. The whole answer is a further
+figure. The target is for a request that reads fresh counts from the database. Pages that are open
+in the same web process share the counts for a second; the time with shared counts is a further
+figure.
 """
 
 import statistics
@@ -39,7 +40,7 @@ def measure(options: Options) -> RowResult:
         (session,) = sessions_of(site, 1)
         stack.enter_context(site.running("deliver", DELIVERY_PROCESSES=str(PROCESSES)))
         path = ""
-        # The first round does not count: the workers have just begun.
+        # Add one round, because the first one does not count: the workers have just begun.
         wanted = options.rounds if options.quick else options.rounds + 1
         for _ in range(2 * wanted):
             if len(rounds) == wanted:
@@ -100,10 +101,11 @@ def publish(site: Site) -> str:
 
 
 def read_progress(session: str, path: str, times: int) -> dict[str, list[Any]]:
-    """Read `progress.json`, in turns with the request of an open page.
+    """Read `progress.json`, alternately with the request of an open page.
 
-    Return for each the milliseconds in the view, of the whole answer, and of CPU time. The view
-    begins after the middleware. It includes the queries for the user and their permissions.
+    For each of the two requests, return the milliseconds in the view, of the whole answer, and of
+    CPU time. The view begins after the middleware. It includes the queries for the user and their
+    permissions.
     """
     begin()
     timed = {name: timed_view(name) for name in ("progress_json", "progress")}

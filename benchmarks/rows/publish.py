@@ -1,12 +1,13 @@
 """How long does it take to publish to a million readers?
 
 One form is posted over HTTP to the deployed web server. The time runs from the first byte of the
-form to the last byte of the answer, which comes after the commit. The database gives the time to
-fill the queue. It runs from the edition's row to the line of the audit trail, which is written when
-all copies exist. The baseline is a single `INSERT … SELECT` in its own transaction. It copies the
-same rows from a prepared table without keys into an empty table. Both tables have the same columns,
-keys, indexes, checks and fillfactor; the row verifies that. Both begin empty and after a
-checkpoint, in turns, and the new rows are counted each time.
+form to the last byte of the answer, which comes after the commit. The time to fill the queue is
+measured in the database. It runs from the creation of the edition's row to the entry in the audit
+trail, which is written when all copies exist. The baseline is a single `INSERT … SELECT` in its own
+transaction. It copies the same rows from a prepared table without keys into an empty table. Both
+tables have the same columns, keys, indexes, checks and fillfactor; the row verifies that. The two
+are measured alternately. Each starts with an empty table and after a checkpoint, and the new rows
+are counted each time.
 """
 
 import uuid
@@ -22,12 +23,12 @@ from benchmarks.site.web_server import a_web_server
 
 WHOLE, BARE, ENQUEUE = "the whole answer", "the bare INSERT … SELECT", "the filling of the queue"
 
-# The columns that publishing fills; the others are empty in both.
+# The columns that publishing fills; the other columns are empty in both tables.
 COLUMNS = "issue_id, recipient_id, version, batch_id, address, name, outcome"
 READY_MADE = f"""
     CREATE TABLE ready_made AS SELECT {COLUMNS} FROM delivery ORDER BY issue_id, recipient_id
 """
-# All columns except storage settings, which LIKE omits.
+# Create the same table without its storage settings, which LIKE omits.
 ALIKE = "CREATE TABLE bare (LIKE delivery INCLUDING ALL)"
 STORED_BY = "SELECT reloptions FROM pg_class WHERE oid = 'delivery'::regclass"
 MADE_OF = """
@@ -93,16 +94,17 @@ def measure(options: Options) -> RowResult:
 
 
 class Press:
-    """Publisher and baseline, both into empty tables."""
+    """The publisher and the baseline, which both write into empty tables."""
 
     def __init__(self, database: psycopg.Connection[Any], browser: OverHttp, readers: int) -> None:
         self._database, self._browser, self._readers = database, browser, readers
         self.enqueued: list[float] = []
-        # Only the copies need much time, so the other rows may stay.
+        # Empty only the tables of the copies. Writing the other rows takes little time, so they may
+        # stay.
         self._emptied = "delivery, batch"
 
     def make_ready(self) -> None:
-        """Prepare the bare table, its rows, and statistics of the tables that are read."""
+        """Prepare the bare table, the rows for it, and statistics of the tables to read."""
         self._database.execute(ALIKE)
         self._emptied += ", bare"
         reloptions = self._one(STORED_BY, [])[0]

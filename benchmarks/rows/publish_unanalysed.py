@@ -1,9 +1,9 @@
 """How long does it take to publish without table statistics?
 
-A restored dump has none. Two sites have the same readers and suppressions. One has
-statistics and the other never gets any. A form is posted to each site in alternation, over HTTP to
-the deployed web server. The time runs from the first byte of the form to the last byte of the
-answer. Both begin with an empty queue and after a checkpoint.
+A database that was restored from a dump has no statistics. Two sites have the same readers and
+suppressions. One has statistics and the other never gets any. A form is posted to each site in
+alternation, over HTTP to the deployed web server. The time runs from the first byte of the form to
+the last byte of the answer. Before each post, the queue is emptied and a checkpoint runs.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from benchmarks.site.web_server import a_web_server
 
 NEVER, ANALYSED = "no table ever analysed", "all tables analysed"
 
-# Every 15th of 300,000 readers.
+# Suppress every 15th of 300,000 readers.
 SUPPRESS = """
     INSERT INTO suppression (address_key, reason, origin)
     SELECT email_key, 'bounce', 'provider' FROM subscriber WHERE id % 15 = 0

@@ -1,19 +1,20 @@
 """How soon does the work of a killed worker continue?
 
-Two real workers run one after the other, with four calls each. The sandbox is their provider and
-can be searched as Postmark can. The first worker is killed with `kill -9` at the worst moment. The
-second starts at once and must recover automatically. Two moments are measured with short settings:
+Two real workers run one after the other, with four calls each. The sandbox is their provider, and
+workers can search its messages as they search Postmark's. The first worker is killed with `kill -9`
+at the worst moment. The second worker starts at once and must recover the work automatically. Two
+moments are measured with short settings:
 
 - The first worker has claimed four batches and started no call. The batches must be claimed again
   within the lease and ten seconds. The time runs from the kill to the start of each batch's own
   call, by the database's clock. It includes the start of the second worker's Python.
-- Four of its calls are in flight and never get an answer. The provider accepted two of them. All
-  must be settled within the schedule of look-ups; its last look-up decides that a call never
-  arrived. The time runs from each call's deadline until the batch has no unconfirmed copy. The
-  schedule begins at the deadline if the end of the call is not recorded.
+- Four calls of the first worker are in flight and never get an answer. The provider accepted two of
+them. All four must be settled within the schedule of look-ups; the last look-up decides that a call
+never arrived. The time runs from each call's deadline until the batch has no unconfirmed copy. The
+schedule begins at the deadline if the end of the call is not recorded.
 
-The notes show lease, deadline and schedule. With longer settings these times grow by the same
-amount.
+The notes show lease, deadline and schedule. If these settings are longer, the measured times are
+longer by the same amount.
 
 With the default settings a third moment is measured: calls of several processes are in flight, four
 of them are accepted and get no answer, and all processes are killed. The search shows accepted mail
@@ -41,8 +42,8 @@ BATCH, CALLS = 100, 4
 # When the worker is killed, half of the calls are in flight and half are still queued.
 READERS = 2 * CALLS * BATCH
 LEASE_S, DEADLINE_S, LOOK_UPS_S = 5.0, 5.0, (6.0, 9.0, 12.0)
-# Workers reap leases every five seconds and poll once a second. They look up unconfirmed calls one
-# after another.
+# Allow ten seconds: workers reap leases every five seconds and poll once a second, and they look up
+# unconfirmed calls one after another.
 CLAIM_MARGIN_S = LOOK_UP_MARGIN_S = 10.0
 SETTINGS = {
     "DELIVERY_BATCH_SIZE": str(BATCH),
@@ -52,7 +53,7 @@ SETTINGS = {
     "DELIVERY_HTTP_DEADLINE_S": f"{DEADLINE_S:g}",
     "DELIVERY_LOOKUP_AFTER_S": ",".join(f"{after:g}" for after in LOOK_UPS_S),
 }
-# More than all processes have in flight.
+# More copies than all processes have in flight.
 READERS_BY_DEFAULT = 5_000
 BY_DEFAULT_S = 120.0
 LONGEST_S = 300.0
@@ -115,7 +116,7 @@ def measure(options: Options) -> RowResult:
 
 
 class Scene:
-    """One issue to everyone, a worker that is killed, and its successor."""
+    """One issue to all readers, a worker that is killed, and the worker that follows."""
 
     def __init__(self, site: Site, database: psycopg.Connection[Any], sandbox: Sandbox) -> None:
         self._site, self._database, self._sandbox = site, database, sandbox
@@ -144,7 +145,8 @@ class Scene:
     def killed_with_calls_in_flight(self) -> tuple[float, float]:
         """Return the seconds from the deadline to the last settlement, for both groups.
 
-        The first group is the calls that the provider accepted, the second those it did not.
+        The first group contains the calls that the provider accepted, and the second group the
+        other calls.
         """
         self._sandbox.set_fault("hold", moment="after_accept", calls=CALLS // 2)
         self._sandbox.set_fault("hold", moment="before_accept", calls=CALLS // 2)
@@ -199,7 +201,7 @@ class Scene:
         return [batch for (batch,) in rows]
 
     def _when_settled(self, lost: Sequence[int]) -> dict[int, datetime]:
-        """Return when each batch first had no open lost call and no unconfirmed copy."""
+        """Return when each batch had no open lost call and no unconfirmed copy left."""
         settled_at: dict[int, datetime] = {}
 
         def all_are() -> bool:

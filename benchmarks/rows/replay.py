@@ -1,11 +1,11 @@
 """How long does the replay of a form take, compared with an empty page?
 
-A form of 2 kB is published once to a thousand readers. Then it is posted again with its key, 300
-times per round, alternating with an empty page behind the sign-in. Both go through the site's own
-WSGI application with all middleware, in one process, with one session and production settings. The
-medians of each round are compared. Both include the queries for the session and the user. Only the
-replay includes reading the form and checking its token.
-Each answer must equal the first: same status, same Location. At the end there is one edition.
+A form of 2 kB is published once to a thousand readers. Then the form is posted again with its key,
+300 times per round, alternating with requests of an empty page behind the sign-in. Both go through
+the site's own WSGI application with all middleware, in one process, with one session and production
+settings. The medians of each round are compared. Both include the queries for the session and the
+user. Only the replay includes reading the form and checking its token. Each answer must have the
+same status and Location as the first one. At the end there is one edition.
 """
 
 import statistics
@@ -21,7 +21,7 @@ KEY = "posted-again-and-again"
 
 
 def measure(options: Options) -> RowResult:
-    """Measure the medians of both, and their ratio."""
+    """Measure the medians of the replay and of the empty page, and their ratio."""
     times = options.size(300, 50)
     with a_site() as site:
         site.readers(READERS)
@@ -49,7 +49,7 @@ Times = tuple[list[float], list[float]]
 
 
 def post_again(session: str, times: int, rounds: int) -> list[Times]:
-    """Publish once. Return the milliseconds of repeated posts and of an empty page."""
+    """Publish once; return the milliseconds of repeated posts and of an empty page."""
     begin()
     from django.contrib.auth.decorators import login_required
     from django.http import HttpResponse
@@ -81,7 +81,7 @@ def post_again(session: str, times: int, rounds: int) -> list[Times]:
 
 
 def alternate(one: Callable[[], Page], other: Callable[[], Page], times: int) -> Times:
-    """Return the milliseconds of each, in alternating order."""
+    """Open the two pages alternately; return the milliseconds of each."""
     took: Times = ([], [])
     for number in range(times):
         for side in (0, 1) if number % 2 else (1, 0):

@@ -1,9 +1,10 @@
 """How fast is one worker if a call takes 50 ms or 200 ms?
 
-With 50 ms per call one real `deliver --until-empty` sends with as many processes, calls and
-messages in each as it chooses. With 200 ms per call eight calls of 500 copies are in flight, all of
-one process, so no sender can exceed 20,000 copies a second. The worker with all its guarantees
-reads, renders, records and settles meanwhile; its share of that ceiling is measured.
+With 50 ms per call, one real `deliver --until-empty` sends with its defaults: it chooses the
+numbers of processes, of calls and of messages in a call. With 200 ms per call, one process has at
+most eight calls of 500 copies in flight, so at most 20,000 copies a second are possible. Meanwhile
+the worker also reads, renders, records and settles copies with all its guarantees. The share of
+this maximum that it reaches is measured.
 """
 
 from benchmarks.frame import Measured, Options, RowResult, at_least, in_turns, percent
@@ -21,7 +22,7 @@ FAST, SLOW = "50 ms per call, the defaults", "200 ms per call, 8 in flight, 500 
 
 
 def measure(options: Options) -> RowResult:
-    """Measure the worker's rate, and its share of the ceiling."""
+    """Measure the worker's rate, and its share of the maximum."""
     readers = options.size(200_000, 8_000)
     with a_site() as site:
         site.readers(readers)

@@ -1,13 +1,13 @@
 """How much slower is a send while another session holds a snapshot open?
 
 A backup or a long report keeps VACUUM from removing old row versions from tables and indexes. Here
-a REPEATABLE READ transaction stays open from before publishing until after the last copy. It has
-read the list and has written, so it has a transaction id. One real `deliver` with defaults sends
-300,000 copies of a 2 kB letter through a provider that answers at once. Sends with and without the
-snapshot alternate on one site; its tables are vacuumed before each send and keep the deliveries of
-earlier sends. The time runs from the first to the last attempt in the database, and the provider
-counts every copy. Noise from other programs is larger than the effect of the snapshot, so there are
-twice as many rounds as elsewhere.
+a REPEATABLE READ transaction stays open from before publishing until after the last copy. This
+transaction has read the list of readers, and it has written a row, so it has a transaction id. One
+real `deliver` with defaults sends 300,000 copies of a 2 kB letter through a provider that answers
+at once. Sends with and without the snapshot alternate on one site. The site's tables are vacuumed
+before each send, and they keep the deliveries of earlier sends. The time runs from the first to the
+last attempt that the database records, and the provider counts every copy. Noise from other
+programs is larger than the effect of the snapshot, so there are twice as many rounds as elsewhere.
 """
 
 from collections.abc import Callable, Iterator
@@ -52,7 +52,7 @@ def under_a_snapshot(site: Site, copies: int) -> float:
 
 @contextmanager
 def a_snapshot(site: Site) -> Iterator[None]:
-    """Hold a transaction that has read and written open for the block."""
+    """During the block, keep a transaction open that has read and written."""
     with psycopg.connect(site.database) as other:
         other.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         row = other.execute(
@@ -60,7 +60,8 @@ def a_snapshot(site: Site) -> Iterator[None]:
         ).fetchone()
         assert row is not None
         yield
-        # The transaction still sees its old rows, so VACUUM has not removed them.
+        # Check that the transaction still sees its old rows, which shows that VACUUM has not
+        # removed them.
         held = other.execute(
             "SELECT backend_xmin::text::bigint, backend_xid::text::bigint FROM pg_stat_activity "
             "WHERE pid = pg_backend_pid()"

@@ -1,7 +1,8 @@
 """Signed-in users, and their simple browsers: get pages and post forms.
 
 `OverHttp` calls a web server. `InProcess` calls the site's own WSGI application in this process,
-with all middleware, so only the answer is timed. Both send the header of a TLS proxy.
+with all middleware, so that only the answer is timed and no connection. Both classes send the
+header of a TLS proxy.
 """
 
 import io
@@ -18,17 +19,17 @@ from benchmarks.site.within_site import begin, within
 
 PUBLISHERS, MANAGERS = "Publishers", "Managers of readers"
 DESK = "/admin/newsletters/"
-# The publishing form, without its key.
+# The fields of the publishing form, without the key.
 ISSUE = {"title": "Swifts", "preheader": "", "html_content": LETTER, "text_content": ""}
 HOST = "127.0.0.1"
-# The token is as long as Django's own. The posted token must equal the cookie.
+# A CSRF token as long as Django's own. The posted token must be equal to the cookie.
 TOKEN = "a" * 32
 FORM = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Answer, and the seconds until it was complete."""
+    """An answer, and the seconds until it was complete."""
 
     status: int
     headers: Mapping[str, str]
@@ -44,7 +45,7 @@ def sessions_of(site: Site, people: int, group: str = PUBLISHERS) -> list[str]:
 def sign_in(people: int, group: str) -> list[str]:
     """Create users and sign them in.
 
-    Permissions come from the group, as on a real site, so reading them costs the same.
+    Permissions come from the group, as on a real site, so reading the permissions costs the same.
     """
     begin()
     from django.contrib.auth import get_user_model
@@ -129,7 +130,7 @@ class InProcess:
         return self._ask("GET", path, io.BytesIO(), 0, "")
 
     def poll(self, path: str) -> Page:
-        """Poll as an open page does with htmx."""
+        """Request a page's update, as an open page does with htmx."""
         self._environ["HTTP_HX_REQUEST"] = "true"
         try:
             return self.get(path)
@@ -164,7 +165,7 @@ class InProcess:
         began = time.perf_counter()
         answer = self._application(environ, start)
         content = b"".join(answer)
-        # The request ends here: Django logs its line and checks its connection.
+        # Closing the answer ends the request: Django logs a line and checks the connection.
         answer.close()  # type: ignore[attr-defined]
         took_s = time.perf_counter() - began
         status, headers = started[-1]

@@ -1,11 +1,13 @@
 """Provider that answers at once and uses little CPU.
 
-So a benchmark measures the sender. Run `python -m benchmarks.site.fake_provider` as a separate
-process; it prints its address. It answers as Postmark does, counts calls and messages and checks
-nothing. It shares the cores with the measured sender, so it does not parse requests. One regular
-expression finds the addresses, and the answer is joined from bytes.
+It uses little CPU so that a benchmark measures the sender. Run `python -m
+benchmarks.site.fake_provider` as a separate process; it prints its address. It answers as Postmark
+does, counts calls and messages and checks nothing. It shares the cores with the measured sender, so
+it saves time: it does not parse requests, finds the addresses with one regular expression, and
+joins the answer from bytes.
 
-`--delay-ms` delays every answer. It remembers each message's delivery (about 50 bytes each):
+`--delay-ms` delays every answer. It remembers the delivery key of each message, which takes about
+50 bytes a message:
 
     GET /counts     {"calls": …, "messages": …, "bytes": …, "readers": …}
 """
@@ -26,7 +28,7 @@ from dataclasses import dataclass, field
 import orjson
 
 SUBMITTED_AT = b"2026-05-04T14:15:22.9870001Z"
-# Quotation marks inside a JSON string are escaped, so these can only be keys.
+# Quotation marks inside a JSON string are escaped, so `"To":` can only be a key.
 _ADDRESSES = re.compile(rb'"To":"([^"\\]*(?:\\.[^"\\]*)*)"')
 _DELIVERIES = re.compile(rb'"Metadata":\{"delivery":"([^"\\]*)"')
 _BETWEEN = b'"'
@@ -38,12 +40,12 @@ _LONGEST_HEAD_BYTES = 64 << 10
 
 
 class ConnectionEndedError(Exception):
-    """The other side closed the connection, or speaks another protocol."""
+    """The client closed the connection, or does not speak HTTP."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of one connection. Each has its own, so counting needs no lock."""
+    """The counts of one connection. Each connection has its own, so no lock is needed."""
 
     calls: int = 0
     messages: int = 0
@@ -55,8 +57,8 @@ class Tally:
 class Ids:
     """Unique ids as long as Postmark's, built without extra work.
 
-    Real UUIDs would take CPU time from the measured sender. An id consists of the message's place
-    in its call, the process and the call.
+    Real UUIDs would take CPU time from the measured sender. An id consists of the message's
+    position in its call, the process and the call's number.
     """
 
     def __init__(self) -> None:
@@ -66,7 +68,7 @@ class Ids:
         self._places: list[bytes] = []
 
     def places(self, size: int) -> list[bytes]:
-        """Return the text between the address and the end of the id, by place."""
+        """Return the text between the address and the id's end, by position in the call."""
         while len(self._places) < size:
             self._places.append(
                 b'","SubmittedAt":"%b","MessageID":"%08x%b'
@@ -75,7 +77,7 @@ class Ids:
         return self._places[:size]
 
     def next_end(self) -> bytes:
-        """Return the end of all ids of the next call."""
+        """Return the last part of an id, which is the same for all messages of a call."""
         return b"%012x" % next(self._numbers)
 
 
@@ -124,7 +126,7 @@ class Provider:
         return b"200 OK", orjson.dumps(self._counts() if path == b"/counts" else nothing_found)
 
     def _accepted(self, call: Call, length: int, tally: Tally) -> bytes:
-        """Return the acceptances in order, or a single one for a single message."""
+        """Return the body of the answer: a list, or one object for a single message."""
         start, end = call.start, call.start + length
         alone = call.buffer.startswith(b'{"', start, end)
         addresses = _ADDRESSES.findall(call.buffer, start, end)
@@ -136,7 +138,7 @@ class Provider:
         tally.received_bytes += length
         tally.kept.append(_BETWEEN.join(keys))
         size = len(addresses)
-        # Three parts for each message; the last one begins the next message too.
+        # The answer has three parts for each message. The last part also begins the next message.
         parts = [b'","ErrorCode":0'] * (3 * size)
         parts[0::3] = addresses
         parts[1::3] = self._ids.places(size)
@@ -158,13 +160,13 @@ class Provider:
 
 
 class Call:
-    """Call read from a connection, in a buffer that is reused."""
+    """A call that is read from a connection, in a buffer that is reused."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self.buffer = bytearray(_FIRST_BUFFER_BYTES)
         self._filled = 0
-        # Start of the body, and start of the next call.
+        # The positions in the buffer where the body and the next call begin.
         self.start = 0
         self._next = 0
 
@@ -207,7 +209,7 @@ def main() -> None:
         sys.exit(f"--delay-ms is {chosen.delay_ms:g}; expected 0 or more milliseconds.")
     with socket.create_server(("127.0.0.1", 0), backlog=256) as listener:
         print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
-        # On Ctrl-C it ends as on SIGTERM: silently.
+        # End silently on Ctrl-C, as on SIGTERM.
         with contextlib.suppress(KeyboardInterrupt):
             Provider(chosen.delay_ms / 1000).serve(listener)
 

@@ -1,6 +1,6 @@
 """PostgreSQL server for one run, with full durability, in a temporary folder.
 
-HOMING_POSTGRES_BIN names the folder of its programs; otherwise it is the embedded one.
+The programs are those in the folder of HOMING_POSTGRES_BIN, or else the embedded ones.
 """
 
 import os
@@ -21,11 +21,11 @@ if programs := os.environ.get("HOMING_POSTGRES_BIN"):
 
 @contextmanager
 def own_server() -> Iterator[Path]:
-    """Run a server for the block; yield its folder for `database_url`."""
+    """Run a server during the block; yield the folder that `database_url` needs."""
     with tempfile.TemporaryDirectory(prefix="homing-benchmark-") as name:
         folder = Path(name)
-        # The server does not run as root and needs access to this folder; its data folder is closed
-        # to other users.
+        # The server does not run as root and must be able to enter this folder. Other users cannot
+        # enter the data folder in it.
         folder.chmod(0o711)
         cluster = cluster_in(folder)
         shared_usage.join(cluster, DATABASE)
@@ -33,7 +33,8 @@ def own_server() -> Iterator[Path]:
             yield folder
         finally:
             shared_usage.leave(cluster)
-            # Other sessions may still be connected. Their work is not needed.
+            # Stop the server even if other sessions are still connected, because their work is not
+            # needed.
             start_and_stop_server.stop(cluster)
             for place in (cluster.socket_dir, cluster.home):
                 shutil.rmtree(place, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Process of the benchmarks' provider: start, counts, restart."""
+"""Start and restart the process of the benchmarks' provider, and read its counts."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
 
 ROOT = Path(__file__).resolve().parents[2]
-# Counting readers reads a million keys.
+# The longest wait for an answer. To count readers, the provider reads a million keys.
 PATIENCE_S = 60.0
 
 
@@ -18,7 +18,8 @@ PATIENCE_S = 60.0
 class Counts:
     """Counts since the start: calls, messages, and bytes of JSON.
 
-    `readers`: different copies. `took_s`: from the first call to the last, if a peer counted them.
+    `readers` is the number of different copies. `took_s` is the time from the first call to the
+    last, if the sink of a peer measured it.
     """
 
     calls: int
@@ -29,7 +30,7 @@ class Counts:
 
 
 class ProviderProcess:
-    """Process of the provider, or of a peer's. Its address changes with each start."""
+    """The process of the provider or of a peer's sink. Each start changes its address."""
 
     def __init__(self, module: str = "benchmarks.site.fake_provider") -> None:
         self._module = module
@@ -40,17 +41,17 @@ class ProviderProcess:
 
     @property
     def url(self) -> str:
-        """Return its address."""
+        """Return the provider's address."""
         return self._address
 
     @property
     def pid(self) -> int:
-        """Return its process id."""
+        """Return the provider's process id."""
         assert self._process is not None
         return self._process.pid
 
     def start(self, *, delay_ms: float = 0.0) -> str:
-        """Start or restart it with counts at zero; return its address."""
+        """Start or restart the provider with all counts at zero; return its address."""
         self.stop()
         options = ["--delay-ms", f"{delay_ms:g}"] if delay_ms else []
         self._process = subprocess.Popen(
@@ -67,14 +68,14 @@ class ProviderProcess:
         return self._address
 
     def stop(self) -> None:
-        """End it if it runs."""
+        """End the process if it runs."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
             self._process = None
 
     def counts(self) -> Counts:
-        """Return the counts since its start."""
+        """Return the counts since the process was started."""
         with self._opener.open(f"{self._address}/counts", timeout=PATIENCE_S) as answer:
             return Counts(**json.load(answer))
 

@@ -1,4 +1,4 @@
-"""Sandbox as a program, with its control API."""
+"""Run the sandbox as a separate program, and call its control API."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ LONGEST_ANSWER_S = 90.0
 
 
 class Sandbox:
-    """Running sandbox, at its address."""
+    """A running sandbox and its address."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -26,7 +26,7 @@ class Sandbox:
         self._control("POST", "faults", json={"kind": kind, **settings})
 
     def wait_until_held(self, calls: int) -> None:
-        """Wait until it holds `calls` calls."""
+        """Wait until the sandbox holds `calls` calls."""
         self._control("GET", f"wait?held={calls}&timeout=60")
 
     def summary(self) -> dict[str, Any]:
@@ -55,6 +55,6 @@ def a_sandbox(*options: str) -> Iterator[Sandbox]:
         assert process.stdout is not None
         yield Sandbox(process.stdout.readline().split()[-1].rstrip("/"))
     finally:
-        # Held calls would keep it from ending cleanly.
+        # Kill the sandbox, because held calls would keep it from ending cleanly.
         process.kill()
         process.communicate()

@@ -1,7 +1,7 @@
 """Site for one benchmark: fresh database, an author, and a fast provider.
 
-The database has full durability. Settings are those of a server, because with DEBUG Django keeps
-and formats every statement. The site is removed when the benchmark ends, also after an error.
+The database has full durability. The site has the settings of a server: with DEBUG, Django would
+keep and format every statement. The site is removed when the benchmark ends, also after an error.
 """
 
 import json
@@ -26,7 +26,7 @@ from benchmarks.site.provider_process import ProviderProcess, a_provider
 ROOT = Path(__file__).resolve().parents[2]
 # Only these variables of the shell's environment are kept.
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
-# Programs of the benchmarks run only in a site with this variable.
+# Functions of the benchmarks run only in a site whose environment has this variable.
 OF_A_BENCHMARK = "HOMING_BENCHMARK"
 
 _READERS = """
@@ -40,7 +40,7 @@ _READERS = """
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Site with its folder, database, provider and settings."""
+    """A site with its folder, database, provider and settings."""
 
     folder: Path
     database: str
@@ -82,7 +82,7 @@ class Site:
             stderr=subprocess.DEVNULL,
             text=True,
         )
-        with process:  # Close its pipe even if it was not read.
+        with process:  # This closes the process's pipe even if nobody has read it.
             try:
                 yield process
             finally:
@@ -100,7 +100,7 @@ class Site:
         return row[0]
 
     def setting(self, name: str) -> str:
-        """Return a setting of the site as Python shows it."""
+        """Return a setting of the site as Python's `repr` shows it."""
         lines = self.manage("diffsettings", "--all").splitlines()
         values = dict(line.lstrip("# ").split(" = ", 1) for line in lines if " = " in line)
         return values.get(name, "1").partition("  ###")[0]
@@ -116,7 +116,7 @@ class Site:
             raise RuntimeError(f"The list has {confirmed:,} readers, and {number:,} were wanted.")
 
     def publish(self, html: str = LETTER, title: str = TITLE, **settings: str) -> str:
-        """Publish an issue to all readers, to be sent at once; return it."""
+        """Publish an issue to all readers, to be sent at once; return the issue's id."""
         letter = self.folder / "letter.html"
         letter.write_text(html)
         words = ("--title", title, "--html-file", str(letter), "--hold=0")
@@ -126,7 +126,7 @@ class Site:
 
 def kill(process: subprocess.Popen[str]) -> None:
     """Send SIGKILL to a process and its children; wait until the process has ended."""
-    # Children may fork again or end meanwhile, so the parent goes first.
+    # Kill the parent first, because otherwise it might start new children meanwhile.
     children = list(children_of(process.pid)) if process.poll() is None else []
     process.kill()
     for child in children:
@@ -151,7 +151,7 @@ def a_site(*, delay_ms: float = 0.0) -> Iterator[Site]:
 
 
 def _production(folder: Path) -> dict[str, str]:
-    """Return a server's settings; `check --deploy` has no findings with them."""
+    """Return settings of a real site, for which `check --deploy` finds nothing wrong."""
     return {
         "DEBUG": "off",
         "DATABASE_URL": database_url(folder),

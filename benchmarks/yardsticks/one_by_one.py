@@ -1,7 +1,8 @@
 """Yardstick: a naive worker that claims, sends and deletes one row at a time.
 
-It commits after each row. The row is locked during its call, so two workers would not send it
-twice. Session and connection stay open. The messages are those of the other yardstick.
+The worker commits after each row. The row is locked during its call, so two such workers would not
+send it twice. The HTTP session and the database connection stay open. The messages are the same as
+in `bare_loop.py`.
 """
 
 import uuid

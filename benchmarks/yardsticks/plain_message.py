@@ -1,8 +1,9 @@
 """Messages of the yardsticks: like the worker's, but built in the simplest way.
 
-They have the same keys and headers, and a body of the same length with the reader's name. Each has
-an unsubscribe link for its reader, and metadata to find the copy again. They have no other merge
-fields, no fallback for a missing name and no check of the address.
+The messages have the same keys and headers as the worker's, and a body of the same length with the
+reader's name. Each message has an unsubscribe link for its reader, and metadata by which the copy
+can be found. There are no other merge fields, no fallback for a missing name, and no check of the
+address.
 """
 
 import base64

@@ -42,7 +42,7 @@ class MessageEvent:
 
 
 class MessageEvents:
-    """Events of every message; a message without a stored event was delivered."""
+    """The events of all messages. A message without a stored event was delivered."""
 
     def __init__(
         self, outbox: Outbox, bounces: Bounces, suppressions: Suppressions, webhooks: WebhookQueue
@@ -63,7 +63,7 @@ class MessageEvents:
         return list(self._by_number.get(number, ()))
 
     def accepted(self, stored: StoredRequest, messages: list[CheckedMessage]) -> None:
-        """Apply magic addresses, then post the deliveries to the webhooks."""
+        """Store the events of magic addresses, then post the deliveries to the webhooks."""
         missed: set[tuple[int, str]] = set()
         for number, message in enumerate(messages, stored.first):
             if message.magic:
@@ -112,7 +112,7 @@ class MessageEvents:
     def suppress(
         self, stream: str, address: str, reason: str, origin: str, message: Message | None = None
     ) -> None:
-        """Add an address to a stream's suppressions; post a webhook if this changes them."""
+        """Suppress an address in a stream; post a webhook if it was not suppressed."""
         entry = SuppressionEntry(address.lower(), reason, origin, now_ns())
         if self._suppressions.add(stream, entry):
             event = subscription_webhook(stream, entry.address, origin, entry.at_ns)
@@ -129,7 +129,7 @@ class MessageEvents:
             self._webhooks.send([subscription_webhook(stream, address.lower(), origin, now_ns())])
 
     def reactivate(self, message: Message, address: str) -> None:
-        """Lift a suppression, as the reader if they had unsubscribed, else as the account."""
+        """Lift a suppression as the reader (if the reader unsubscribed) or the account."""
         held = self._suppressions.of(message.stream).get(address.lower())
         if held is None:
             raise ValueError(f"{address} is not suppressed on the stream {message.stream}.")
@@ -169,8 +169,8 @@ class MessageEvents:
     def _deliveries(
         self, stored: StoredRequest, missed: set[tuple[int, str]]
     ) -> Iterator[dict[str, Any]]:
-        # A message is read only when its post is due. `missed` was computed before that, so later
-        # events of the message do not undo its delivery.
+        # Read each message only when its post is due. `missed` was computed before, so events that
+        # happen later do not hide the delivery.
         for number in range(stored.first, stored.first + stored.size):
             message = self._outbox.message(number)
             for address in message.recipients:
@@ -196,7 +196,7 @@ def _delivery_webhook(message: Message, address: str) -> dict[str, Any]:
 
 
 def bounce_webhook(bounce: BounceRecord) -> dict[str, Any]:
-    """Build a `Bounce` or `SpamComplaint`; `Content` only if the webhook wants it."""
+    """Build a `Bounce` or `SpamComplaint`. The queue removes `Content` if not wanted."""
     return {
         **bounce.as_json(),
         "BouncedAt": utc_text(bounce.at_ns),
@@ -206,7 +206,7 @@ def bounce_webhook(bounce: BounceRecord) -> dict[str, Any]:
 
 
 def subscription_webhook(stream: str, address: str, origin: str, at_ns: int) -> dict[str, Any]:
-    """Build a `SubscriptionChange` for an address that the account took off the list."""
+    """Build a `SubscriptionChange` for an address that is no longer suppressed."""
     return {
         "RecordType": "SubscriptionChange",
         "MessageID": None,

@@ -25,7 +25,7 @@ PAUSED_AFTER = 10
 
 @dataclass(order=True, slots=True)
 class _Post:
-    """Event on its way to a webhook. It holds the webhook's id, as the URL may change."""
+    """An event to be posted. It has the webhook's id, because the URL may change."""
 
     due: float
     order: int = field(init=False, default_factory=count().__next__)
@@ -44,8 +44,8 @@ class WebhookQueue:
         self._faults = faults
         self._waits_s = tuple(waits_s)
         self._changed = threading.Condition()
-        # Events, and how often each is posted. The events of whole calls wait for single ones, so
-        # that the effect of a button shows at once.
+        # Queued events, each with the number of its posts. Single events are posted before the
+        # events of whole calls, so that the effect of a button is visible at once.
         self._single: deque[tuple[Iterator[dict[str, Any]], int]] = deque()
         self._of_calls: deque[tuple[Iterator[dict[str, Any]], int]] = deque()
         # A heap of posts that are due, late or to be retried.
@@ -63,7 +63,7 @@ class WebhookQueue:
 
     @property
     def waiting(self) -> int:
-        """Return how many posts wait because they are late, shuffled or retried."""
+        """Return the number of posts that wait because they are late, shuffled or retried."""
         with self._changed:
             now = time.monotonic()
             return sum(post.due > now for post in self._pending) + len(self._mixed)
@@ -85,13 +85,13 @@ class WebhookQueue:
             self._changed.notify_all()
 
     def hurry(self) -> int:
-        """Post all late, shuffled and retried events now; return how many."""
+        """Post all late, shuffled and retried events now; return their number."""
         with self._changed:
             late = self.waiting
             self._close_window()
             delay = max((post.due for post in self._pending), default=0.0) - time.monotonic()
             for post in self._pending:
-                # One common time keeps their order.
+                # Subtract the same delay from all posts, so that they keep their order.
                 post.due -= max(delay, 0.0)
             self._changed.notify_all()
             return late

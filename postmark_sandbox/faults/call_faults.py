@@ -24,7 +24,7 @@ TEXTS = {
     **dict(ACCOUNT_REFUSALS.values()),
 }
 MAINTENANCE = (100, "Planned maintenance. The API is unavailable.", 503)
-# ErrorCode, sentence and status.
+# The ErrorCode, the sentence and the HTTP status of each refusal.
 REFUSALS = {
     "maintenance_503": MAINTENANCE,
     "search_503": MAINTENANCE,
@@ -75,7 +75,7 @@ def refuse_item(fault: FaultRule | None, message: CheckedMessage, position: int)
 def keep_first(
     fault: FaultRule | None, accepted: dict[int, CheckedMessage]
 ) -> dict[int, CheckedMessage]:
-    """Return the positions to accept: only the first k if the fault says so."""
+    """Return the positions of the messages to accept: all, or the first ones."""
     if fault is None or fault.kind != "accept_first_k_then_close":
         return accepted
     return dict(list(accepted.items())[: fault.settings["k"]])
@@ -88,7 +88,7 @@ def hold(fault: FaultRule | None, gate: Gate, moment: str) -> str:
 
 
 def alter_response(response: Response, fault: FaultRule) -> Response:
-    """Return the true response as the fault changes it."""
+    """Return the true response with the change that the fault makes."""
     seconds = fault.settings.get("seconds", 0.0)
     match fault.kind:
         case "accept_then_500":

@@ -1,6 +1,7 @@
 """Kinds of faults, and the rules that say when one acts.
 
-A rule watches the calls to its path. A rule for webhooks watches events; its path is their type.
+A rule watches the calls to its path. A rule for webhooks watches events, and its path is the type
+of these events.
 """
 
 import threading
@@ -30,8 +31,8 @@ EVERY_EVENT = ("*",)
 class FaultKind(NamedTuple):
     """Kind of fault.
 
-    `unreported`: the inbox's text for a message whose caller did not learn that it was accepted.
-    `lasting`: by default the fault stays until it is cleared.
+    `unreported` is the inbox's text for a message whose caller did not learn that it was accepted.
+    If `lasting` is true, the fault stays by default until it is cleared.
     """
 
     point: FaultPoint
@@ -92,7 +93,10 @@ CONDITIONS = ("calls", "nth", "every", "probability", "seed", "path", "recipient
 
 @dataclass(slots=True)
 class FaultRule:
-    """Fault and when it acts. `calls` None: no limit. `*` in `paths`: anything."""
+    """A fault and when it acts.
+
+    If `calls` is None, the rule acts on any number of calls. In `paths`, `*` matches anything.
+    """
 
     id: int
     kind: str
@@ -159,14 +163,14 @@ class FaultRules:
             return rule
 
     def clear(self, number: int | None = None) -> int:
-        """Remove one rule, or all; return how many were removed."""
+        """Remove one rule, or all rules; return the number of removed rules."""
         with self._lock:
             before = len(self._rules)
             self._rules = [r for r in self._rules if number is not None and r.id != number]
             return before - len(self._rules)
 
     def all(self) -> list[FaultRule]:
-        """Return every rule that was set and not cleared, used-up ones included."""
+        """Return every rule that was set and not cleared, including used-up rules."""
         with self._lock:
             return list(self._rules)
 

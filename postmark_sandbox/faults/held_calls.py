@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 
 class Gate:
-    """Gate that holds calls until they are released or the sandbox stops."""
+    """A gate that holds calls until they are released or the sandbox stops."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -15,7 +15,7 @@ class Gate:
 
     @property
     def held(self) -> int:
-        """Return how many calls are held."""
+        """Return the number of held calls."""
         return len(self._held)
 
     def hold(self) -> str:
@@ -28,9 +28,9 @@ class Gate:
             return outcome[0] if outcome else "close"
 
     def release(self, outcome: str = "answer") -> int:
-        """Release every held call; return how many.
+        """Release every held call; return the number of released calls.
 
-        `outcome`: `answer` the calls, or `close` their connections.
+        With the outcome `answer` the calls are answered; with `close` their connections are closed.
         """
         with self._changed:
             released, self._held = self._held, []
@@ -40,7 +40,7 @@ class Gate:
             return len(released)
 
     def changed(self) -> None:
-        """Wake the threads that wait for a condition."""
+        """Wake the threads that wait for a condition, because the state has changed."""
         with self._changed:
             self._changed.notify_all()
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from postmark_sandbox.faults.fault_rules import FaultRule
 from postmark_sandbox.times import now_ns, utc_text
 
-# Fields that a Delivery copies from the bounce before it.
+# Fields that a later Delivery event copies from the bounce of the same message.
 KEPT_FIELDS = ("MessageStream", "ServerID", "MessageID", "Tag", "Metadata")
 
 
@@ -16,7 +16,7 @@ KEPT_FIELDS = ("MessageStream", "ServerID", "MessageID", "Tag", "Metadata")
 class PlannedEvent:
     """Event with the delays of its posts.
 
-    The rule, if any, makes the event wait for other events. They are then posted in another
+    If there is a rule, the event waits for other events, and all of them are then posted in another
     order.
     """
 
@@ -55,7 +55,7 @@ def plan(event: dict[str, Any], rules: list[FaultRule]) -> list[PlannedEvent]:
 
 
 def shuffled(waiting: list[Any], random: Random) -> list[Any]:
-    """Return another random order; a single item stays."""
+    """Return the items in a different random order. A single item stays."""
     mixed = list(waiting)
     random.shuffle(mixed)
     if all(one is other for one, other in zip(mixed, waiting, strict=True)):

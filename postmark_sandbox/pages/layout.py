@@ -13,9 +13,10 @@ from postmark_sandbox.sandbox_state import Sandbox
 from postmark_sandbox.times import clock_text, day_text
 
 REPOSITORY = Path(__file__).parents[2]
-# The site would collect a folder named `static`, and it has files with the same names.
+# The folder is not named `static`, because the site would then collect its files, and the site has
+# files with the same names.
 PAGE_FILES = Path(__file__).parent / "page_files"
-# The site's icons and styles. Without the site's files the pages work unstyled.
+# The site's icons and styles. Without these files the pages work, but have no styles.
 SITE_TEMPLATES = REPOSITORY / "templates"
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; form-action 'self'; "
@@ -76,18 +77,18 @@ def comma(number: float) -> str:
 
 @register.filter
 def breakable(address: str) -> str:
-    """Return the address as HTML; a narrow column breaks it after the @ if possible."""
+    """Return the address as HTML that a narrow column breaks after the @ if possible."""
     return format_html_join(mark_safe("@<wbr>"), "{}", ((part,) for part in address.split("@")))
 
 
 @register.simple_tag
 def glyph(name: str, look: str = "") -> str:
-    """Return an icon that screen readers skip."""
+    """Return the HTML of an icon, which screen readers skip."""
     html = '<svg class="glyph {}" aria-hidden="true"><use href="#{}"/></svg>'
     return format_html(html, look, name)
 
 
 @register.simple_tag
 def state(name: str, look: str, word: object) -> str:
-    """Return an icon and its label."""
+    """Return the HTML of an icon with its label."""
     return format_html('<span class="state {}">{}{}</span>', look, glyph(name), word)

@@ -16,8 +16,8 @@ from postmark_sandbox.state.raw_mail import body_of, headers_of, source
 
 PER_PAGE = 20
 PARTS = ("HTML", "Text", "Headers", "Source", "Events")
-# A mail may use inline styles, load images and open links in an ordinary window. Everything else is
-# blocked.
+# The HTML of a mail may use inline styles, load images and open links in an ordinary window.
+# Everything else is blocked.
 MAIL_SANDBOX = "allow-popups allow-popups-to-escape-sandbox"
 MAIL_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src * data:; frame-ancestors 'self'; "
@@ -25,7 +25,7 @@ MAIL_POLICY = (
 )
 # A tag before the doctype would change the browser's layout of the mail.
 DOCTYPE = re.compile(r"\s*<!doctype[^>]*>", re.IGNORECASE)
-# RFC 8058, section 3.1.
+# The body of a one-click unsubscribe request (RFC 8058, section 3.1).
 ONE_CLICK = "List-Unsubscribe=One-Click"
 LINKS_OPEN_OUTSIDE = '<base target="_blank">'
 
@@ -132,7 +132,7 @@ def _counts(sandbox: Sandbox) -> dict[str, Any]:
 
 
 def _state(sandbox: Sandbox, number: int) -> tuple[str, str, str]:
-    # A repeated delivery does not change the state.
+    # Leave deliveries out, because a repeated delivery does not change the state.
     events = [e for e in sandbox.events.of(number) if e.outcome is not EventType.DELIVERED]
     if events:
         return _event_state(events[-1])

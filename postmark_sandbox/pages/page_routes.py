@@ -28,7 +28,8 @@ def respond(sandbox: Sandbox, request: Request) -> Response:
         return plain(405, f"{request.method} is not allowed here.")
     match = OF_MESSAGE.fullmatch(request.path)
     on_message = ON_MESSAGE.get((method, match[1], match[3])) if match else None
-    # One-click unsubscribe comes from other sites by design, so it skips the origin check.
+    # One-click unsubscribe requests come from other sites by design, so their origin is not
+    # checked.
     if method == "POST" and on_message is not _unsubscribe and not _from_here(request):
         return plain(403, "This form was sent from another site. Nothing was changed.")
     if match and on_message is not None:
@@ -48,7 +49,7 @@ def respond(sandbox: Sandbox, request: Request) -> Response:
 def _from_here(request: Request) -> bool:
     """Return whether a form came from one of these pages.
 
-    Programs that send no Origin pass.
+    A request without the header Origin passes, because only programs send it.
     """
     origin = request.headers.get("origin")
     return origin is None or urlsplit(origin).netloc == request.headers.get("host")

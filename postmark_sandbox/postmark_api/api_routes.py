@@ -17,7 +17,7 @@ from postmark_sandbox.postmark_api.call import ApiCall
 
 
 def respond(call: ApiCall) -> Response:
-    """Handle an API call, with the fault that hits it, if any."""
+    """Handle an API call, and apply the fault that hits it, if any."""
     sandbox, request = call.sandbox, call.request
     recipients: set[str] = set()
     if any(rule.recipient for rule in sandbox.faults.all()):
@@ -69,7 +69,7 @@ def _bulk(call: ApiCall) -> Response:
 
 
 ENDPOINTS: list[tuple[str, re.Pattern[str], Callable[[ApiCall], Response]]] = [
-    # Postmark's JavaScript client asks for `/deliveryStats`.
+    # Ignore the case of paths, because Postmark's JavaScript client calls `/deliveryStats`.
     (method, re.compile(path.replace("{id}", "([^/]+)"), re.IGNORECASE), endpoint)
     for method, path, endpoint in (
         ("POST", "/email/batch", send_calls.send_batch),

@@ -1,4 +1,4 @@
-"""One API call, and the query parameters that several endpoints share."""
+"""Describe one API call, and read query parameters that several endpoints share."""
 
 import sys
 import time
@@ -17,7 +17,7 @@ MAX_DEPTH = 10_000
 
 @dataclass(slots=True)
 class ApiCall:
-    """Request, its fault if any, the id in its path, and the result."""
+    """A request, its fault if any, the id in its path, and its result."""
 
     sandbox: Sandbox
     request: Request
@@ -32,7 +32,7 @@ class ApiCall:
             self.sandbox.outbox.mark_unreported(self.stored, "caller_gone")
 
     def log(self, status: int, *, gone: bool) -> None:
-        """Add the call to the log. `gone`: the caller left before the response."""
+        """Add the call to the log. With `gone`, the caller left before the response."""
         request = self.request
         if gone:
             self.record_caller_gone()
@@ -52,7 +52,7 @@ class ApiCall:
 
 
 def paging(query: dict[str, str], code: int, what: str) -> tuple[int, int]:
-    """Read `count` and `offset`, both required; refuse with the given ErrorCode."""
+    """Read the required `count` and `offset`; refuse wrong ones with this ErrorCode."""
     found = {}
     invalid = f"{what} query is not valid:"
     for name, least in (("count", 1), ("offset", 0)):
@@ -71,7 +71,7 @@ def paging(query: dict[str, str], code: int, what: str) -> tuple[int, int]:
 def dates(query: dict[str, str], code: int, what: str) -> tuple[int, int]:
     """Read `fromdate` and `todate` as nanoseconds since 1970.
 
-    Both are inclusive and in US Eastern time.
+    Both dates are inclusive and in US Eastern time.
     """
     found: list[int] = []
     for name, default in (("fromdate", 0), ("todate", sys.maxsize)):

@@ -27,7 +27,7 @@ def search(call: ApiCall) -> Response:
         raise PostmarkError(700, f"{invalid} only one metadata field can be searched at a time.")
     matches = by_query(query, since, min(until, _indexed_until(call)))
     carrying = outbox.with_metadata(*by_metadata[0]) if by_metadata else None
-    # Every message is sent at once, so none is queued.
+    # The sandbox sends every message at once, so no message has the status `queued`.
     among = [] if status.lower() == "queued" else carrying
     total, numbers = outbox.find_page(matches, offset, count, among)
     messages = [_described(outbox.message(number)) for number in numbers]

@@ -68,7 +68,7 @@ def _send(call: ApiCall, items: list[Any], *, batched: bool) -> Response:
 
 
 def _accept(call: ApiCall, accepted: dict[int, CheckedMessage]) -> dict[int, dict[str, Any]]:
-    """Keep the messages, except for the test token; return results by position."""
+    """Store the messages, except with the test token; return results by position."""
     sandbox, messages = call.sandbox, list(accepted.values())
     if call.request.headers.get(TOKEN_HEADER) == TEST_TOKEN:
         text, at_ns, ids = "Test job accepted", call.request.at_ns, [str(uuid4()) for _ in messages]

@@ -38,7 +38,7 @@ def create(call: ApiCall) -> Response:
 
 
 def edit(call: ApiCall) -> Response:
-    """Edit a webhook: keep fields that the request omits; verify all again."""
+    """Edit a webhook and verify it again. Omitted fields keep their values."""
     before = call.sandbox.webhooks.hooks.get(call.id)
     body = call.request.json
     hook = replace(before, lost={}, verified=set())
@@ -54,9 +54,9 @@ def remove(call: ApiCall) -> Response:
 
 
 def verify(call: ApiCall) -> Response:
-    """Verify a webhook. Triggers that succeed get events from now on.
+    """Verify a webhook. From now on it gets the events of triggers that succeed.
 
-    Answers 200 even if verification fails.
+    The status is 200 even if the verification fails.
     """
     hook = call.sandbox.webhooks.hooks.get(call.id)
     results = _verify(hook)
@@ -100,7 +100,7 @@ def _failure(results: list[dict[str, Any]]) -> str | None:
 
 
 def _test_event(trigger: str, stream: str) -> dict[str, Any]:
-    """Build an event about no message. Postmark's test events are undocumented."""
+    """Build an event without a message. Postmark does not document its test events."""
     at_ns = now_ns()
     if trigger in ("Bounce", "SpamComplaint"):
         item = {"From": NOBODY, "Tag": "verification", "Subject": "A test event"}

@@ -1,4 +1,4 @@
-"""Address syntax that Postmark accepts, by its published patterns.
+"""Check addresses by the patterns that Postmark publishes.
 
 `?`, quotes, underscores in domains and anything beyond ASCII are refused.
 """
@@ -11,13 +11,13 @@ from postmark_sandbox.http import PostmarkError
 
 MAILBOX = re.compile(r"[a-z0-9.!#$%&'`*+\-/=^_{}|~]+", re.IGNORECASE | re.ASCII)
 DOMAIN = re.compile(r"(?:\.?[a-zA-Z0-9-])+", re.ASCII)
-# Fast path: one match decides nearly every recipient.
+# A fast path: this one pattern already accepts nearly every recipient.
 PLAIN = re.compile(
     r"[A-Za-z0-9!#$%&'`*+\-/=^_{}|~]+(?:\.[A-Za-z0-9!#$%&'`*+\-/=^_{}|~]+)*"
     r"@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*",
     re.ASCII,
 )
-# A name with any of these characters must be a quoted string.
+# A display name with any of these characters must be a quoted string.
 PUNCTUATION = frozenset('()<>[]:;@\\,."')
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 # Text between commas. Commas in a quoted string or in angle brackets do not count.
@@ -44,9 +44,9 @@ def read_list(text: str, field: str) -> list[Mailbox]:
 
 
 def read_mailbox(text: str, field: str) -> Mailbox:
-    """Read a mailbox.
+    """Read a mailbox, with or without a name.
 
-    `ada@example.net`, `Ada <ada@example.net>` or `"Ada, Jr." <ada@example.net>`.
+    The forms are `ada@example.net`, `Ada <ada@example.net>` and `"Ada, Jr." <ada@example.net>`.
     """
     text = text.strip()
     if CONTROL.search(text):

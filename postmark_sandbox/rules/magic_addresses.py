@@ -1,7 +1,8 @@
 """Postmark's bounce types, and addresses that trigger an event.
 
-`<type>@bounce-testing.postmarkapp.com` is Postmark's own; `…@bounce.example` is the sandbox's. A
-`+label` before the `@` is ignored, so tests can use any number of each.
+The form `<type>@bounce-testing.postmarkapp.com` also works at Postmark; `<type>@bounce.example`
+works only in the sandbox. A `+label` before the `@` is ignored, so tests can use any number of
+addresses for each type.
 """
 
 from dataclasses import dataclass
@@ -17,9 +18,9 @@ MAGIC_DOMAINS = frozenset({POSTMARK_DOMAIN, OWN_DOMAIN, BLACKHOLE_DOMAIN})
 
 @dataclass(frozen=True, slots=True)
 class BounceType:
-    """Row of Postmark's bounce table.
+    """A row of Postmark's table of bounce types.
 
-    `inactive`: Postmark stops sending to the address.
+    If `inactive` is true, Postmark stops sending to the address.
     """
 
     type: str
@@ -56,12 +57,12 @@ _ROWS = (
 BOUNCE_TYPES = {row[0].lower(): BounceType(*row) for row in _ROWS}
 HARD_BOUNCE = BOUNCE_TYPES["hardbounce"]
 SPAM_COMPLAINT = BOUNCE_TYPES["spamcomplaint"]
-# Words of the sandbox's own domain that are not bounce types.
+# Words before `@bounce.example` that are not names of bounce types.
 OWN_WORDS = {"complaint": "spamcomplaint", "bounce": "hardbounce"}
 
 
 class EventType(Enum):
-    """Event of a message: automatic for a magic address, on request for any other."""
+    """Kinds of events: automatic for a magic address, on request for other addresses."""
 
     DELIVERED = "delivered"
     BOUNCED = "bounced"
@@ -74,7 +75,7 @@ class EventType(Enum):
 
 
 def is_black_hole(address: str) -> bool:
-    """Whether mail to this address is accepted and reaches nobody."""
+    """Return whether mail to this address is accepted but never delivered."""
     return domain_of(address) == BLACKHOLE_DOMAIN
 
 
@@ -87,7 +88,7 @@ def event_type_of(address: str, header: str | None = None) -> tuple[EventType, B
         return EventType.DROPPED, None
     word = address.rpartition("@")[0].partition("+")[0].lower().replace("_", "").replace("-", "")
     if domain == POSTMARK_DOMAIN:
-        # Postmark reads the header only here.
+        # Postmark reads the header `X-PM-Bounce-Type` only for addresses of this domain.
         found = BOUNCE_TYPES.get((header or word).lower().replace("_", ""), HARD_BOUNCE)
         # Postmark's bounce domain makes no complaints: it makes a hard bounce instead.
         return EventType.BOUNCED, HARD_BOUNCE if found is SPAM_COMPLAINT else found

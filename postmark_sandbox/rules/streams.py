@@ -44,7 +44,7 @@ class Stream:
 
 
 class Streams:
-    """Streams of the server. `more`: ids and types in addition to the default ones."""
+    """The streams of the server. `more` are ids and types of additional streams."""
 
     def __init__(self, created_ns: int, broadcast_handling: str, more: dict[str, str]) -> None:
         self._by_id: dict[str, Stream] = {}
@@ -53,7 +53,7 @@ class Streams:
             self._by_id[id_] = Stream(id_, name, kind, handling, created_ns)
 
     def all(self, kind: str = "All") -> list[Stream]:
-        """Return every stream, or those of the type `kind`; letter case does not matter."""
+        """Return every stream, or the streams of the type `kind`, in any letter case."""
         return [s for s in self._by_id.values() if kind.lower() in ("all", s.type.lower())]
 
     def get(self, name: str) -> Stream:

@@ -1,6 +1,6 @@
 """Postmark's validation of messages, with its error texts.
 
-Postmark's own order of checks is undocumented.
+Postmark does not document in which order it checks a message.
 """
 
 from collections.abc import Callable, Mapping, Set
@@ -52,7 +52,7 @@ PENDING = (
     "While your account is pending approval, all recipient addresses must share the same "
     "domain as the From address."
 )
-# The refusals of an account that is not active.
+# The ErrorCode and sentence for each state of an account that is not active.
 ACCOUNT_REFUSALS = {
     "no_credits": (405, "You ran out of credits and can't send any more email."),
     "pending": (412, PENDING),
@@ -63,7 +63,7 @@ ACCOUNT_STATES = ("active", *ACCOUNT_REFUSALS)
 
 @dataclass(slots=True)
 class Account:
-    """What the server and its account allow. `verified` None: every sender."""
+    """The rules of the server and its account. If `verified` is None, all senders."""
 
     streams: Streams
     suppressed: Callable[[str], Mapping[str, object]]
@@ -73,7 +73,7 @@ class Account:
 
 @dataclass(slots=True)
 class CheckedMessage:
-    """Accepted message: `recipients` as typed, `inactive` ones in lower case."""
+    """An accepted message: `recipients` as typed, and `inactive` ones in lower case."""
 
     item: dict[str, Any]
     stream: str
@@ -87,7 +87,7 @@ class CheckedMessage:
 def check(item: Any, account: Account, *, batched: bool, weigh: bool = False) -> CheckedMessage:
     """Return the checked message, or raise PostmarkError.
 
-    `weigh`: check its size as well.
+    With `weigh`, the size of the message is checked too.
     """
     check_fields(item)
     if weigh:
@@ -132,7 +132,7 @@ def metadata_text(value: Any) -> str:
 
 
 def check_fields(item: Any) -> None:
-    """Raise 403 for fields that Postmark does not know, or of another type."""
+    """Raise ErrorCode 403 for unknown fields and for values of a wrong type."""
     if type(item) is not dict:
         raise PostmarkError(403, "Invalid request field(s): a message must be an object.")
     wrong = [
@@ -254,7 +254,8 @@ def _inactive(recipients: list[str], suppressed: Mapping[str, object], magic: bo
 def _inactive_text(addresses: list[str], *, batched: bool) -> str:
     """Return the sentence of ErrorCode 406.
 
-    Its two forms differ in grammar and in a trailing space.
+    Postmark's sentences for single and batched messages differ in grammar and in a space at the
+    end.
     """
     who = "a recipient that has been" if batched else "recipient(s) that have been"
     end = " " if batched else ""

@@ -1,8 +1,8 @@
 """Store accepted messages until the inbox is emptied, and search them.
 
 Messages are numbered in the order of acceptance. Their content is stored once per request,
-compressed, outside the search index. The MessageID is the number as a UUID, so it needs no
-index.
+compressed, outside the search index. The MessageID is the message's number in the form of a UUID,
+so it needs no index.
 """
 
 import threading
@@ -26,7 +26,7 @@ from postmark_sandbox.times import now_ns
 class StoredRequest:
     """Accepted messages of one request, with its compressed `body`.
 
-    `first`: the number of its first message. `unreported_by`: the fault that hid the acceptance
+    `first` is the number of the first message. `unreported_by` is the fault that hid the acceptance
     from the caller.
     """
 
@@ -38,7 +38,7 @@ class StoredRequest:
 
 
 class StoredMessage(NamedTuple):
-    """Searchable part of a message. `position`: its place in the request's body."""
+    """The searchable part of a message, and its `position` in the request's body."""
 
     request: StoredRequest
     position: int
@@ -100,7 +100,8 @@ class Outbox:
             self._prefix = str(uuid4())[:24]
             self.requests: list[StoredRequest] = []
             self.messages: list[StoredMessage] = []
-            # Metadata key → value → numbers of the messages with that value.
+            # For each metadata key and each of its values: the numbers of the messages with that
+            # value.
             self._by_metadata: dict[str, dict[str, list[int]]] = {}
             self._reached: dict[str, set[str]] = {}
             self._by_stream: Counter[str] = Counter()
@@ -115,14 +116,14 @@ class Outbox:
         return len(self.messages)
 
     def accept(self, body: bytes, accepted: dict[int, CheckedMessage]) -> StoredRequest:
-        """Keep accepted messages of one request, by their position in its body."""
+        """Store the accepted messages of a request, by their position in its body."""
         packed = zlib.compress(body, 1)
         with self._lock:
             stored = StoredRequest(self.count, len(accepted), now_ns(), packed)
             for position, message in accepted.items():
                 self._index(self.count, message)
                 subject, tag = (message.item.get(name) or "" for name in ("Subject", "Tag"))
-                # One string for all messages with the same text halves the memory.
+                # All messages with the same text share one string, which halves the memory.
                 texts = map(intern, (message.stream, message.sender, subject, tag))
                 self.messages.append(StoredMessage(stored, position, message.recipients, *texts))
             self.requests.append(stored)
@@ -203,13 +204,13 @@ class Outbox:
         return len(found), found[offset : offset + count]
 
     def copies(self, wanted: Callable[[int], bool]) -> dict[str, int]:
-        """Return how many messages carry each wanted delivery key."""
+        """Return the number of messages for each wanted delivery key."""
         with self._lock:
             deliveries = self._by_metadata.get("delivery", {})
             return {key: len(found) for key, found in deliveries.items() if wanted(len(found))}
 
     def counts(self) -> dict[str, Any]:
-        """Return the counts of the summary."""
+        """Return the counts that the summary shows."""
         with self._lock:
             return {
                 "accepted": self.count - self._dropped,
@@ -242,7 +243,7 @@ def by_query(query: dict[str, str], from_ns: int, to_ns: int) -> Matches:
 
 
 def by_text(text: str) -> Matches:
-    """Find messages with a text in an address, the subject or the tag."""
+    """Build a filter for messages with a text in an address, the subject or the tag."""
     wanted = text.strip().lower()
     return lambda message: (
         not wanted

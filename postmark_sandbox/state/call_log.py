@@ -12,9 +12,9 @@ KEPT = 2000
 
 @dataclass(slots=True)
 class LoggedCall:
-    """Logged API call. `route`: the path without ids.
+    """A logged API call. `route` is the path without ids.
 
-    `status` 0: the connection ended without a response.
+    A `status` of 0 means that the connection ended without a response.
     """
 
     at_ns: int
@@ -40,7 +40,7 @@ class LoggedCall:
 
 
 class CallLog:
-    """Latest calls, and counts over all calls."""
+    """The latest calls, and counts of all calls."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

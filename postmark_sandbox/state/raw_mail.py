@@ -1,4 +1,4 @@
-"""Raw mail as it would leave."""
+"""Build the raw mail that Postmark would send."""
 
 from datetime import UTC, datetime
 from email import policy
@@ -10,7 +10,7 @@ from postmark_sandbox.rules.addresses import CONTROL, read_list
 from postmark_sandbox.state.accepted_messages import Message
 from postmark_sandbox.times import NS_PER_SECOND
 
-# Postmark sets these headers itself and does not pass on the caller's.
+# Postmark sets these headers itself and ignores the caller's values.
 _RESERVED = (
     "from to cc bcc subject reply-to sender date received return-path content-type "
     "content-transfer-encoding mime-version x-pm-rcpt tag attachment track-opens track-links "
@@ -18,7 +18,7 @@ _RESERVED = (
 )
 RESERVED = frozenset(_RESERVED.split())
 PLACEHOLDER = "{{{ pm:unsubscribe }}}"
-# A line of mail has at most 998 bytes.
+# Break lines well before the limit: a line of a mail has at most 998 bytes.
 MAX_LINE_LENGTH = 990
 
 
@@ -47,7 +47,7 @@ def headers_of(message: Message, unsubscribe_url: str | None) -> list[tuple[str,
 
 
 def body_of(message: Message, part: str, unsubscribe_url: str | None) -> str:
-    """Return `HtmlBody` or `TextBody` with Postmark's unsubscribe link in its place."""
+    """Return `HtmlBody` or `TextBody` with the unsubscribe link of Postmark filled in."""
     body: str = message.item.get(part) or ""
     if unsubscribe_url is None or not body:
         return body

@@ -13,7 +13,7 @@ NO_AUTHORITY = "You do not have the required authority to change this suppressio
 
 @dataclass(frozen=True, slots=True)
 class SuppressionEntry:
-    """Address, in lower case, that a stream may not mail."""
+    """An address in lower case to which a stream sends no mail."""
 
     address: str
     reason: str
@@ -30,7 +30,10 @@ class SuppressionEntry:
         }
 
     def can_be_lifted(self) -> bool:
-        """Return False for a complaint and for an unsubscribe by the reader."""
+        """Return whether the account may remove the entry.
+
+        A complaint and an unsubscribe by the reader cannot be lifted.
+        """
         by_account = self.reason == "ManualSuppression" and self.origin == "Customer"
         return self.reason == "HardBounce" or by_account
 
@@ -51,7 +54,8 @@ class Suppressions:
     def add(self, stream: str, entry: SuppressionEntry) -> bool:
         """Add an address; return whether that changes the list.
 
-        Only an entry of origin `Recipient` replaces another, and only if the old one can be lifted.
+        Only an entry with the origin `Recipient` replaces an existing entry, and only if the
+        existing entry can be lifted.
         """
         held = self.of(stream).get(entry.address)
         if held is not None:

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from postmark_sandbox.http import PostmarkError, read_url
 from postmark_sandbox.rules.addresses import CONTROL
 
-# Event types with their settings.
+# Each event type with the trigger settings that belong to it.
 TRIGGERS = {
     "Open": {"Enabled": False, "PostFirstOpenOnly": False},
     "Click": {"Enabled": False},
@@ -19,7 +19,7 @@ TRIGGERS = {
     "SpamComplaint": {"Enabled": False, "IncludeContent": False},
     "SubscriptionChange": {"Enabled": False},
 }
-# Postmark's numbers for refused webhooks.
+# Postmark's ErrorCodes for refused webhooks.
 NOT_FOUND, NO_URL, NO_BODY, MOVED, INVALID_HEADER = 1352, 1354, 1355, 1357, 1358
 TOO_MANY, INVALID, NOT_VERIFIED = 1359, 1361, 1364
 MAX_PER_STREAM = 10
@@ -30,10 +30,10 @@ TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 @dataclass(slots=True)
 class Webhook:
-    """Webhook with its settings. `stream` None: events of every stream.
+    """A webhook and its settings. If `stream` is None, it gets events of every stream.
 
-    `verified`: the event types that it gets; the others wait for a verification. `lost`: lost
-    events in a row, by type.
+    `verified` are the event types that the webhook gets; the others wait for a verification. `lost`
+    is the number of lost events in a row, by type.
     """
 
     id: int
@@ -81,7 +81,7 @@ class Webhook:
         }
 
     def update(self, body: Any) -> None:
-        """Update the fields that a request names, apart from the stream."""
+        """Update the fields that a request names. The stream cannot be changed."""
         if not isinstance(body, dict):
             raise PostmarkError(NO_BODY, "The request body must hold one webhook as an object.")
         if "Url" in body or not self.url:
