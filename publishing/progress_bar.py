@@ -10,7 +10,8 @@ from delivery.humanise import digits
 
 # Outcomes have this order on every page.
 ORDER = ("sent", "unknown", "failed", "suppressed", "withdrawn", "waiting")
-# Per cent. It makes 3 failed of 52,418 visible; the exact numbers are in the table.
+# The narrowest part in per cent of the bar: 3 failed copies of 52,418 are still visible. The exact
+# numbers are in the table.
 NARROWEST = 0.8
 _LABELS = {
     "sent": gettext_lazy("sent"),
@@ -39,7 +40,7 @@ class Part:
 def parts_of(counts: Mapping[str, int], *, whole: int | None = None) -> list[Part]:
     """Return the parts in the order of the counts.
 
-    Only zero is narrower than `NARROWEST`.
+    A part is at least `NARROWEST` wide unless its count is zero.
     """
     total = sum(counts.values()) if whole is None else whole
     widths = {
@@ -57,11 +58,11 @@ def parts_of(counts: Mapping[str, int], *, whole: int | None = None) -> list[Par
 
 
 def outcome_label(code: str) -> str:
-    """Return the label of an outcome or a list; its code if a newer release wrote it."""
+    """Return the label of an outcome or a list, or the code if it is unknown here."""
     return str(_LABELS.get(code, code))
 
 
 def label_of(counts: Mapping[str, int], audience: int) -> str:
-    """Describe the bar for screen readers, without outcomes that are zero."""
+    """Describe the bar for screen readers; outcomes without copies are left out."""
     texts = [f"{_LABELS[one]}: {digits(counts[one])}" for one in ORDER if counts[one]]
     return ", ".join([*texts, _("audience: {n}").format(n=digits(audience))])

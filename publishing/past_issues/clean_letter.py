@@ -1,6 +1,6 @@
-"""Clean a letter of another product and copy its images. Pure but for `take`.
+"""Clean a letter of another product and copy its images. Only `take` is not pure.
 
-Removes subscribe forms, share buttons, polls, tracking pixels and merge tags. The author's own
+Subscribe forms, share buttons, polls, tracking pixels and merge tags are removed. The author's own
 buttons, anchors and footnotes stay.
 """
 
@@ -25,7 +25,7 @@ from publishing.content.sanitise_html import sanitise_html
 from publishing.past_issues.past_issue import Product, Skip, SkipIssueError, Take, word_of
 from publishing.past_issues.read_export import split_mode
 
-# Classes of elements that work only at the old product.
+# Classes of elements that work only at the old product, and so are removed.
 _REMOVED_CLASSES = {
     Product.SUBSTACK: frozenset({
         "subscription-widget-wrap", "subscription-widget-wrap-editor", "subscription-widget",
@@ -39,14 +39,14 @@ _REMOVED_CLASSES = {
 }  # fmt: skip
 _REMOVED_TAGS = frozenset({"form", "button", "audio", "video", "object", "canvas", "svg", "style"})
 _FOOTNOTE_LINK, _FOOTNOTE_NUMBER = "footnote-anchor", "footnote-number"
-# A paragraph also ends where one of these begins or ends.
+# Like a browser, end an open paragraph where one of these elements begins or ends.
 _BLOCKS = frozenset(
     "p div section article table ul ol li blockquote figure h1 h2 h3 h4 h5 h6 hr".split()  # noqa: SIM905
 )
 _PAYWALL_CLASS, _PAYWALL_COMMENT = "paywall-jump", "<!--members-only-->"
 _LARGEST_PIXEL = 3
 _TEMPLATE_TAG = re.compile(r"\{\{.{0,298}?\}\}|\{%.{0,298}?%\}", re.DOTALL)
-_LONGEST_DATA = 100_000  # characters of JSON in an attribute
+_LONGEST_DATA = 100_000  # the most characters of JSON in an attribute
 # Classes of links that are buttons, and of the elements around them.
 _LINKS = {
     Product.GHOST: frozenset({
@@ -57,7 +57,7 @@ _AROUND = {Product.SUBSTACK: frozenset({"button-wrapper", "captioned-button-wrap
 _CAPTIONED = "captioned-button-wrap"
 # A bound on the tags of a button and its caption. Real ones have about 12.
 _MOST_TAGS = 30
-# Paths and queries of the products' own pages, on the address of any newsletter.
+# Paths and queries of the old product's own pages, which exist below every newsletter's address.
 _OLD_PATHS = frozenset({"subscribe", "leaderboard", "survey", "account"})
 _OLD_ENDS = ("/comments",)
 _OLD_QUERIES = {"action": "share", "utm_content": "share", "gift": "true"}
@@ -69,7 +69,7 @@ Part = tuple[str, str, str]  # as `split_tags` returns it
 def clean_letter(product: Product, letter: str, take: Take, slug: str = "") -> tuple[str, bool]:
     """Return the HTML of a letter, and whether an embedded player was left out.
 
-    Links to the letter's own anchors at its old address, which ends with the slug, lead to the
+    Links to anchors of this letter at its old address, which ends with `slug`, become links to the
     anchors here. Raises `SkipIssueError`.
     """
     if product is Product.BUTTONDOWN:
@@ -92,7 +92,7 @@ def _cleaned(product: Product, parts: Sequence[Part], take: Take, slug: str) -> 
     ids = _ids_of(parts)
     for at, (words, tag, rest) in enumerate(parts):
         if not removed:
-            # The number of a footnote belongs into the first paragraph of its text.
+            # Write the number of a footnote into the first paragraph of the footnote's text.
             if number and (words.strip() or not tag):
                 yield number
                 number = ""
@@ -115,7 +115,7 @@ def _cleaned(product: Product, parts: Sequence[Part], take: Take, slug: str) -> 
         classes = frozenset(attributes.get("class", "").split())
         if _PAYWALL_CLASS in classes:
             raise SkipIssueError(Skip.NOT_PUBLIC)
-        is_kept = False  # the content
+        is_kept = False  # whether the element's content is kept
         instead = _replace_button(product, classes, parts, at)
         if instead is None and _FOOTNOTE_NUMBER in classes and tag == "a":
             number, instead = f"<sup><a{rest}>{_link_words(parts, at)}</a></sup> ", ""
@@ -132,7 +132,7 @@ def _cleaned(product: Product, parts: Sequence[Part], take: Take, slug: str) -> 
                 number = ""
             continue
         yield instead
-        # Some links go and their content stays. The end tag that is left over does nothing.
+        # The content of a removed link stays, and so does its end tag, which then does nothing.
         if tag not in VOID and not is_kept:
             removed, depth = tag, 1
 
@@ -158,7 +158,7 @@ def _own_anchor(address: str, slug: str, ids: frozenset[str]) -> str:
 def _instead(
     product: Product, tag: str, classes: frozenset[str], attributes: dict[str, str], take: Take
 ) -> str | None:
-    """Return the HTML that replaces an element; None if it stays."""
+    """Return the HTML that replaces an element; None if the element stays."""
     if tag in _REMOVED_TAGS or classes & _REMOVED_CLASSES[product]:
         return ""
     if tag == "img":
@@ -205,7 +205,7 @@ def _data(attributes: dict[str, str]) -> dict[str, object]:
 
 
 def _without_template_tags(letter: str, *, is_html: bool) -> str:
-    """Remove `{{ … }}` and `{% … %}` outside code. A tag without a near end is text."""
+    """Remove `{{ … }}` and `{% … %}` outside code, unless the end is missing or far."""
     if is_html:
         codes = list(texts_in_code(letter))
         tags = [tag for tag in _TEMPLATE_TAG.finditer(letter) if not _is_within(codes, tag)]
@@ -228,7 +228,7 @@ def _replace_button(
 ) -> str | None:
     """Return what replaces the button that begins at this tag.
 
-    It is empty for a button of the product, and None if the element stays.
+    The result is empty for a button of the old product, and None if the element stays.
     """
     is_link = parts[at][1] == "a"
     if not classes & (_LINKS if is_link else _AROUND).get(product, frozenset()):
@@ -266,7 +266,7 @@ def _own_button(parts: Sequence[Part], at: int, outer: str) -> str:
 
 
 def _is_own(address: str) -> bool:
-    """Whether a button leads to a target of the author."""
+    """Whether a button leads to a page that the author chose, not the old product."""
     try:
         parts = urlsplit(address)
         query = parse_qs(parts.query, max_num_fields=50)

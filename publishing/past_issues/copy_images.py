@@ -1,4 +1,4 @@
-"""Copy the images of moved-in issues: from the ZIP, or from the product's hosts."""
+"""Copy images of moved-in issues from the export's ZIP or the old product's hosts."""
 
 import time
 from collections.abc import Callable
@@ -15,12 +15,12 @@ from publishing.past_issues.read_export import Export
 from subscribers.files.zip_entries import UnusableZipError
 
 MOST_FETCHED = 5_000
-# Limits of the images that are copied: their number, and the characters of an address. Other images
-# keep their address.
+# Limits: the number of copied images, and the characters of an image's address. Images beyond a
+# limit keep their old addresses.
 MOST_KNOWN = 20_000
 LONGEST_ADDRESS = 1_000
 FETCH_TIMEOUT_S = 20.0
-# For all images that one worker fetches. Later images keep their addresses.
+# Seconds for fetching all images of a move. Images after that keep their old addresses.
 ALL_FETCHES_S = 3600.0
 _UUID_LENGTH = 36
 _SUBSTACK_MEDIA = "substack-post-media.s3.amazonaws.com"
@@ -30,7 +30,7 @@ Taken = tuple[str, int, int] | None
 
 @dataclass(slots=True)
 class ImageCopier:
-    """Copies each image once; `kept` are those that keep their old address."""
+    """Copies each image once; `kept` has the images that keep their old address."""
 
     export: Export
     opener: LinkOpener
@@ -47,7 +47,7 @@ class ImageCopier:
             self._in_zip.setdefault(path.rpartition("/")[2], []).append(path)
 
     def take(self, address: str) -> Taken:
-        """Return the address and size of the stored image; None if it is a pixel.
+        """Return the address and size of a stored image; None for a tracking pixel.
 
         An image that cannot be stored keeps its address and has no size.
         """
@@ -78,7 +78,7 @@ class ImageCopier:
             try:
                 image = store_image(content, name, by=self.by, is_counted=False, own_id=own_id)
             except (UnusableImageError, MemoryError):
-                # The image did not fit beside the issues into the memory of this process.
+                # The image is not usable, or this process has too little memory for it.
                 continue
             if not is_own and is_pixel(image.width, image.height):
                 return None
@@ -117,7 +117,7 @@ class ImageCopier:
 
 
 def _candidates(address: str) -> list[str]:
-    """Return the addresses of an image, the original before resized copies."""
+    """Return the addresses to try for an image, the original before a resized copy."""
     found = []
     resized = "/image/fetch/" in address
     for one in ([unquote(address.rpartition("/")[2])] if resized else []) + [address]:
@@ -127,7 +127,7 @@ def _candidates(address: str) -> list[str]:
         except ValueError:
             continue
         if host.startswith("bucketeer-") and host.endswith(".s3.amazonaws.com"):
-            # This store is gone, but its paths work in the present one.
+            # Substack's old image host is gone, but its paths work on the present host.
             one = urlunsplit(("https", _SUBSTACK_MEDIA, parts.path, "", ""))
         if parts.scheme == "https" and host:
             found.append(one)

@@ -1,4 +1,4 @@
-"""The page “Move in past issues”: upload an export, watch it, read the report."""
+"""The page “Move in past issues”: upload an export and follow its move."""
 
 from typing import BinaryIO, cast
 

@@ -1,6 +1,6 @@
 """Move in the issues of an uploaded export: one worker under a lease.
 
-A killed worker's move continues after the last issue that was settled.
+If a worker is killed, another one continues the move after the last settled issue.
 """
 
 import logging
@@ -61,7 +61,7 @@ OpenerMaker = Callable[[], LinkOpener]
 
 
 class MoveRefusedError(Exception):
-    """The file was not taken. `code` says why."""
+    """The uploaded file was not accepted for a move. `code` says why."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -141,7 +141,7 @@ PAST_ISSUES = separate_task("past_issues", IssueMove, _work, _costly)
 
 
 def prepare(export: Export, past: PastIssue, take: Take) -> tuple[str, Content | None, bool]:
-    """Return the outcome, the content to move in, and whether a player was left out."""
+    """Return the outcome for an issue, its content, and whether a player was left out."""
     if is_known(export.product, past):
         return KNOWN, None, False
     try:
@@ -198,9 +198,9 @@ def _move_one(
 
 
 def key_of(product: Product, past: PastIssue) -> str:
-    """Return the key under which an issue is moved in once; empty if it needs none."""
+    """Return the key that prevents a second move of an issue; empty if not needed."""
     if product is Product.HOMING:
-        return past.moved_as  # Its own id is the id of the issue.
+        return past.moved_as  # An issue from Homing keeps its id, which is unique already.
     return f"{product} {(past.key or past.slug)[:LONGEST_KEY]}"
 
 
@@ -223,7 +223,7 @@ def content_of(past: PastIssue, html: str) -> Content:
 
 def check_content(content: Content) -> Content:
     """Return the content if it can be stored. Raises `SkipIssueError`."""
-    # Fields that this newsletter lacks show their fallbacks.
+    # Unknown merge fields are no problem here, because readers see their fallbacks.
     if any(problem.merge_field is None for problem in find_problems(content)):
         is_empty = not content.html.strip() and not content.text.strip()
         raise SkipIssueError(Skip.NO_LETTER if is_empty else Skip.TOO_LONG)

@@ -11,7 +11,7 @@ from django.utils.dateparse import parse_datetime
 from delivery.tasks.run_leased_task import TaskRefusedError
 from publishing.models import Visibility
 
-# Bytes of a letter in an export, and its characters. Homing's own limit applies after cleaning.
+# Limits of a letter in an export: bytes, and characters. Homing's own limit applies after cleaning.
 LONGEST_LETTER = 5 * 1024**2
 MOST_CHARACTERS = 1_500_000
 MOST_ISSUES = 20_000
@@ -26,10 +26,11 @@ class Product(StrEnum):
     HOMING = "homing"
 
 
-# Returns the new address and size of an image, or None to leave it out.
+# A function that gets an image's address and returns the new address, width and height, or None to
+# leave the image out.
 Take = Callable[[str], tuple[str, int, int] | None]
 
-# The hosts of images. For Ghost it is the author's own host.
+# The hosts from which images are fetched. For Ghost, images are on the author's own host.
 PICTURE_HOSTS = {
     Product.SUBSTACK: frozenset(
         {"substackcdn.com", "cdn.substack.com", "substack-post-media.s3.amazonaws.com"}
@@ -61,7 +62,7 @@ class UnusableExportError(TaskRefusedError):
 
 
 class SkipIssueError(Exception):
-    """The issue turned out to be one that is not moved in."""
+    """The issue is not moved in, as reading its letter showed."""
 
     def __init__(self, reason: Skip) -> None:
         super().__init__(reason)
@@ -70,7 +71,7 @@ class SkipIssueError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PastIssue:
-    """One issue; `key` is its id at the product, and `source` where its letter is."""
+    """One issue; `key` is its id at the product, and `source` the place of its letter."""
 
     key: str
     slug: str
@@ -80,10 +81,10 @@ class PastIssue:
     skip: Skip | None = None
     source: str = field(default="", repr=False)
     visibility: Visibility = Visibility.PUBLIC
-    moved_as: str = ""  # the key of an earlier move, such as “substack 101”
+    moved_as: str = ""  # its key in an earlier move, such as “substack 101”
 
     def refusal(self, now: datetime) -> Skip | None:
-        """Return why it is not moved in; None if it is."""
+        """Return why the issue is not moved in; None if it is moved in."""
         if self.skip is None and self.published_at is None:
             return Skip.NO_DATE
         if self.published_at and self.published_at > now:
@@ -92,14 +93,14 @@ class PastIssue:
 
 
 def word_of(row: Mapping[str, Any], name: str) -> str:
-    """Return the text of a column as the database can store it; empty if it is none."""
+    """Return a column's value as text for the database; empty if it is no text."""
     value = row.get(name)
     text = value.strip() if isinstance(value, str) else ""
     return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
 def parse_date(text: object) -> datetime | None:
-    """Parse a date of an export. Without a zone it is in UTC; None if it is none."""
+    """Parse a date of an export; None if it is no date. Without a zone it is in UTC."""
     found: datetime | None
     try:
         if isinstance(text, int) and not isinstance(text, bool):
@@ -111,4 +112,4 @@ def parse_date(text: object) -> datetime | None:
     if found is None:
         return None
     aware = found if found.tzinfo else found.replace(tzinfo=UTC)
-    return aware if aware.year > 1970 else None  # Conversions near year 1 overflow.
+    return aware if aware.year > 1970 else None  # near year 1, conversions overflow

@@ -1,6 +1,6 @@
 """Read the past issues of an export: Substack, Ghost, Buttondown or Homing.
 
-Rows and letters are read one by one, and limits apply before their values are built.
+Rows and letters are read one by one, and limits are checked before values fill the memory.
 """
 
 import csv
@@ -32,8 +32,8 @@ from publishing.past_issues.read_json import JSONFile, JSONFormatError
 from subscribers.files.zip_entries import UnusableZipError, ZipEntries
 
 LONGEST_LIST = 64 * 1024**2
-LONGEST_ROW = 256 * 1024  # characters of a CSV
-# Titles and descriptions of all issues together. They are kept until the move ends.
+LONGEST_ROW = 256 * 1024  # characters of a row in a CSV file
+# Limit of the titles and descriptions of all issues together, which are kept until the move ends.
 MOST_WORDS = 8_000_000  # characters
 _LONGEST_WORD = 8_000  # bytes in JSON
 _LONGEST_ADDRESS = 200  # characters of a key or an address
@@ -55,13 +55,14 @@ Kept = TypeVar("Kept", PastIssue, tuple[str, tuple[bool, str]])
 
 
 class Export:
-    """The issues of a file. `entries` is its ZIP, if it is one."""
+    """The past issues of a file. If the file is a ZIP, `entries` are its files."""
 
     def __init__(self, file: IO[bytes], site: str = "") -> None:
         self.entries: ZipEntries | None = None
         self.site = site.rstrip("/")
         self._by_end: dict[str, str] = {}
-        # The list of Ghost, and what its second list says about some posts.
+        # For Ghost: the JSON file, and facts from its second list, which has only some of the
+        # posts.
         self._json: JSONFile | None = None
         self._metas: dict[str, tuple[bool, str]] = {}
         try:
@@ -94,7 +95,7 @@ class Export:
             elif self.entries is not None:
                 text = _text(self.entries.read(issue.source, LONGEST_LETTER))
         except (UnusableZipError, JSONFormatError):
-            # Some values are read only with their letter, and may be damaged or too many.
+            # The letter's part of the file is read only now, and may be damaged or too large.
             raise SkipIssueError(Skip.UNREADABLE) from None
         if len(text) > MOST_CHARACTERS:
             raise SkipIssueError(Skip.TOO_LONG)
@@ -121,7 +122,7 @@ class Export:
             return Product.BUTTONDOWN, map(self._buttondown, _csv_rows(entries, path))
         for path in entries.paths:
             if path.endswith(".json"):
-                # Images lie beside the JSON, and the letters are in it.
+                # A Ghost export has the letters in a JSON file, and images beside that file.
                 return Product.GHOST, self._ghost(_unpacked(entries, path))
         raise UnusableExportError("unknown")
 
@@ -144,7 +145,7 @@ class Export:
         path = self._find(f"emails/{slug}.md")
         skip = _first(
             (not word_of(row, "publish_date"), Skip.DRAFT),
-            # Without the column, nobody knows which are public.
+            # Without the column, it is unknown which emails are public, so skip all of them.
             (word_of(row, "email_type").lower() not in ("public", "archival"), Skip.NOT_PUBLIC),
             (not path, Skip.NO_LETTER),
         )
@@ -169,7 +170,8 @@ class Export:
             skip = _first(
                 (word_of(row, "type") == "page", Skip.NOT_AN_ISSUE),
                 (word_of(row, "status") in ("draft", "scheduled"), Skip.DRAFT),
-                # The status `sent` and `email_only` mean that the site never showed it.
+                # The status `sent`, or `email_only`, means that Ghost never showed the post on the
+                # web.
                 (word_of(row, "status") != "published", Skip.NOT_PUBLIC),
                 (is_mail_only, Skip.NOT_PUBLIC),
                 (word_of(row, "visibility") != "public", Skip.NOT_PUBLIC),
@@ -197,12 +199,12 @@ class Export:
         return text.replace(_GHOST_SITE, self.site)
 
     def _find(self, end: str) -> str:
-        """Return the path of a letter beside the list, whatever folder both are in."""
+        """Return the path of the file that ends with `end`, in any folder; or empty."""
         return self._by_end.get(end, "")
 
 
 def split_mode(markdown: str) -> tuple[str, bool]:
-    """Return a letter of Buttondown without its first comment, and whether it is HTML."""
+    """Return a Buttondown letter without its mode comment, and whether it is HTML."""
     text = markdown.lstrip("\ufeff \r\n\t")
     if not text.startswith(_MODE):
         return markdown, False
@@ -211,7 +213,10 @@ def split_mode(markdown: str) -> tuple[str, bool]:
 
 
 def _bounded(found: Iterable[Kept]) -> Iterator[Kept]:
-    """Yield what is kept until the move ends. Raises `UnusableExportError` at a limit."""
+    """Yield the values, which are kept in memory until the move ends.
+
+    Raises `UnusableExportError` if they are too many or too long.
+    """
     words = 0
     for number, one in enumerate(found, 1):
         texts = (one.key, one.slug, one.title, one.subtitle) if isinstance(one, PastIssue) else one
@@ -230,7 +235,7 @@ def _issue(
     skip: Skip | None,
     source: str,
 ) -> PastIssue:
-    # Longer texts would be cut when they are stored, so cut them now to save memory.
+    # Texts are cut when they are stored. Cut them now to save memory.
     return PastIssue(
         key[:_LONGEST_ADDRESS],
         slug[:_LONGEST_ADDRESS],
@@ -283,13 +288,13 @@ def _csv_rows(entries: ZipEntries, path: str) -> Iterator[Row]:
         text = io.TextIOWrapper(content, "utf-8-sig", "replace", newline="")
         lines = _Lines(text)
         header = next(lines, "")
-        # Excel saves with semicolons in many countries.
+        # Excel separates columns by semicolons in many countries.
         separator = ";" if header.count(";") > header.count(",") else ","
         names = [
             name.strip().lower() for name in next(csv.reader([header], delimiter=separator), [])
         ]
         wanted = [(at, name) for at, name in enumerate(names) if name in _COLUMNS]
-        # Blank rows count too, because each takes time.
+        # Count blank rows too, because each takes time.
         for number, row in enumerate(csv.reader(lines, delimiter=separator)):
             if number >= MOST_ISSUES:
                 raise UnusableExportError("too_many")
@@ -299,7 +304,10 @@ def _csv_rows(entries: ZipEntries, path: str) -> Iterator[Row]:
 
 
 class _Lines:
-    """The lines of a CSV. The caller sets `row` to 0 at each row, which has a limit."""
+    """The lines of a CSV file, with a limit of characters for each row.
+
+    The caller sets `row` to 0 after each row.
+    """
 
     def __init__(self, text: io.TextIOWrapper) -> None:
         self._text = text

@@ -1,6 +1,6 @@
 """Read values of a large JSON file one by one, without loading the file. Pure.
 
-Other values are skipped by their brackets, and are not checked further.
+Values that are not needed are skipped by counting brackets, without further checks.
 """
 
 import json
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import IO, Any
 
-# Brackets and strings, by which values are skipped. A quote without its end is an error.
+# The brackets and strings that matter for skipping a value. A quote without its end is an error.
 _TOKEN = re.compile(rb'"(?>(?:[^"\\]++|\\.)*)"|[\[\]{}"]', re.DOTALL)
 _STRING = re.compile(rb'"(?>(?:[^"\\]++|\\.)*)"', re.DOTALL)
 _SCALAR = re.compile(rb"[^\s,\[\]{}\":]++")
@@ -17,7 +17,7 @@ _KEY = re.compile(rb'[\s,]*+("(?>(?:[^"\\]++|\\.)*)")\s*+:\s*+', re.DOTALL)
 _BETWEEN = re.compile(rb"[\s,]*+")
 _START = re.compile(rb"(?:\xef\xbb\xbf)?\s*+")
 _LONGEST_SCALAR = 40  # bytes
-# A real export of the largest size has at most about 5,000,000.
+# Brackets and strings in a file. Real exports of the largest size have at most about 5,000,000.
 MOST_TOKENS = 10_000_000
 
 
@@ -26,7 +26,7 @@ class JSONFormatError(ValueError):
 
 
 class JSONFile:
-    """A JSON file on disk. A value is named by the position of its first byte."""
+    """A JSON file on disk. The position of a value's first byte names the value."""
 
     def __init__(self, file: IO[bytes]) -> None:
         try:
@@ -38,12 +38,12 @@ class JSONFile:
         self.root = start.end() if start else 0
 
     def member(self, at: int | None, name: bytes) -> int | None:
-        """Return the value of a member of the object at a position; None if there is none."""
+        """Return the position of a member of the object at a position; None if missing."""
         found = [value for key, value in self._members(at) if key == name][-1:]
         return found[0] if found else None
 
     def elements(self, at: int | None) -> Iterator[int]:
-        """Yield the elements of the array at a position."""
+        """Yield the positions of the elements of the array at a position."""
         if at is None or not self._begins(at, b"["):
             return
         at += 1
@@ -59,9 +59,9 @@ class JSONFile:
         return at is not None and self._begins(at, b"[")
 
     def scalars(self, at: int, *names: bytes, longest: int) -> dict[str, Any]:
-        """Return texts, numbers and truth values among the named members of an object.
+        """Return the named members of an object that are texts, numbers or truth values.
 
-        A text of more than `longest` bytes is None.
+        A text of more than `longest` bytes is None in the result.
         """
         found: dict[str, Any] = {}
         for key, value in self._members(at):
@@ -82,7 +82,7 @@ class JSONFile:
     def _scalar(self, at: int, longest: int) -> Any:
         if self._begins(at, b'"'):
             end = self._end_of(at)
-            # Two bytes are quotes.
+            # Do not count the two quotes.
             if end - at - 2 > longest:
                 return None
             text = self._data[at:end].decode("utf-8", "replace")

@@ -57,12 +57,12 @@ def refusal_sentence(code: str, detail: str = "") -> str:
     """Say why a file was refused."""
     sentence = _REFUSALS.get(code)
     if sentence is None:
-        return detail  # of a ZIP file
+        return detail  # already a sentence about the ZIP file
     return str(sentence).format(most=settings.IMPORT_MAX_MB, detail=detail)
 
 
 def error_sentence(move: IssueMove) -> str:
-    """Say why a move was refused; empty if it was not."""
+    """Say why a move was refused; empty if the move was not refused."""
     return refusal_sentence(move.error["code"], **move.error["parameters"]) if move.error else ""
 
 
@@ -133,7 +133,7 @@ ORDER = (
 
 
 def report_lines(move: IssueMove) -> list[tuple[str, str, list[str]]]:
-    """Return each result with its sentence and the first titles that it is about."""
+    """Return each result with a sentence and the titles of the first such issues."""
     return [
         (
             code,

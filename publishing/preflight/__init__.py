@@ -1,1 +1,1 @@
-"""Checks before an issue is published: a context goes in, findings come out."""
+"""Checks before an issue is published. Each reads a context and returns findings."""

@@ -19,7 +19,7 @@ from publishing.preflight.parse_letter import ParsedLetter, Passage, TextLocatio
 
 @dataclass(frozen=True, kw_only=True)
 class CheckContext:
-    """The content, its mail, and what surrounds it."""
+    """The content to check, its mail, and facts about readers, issues and workers."""
 
     content: Content
     letter: ParsedLetter
@@ -36,16 +36,17 @@ class CheckContext:
     external: CachedResults
     readers: int
     archive_note: str
-    # Readers without a value, by merge field.
+    # How many readers have no value, by merge field.
     without_value: Mapping[str, int]
     own_fields: Sequence[ReaderField] = ()
-    # Readers whose value does not match, and readers without one, by merge field and pattern.
+    # By merge field and pattern: how many readers have a value that does not match, and how many
+    # have no value.
     unfit_values: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
 
     is_mailed: bool = True
-    # Whether the welcome letter that is on has this title.
+    # Whether the present welcome letter has the same title.
     is_welcome_letter: bool = False
-    # Parameters of findings about other issues.
+    # Parameters for the sentences of findings about other issues.
     recent_duplicates: Sequence[Mapping[str, Any]] = ()
     other_issues: Sequence[Mapping[str, Any]] = ()
     overlap_warnings: tuple[str, ...] = ()
@@ -61,7 +62,7 @@ class CheckContext:
 
     @cached_property
     def passages(self) -> list[Passage]:
-        """The texts that readers see, title first. Plain text only as an author wrote it."""
+        """The texts that readers see, title first. An automatic plain text is left out."""
         passages = [Passage(TextLocation("title"), self.content.title)]
         passages.append(Passage(TextLocation("preview_text"), self.content.preview_text))
         passages.extend(self.letter.passages)
@@ -70,7 +71,7 @@ class CheckContext:
         return passages
 
     def clock(self, at: datetime) -> str:
-        """Write a time in the newsletter's zone, with its day unless that is today."""
+        """Write a time in the newsletter's zone, with the day unless the day is today."""
         zone = self.newsletter.zone
         there = at.astimezone(zone)
         today = there.date() == self.now.astimezone(zone).date()

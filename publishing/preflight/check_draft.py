@@ -1,4 +1,4 @@
-"""Check a draft: what its publication would be, and all findings."""
+"""Check a draft: find out what its publication would do, and all findings."""
 
 import uuid
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ class PreflightResult:
     plan: VersionPlan | None
     version: int
     visibility: Visibility
-    is_public: bool  # an earlier version is
+    is_public: bool  # an earlier version is public
     not_reached: int
     change: str
     pending: int
@@ -78,9 +78,9 @@ class PreflightResult:
 
     @property
     def not_included(self) -> int:
-        """The readers who get no copy.
+        """The number of readers who get no copy.
 
-        If the issue does not go to everyone, only confirmed readers count.
+        If the issue does not go to everyone, only confirmed readers are counted.
         """
         if self.draft.goes_to == EVERYONE and not self.has_tags:
             return self.pending + self.gone
@@ -94,7 +94,7 @@ class PreflightResult:
 
     @property
     def archive_reason(self) -> str:
-        """Why the issue is unlisted without a choice of the author; or empty."""
+        """Why the issue is unlisted although the author chose nothing; empty if it is not."""
         is_default = not self.draft.fields.archive and self.visibility is Visibility.UNLISTED
         if not (is_default and self.has_tags) or self.is_public:
             return ""
@@ -102,19 +102,19 @@ class PreflightResult:
 
     @property
     def refusal(self) -> str:
-        """The reason why it may not be published; empty if it may."""
+        """Why the draft may not be published; empty if it may be published."""
         return refuse(self.findings)
 
 
 def external_targets(letter: ParsedLetter) -> tuple[str, list[str]]:
-    """Return the domain (or an empty string) and the links to check externally."""
+    """Return the sender's domain (or an empty string) and the links to be checked."""
     domain = domain_of(Newsletter.objects.get_current().sender)
     links = links_to_open(letter, settings.SITE_URL)
     return ("" if is_placeholder(domain) else domain), links
 
 
 def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
-    """Check a draft for this publisher. Reads only."""
+    """Check a draft for this publisher, without changing anything."""
     visibility = visibility_of_draft(draft)
     content, own = content_of(draft), load_own_fields()
     tags = choice_of(draft.with_tags, draft.without_tags)

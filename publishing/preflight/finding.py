@@ -31,7 +31,7 @@ class Severity(StrEnum):
 
 
 class FixIn(StrEnum):
-    """Where a finding can be fixed, if not in what the author writes."""
+    """Where a finding can be fixed, unless it is fixed in the composer."""
 
     NOWHERE = ""
     TEST = "test"
@@ -45,7 +45,7 @@ class FixIn(StrEnum):
 class Finding:
     """One result of a check: a sentence, and its reason or the next step.
 
-    `issue` is the id of another issue that it is about.
+    `issue` is the id of another issue, if the finding is about one.
     """
 
     severity: Severity
@@ -56,12 +56,12 @@ class Finding:
     issue: str = ""
 
 
-# All findings by severity, each in the order of the checks.
+# The findings of each severity, in the order of the checks.
 Findings = Mapping[str, Sequence[Finding]]
 
 
 class _Count(int):
-    """A number that selects a plural form and is written with separators."""
+    """A number that selects a plural form and is shown with thousands separators."""
 
     def __format__(self, spec: str) -> str:
         return digits(self)
@@ -78,7 +78,7 @@ def _finding(
     issue: str = "",
     **params: object,
 ) -> Finding:
-    """Write the parameters into the sentence and the detail."""
+    """Return a finding with the parameters written into its sentence and detail."""
     written = {
         name: _Count(value) if type(value) is int else value for name, value in params.items()
     }
@@ -104,7 +104,10 @@ def summarise(findings: Findings) -> str:
 
 
 def refuse(findings: Findings) -> str:
-    """Return the number of problems to fix, and the first; empty if there are none."""
+    """Return a sentence with the number of problems to fix and the first problem.
+
+    Empty if nothing prevents publishing.
+    """
     stops = findings["stops"]
     if not stops:
         return ""

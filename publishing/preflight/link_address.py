@@ -30,24 +30,24 @@ def split_url(address: str) -> SplitResult | None:
 
 
 def is_web_url(address: str) -> bool:
-    """Return whether it is a complete URL of http or https."""
+    """Return whether the URL is complete and begins with http or https."""
     parts = split_url(address)
     return parts is not None and parts.scheme.lower() in _WEB_SCHEMES and bool(parts.hostname)
 
 
 def absolute_url(address: str, site_url: str) -> str:
-    """Return the URL in the mail: an address with one leading slash is on our site."""
+    """Return the URL that the mail has: “/about” becomes an address on our site."""
     missing = missing_before(address, site_url)
     return urljoin(f"{site_url}/", address) if missing else address
 
 
 def is_encrypted(address: str) -> bool:
-    """Return whether it begins with https."""
+    """Return whether the URL begins with https."""
     return address.strip().lower().startswith("https:")
 
 
 def looks_public(address: str) -> bool:
-    """Return whether its host looks reachable for readers, without a DNS query."""
+    """Return whether the URL's host looks public, judged without a DNS query."""
     parts = split_url(address)
     host = ((parts.hostname if parts else None) or "").rstrip(".").lower()
     if not host:
@@ -68,10 +68,10 @@ def _is_below(host: str, names: tuple[str, ...]) -> bool:
 
 
 class AddressPart(StrEnum):
-    """A part of an address in which a value stays as it is.
+    """A part of an address in which a reader's value is written without encoding.
 
-    The texts are regular expressions that PostgreSQL and Python read alike. They match the values
-    that keep the address valid.
+    The values of this class are regular expressions that PostgreSQL and Python read alike. They
+    match the field values that keep the address valid.
     """
 
     BEGINNING = r"^\s*(https?://[^\s/?#@]+[.][^\s@]+|mailto:[^\s@]+@[^\s@]+|tel:[0-9+-]+)\s*$"
@@ -110,7 +110,7 @@ def addresses_in(text: str) -> Iterator[str]:
 def fields_in_addresses(
     addresses: Iterable[str], own: Iterable[ReaderField]
 ) -> list[FieldInAddress]:
-    """Return the fields that may make one of these addresses invalid."""
+    """Return the merge fields that may make one of these addresses invalid."""
     fallbacks = {field.name: field.fallback for field in own}
     known = {*fallbacks, "name", "email"} - {*URL_FIELDS}
     return [

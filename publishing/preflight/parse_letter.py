@@ -1,6 +1,6 @@
 """Read the passages, links and images of a letter's HTML.
 
-Pure, and fails on no input.
+The code is pure and raises no error for any HTML.
 """
 
 import re
@@ -134,5 +134,6 @@ class ParsedLetter:
             self._link = None
 
     def _one_line(self, words: list[str]) -> str:
-        # Braces that were written as entities are text. They begin no merge field.
+        # Drop the marks of braces that were written as entities: they are text and begin no merge
+        # field.
         return " ".join(self._restore(self._drop_braces("".join(words))).split())

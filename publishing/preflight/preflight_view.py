@@ -37,13 +37,13 @@ from publishing.scheduling.schedule_form import ScheduleForm
 from subscribers.links.see_other import see_other
 from subscribers.reader_permissions import CHANGE_NEWSLETTER, MANAGE
 
-# A page that readers may know can only become unlisted.
+# Once readers may know an issue's page, the issue can only become unlisted.
 _BUTTONS = {
     Visibility.PUBLIC: gettext_lazy("Make it public"),
     Visibility.UNLISTED: gettext_lazy("Make it unlisted"),
     Visibility.NONE: gettext_lazy("Leave it out of the archive"),
 }
-# Further examples of a finding are only counted.
+# The number of examples that a finding shows. Further examples are only counted.
 MAX_EXAMPLES = 5
 
 CHANGED_MEANWHILE = gettext_lazy(
@@ -85,7 +85,7 @@ class ArchiveForm(forms.Form):
 @may_write
 @require_POST
 def choose_archive(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """Change what the draft says about the archive, and show the sheet again."""
+    """Store the draft's choice about the archive, and show the check sheet again."""
     found, form = get_draft_or_404(draft), ArchiveForm(request.POST)
     if found.edition is not None:
         return see_other(progress_url(found.edition))
@@ -145,7 +145,7 @@ def check_page(
 
 
 def schedule_hint(whom: str, *, is_mailed: bool) -> str:
-    """Describe what happens at a scheduled time."""
+    """Return a sentence about what happens at a scheduled time."""
     if is_mailed:
         sentence = _("At that time it goes to {whom}. Until then you can call it back.")
         return sentence.format(whom=whom)
@@ -162,7 +162,7 @@ def _describe_hold(is_mailed: bool) -> str:
 
 
 def publication_context(checked: PreflightResult) -> dict[str, Any]:
-    """Return the context of the mail and its readers."""
+    """Return the part of the context about the mail and its readers."""
     content, context = checked.context.content, checked.context
     is_mailed, choice = context.is_mailed, (checked.draft.goes_to, checked.tags)
     whom_later = choice_words(*choice, is_scheduled=True)

@@ -26,7 +26,7 @@ def readers_change(before: int, now: int, acts: Mapping[str, int], *, date: str)
     Example: “315 more confirmed readers than at the last issue on 2 July 2026 (joined: 402,
     unsubscribed: 87)”.
 
-    The reasons are left out unless they add up to the change.
+    The part in brackets is left out unless its numbers add up to the change.
     """
     change = now - before
     if change > 0:

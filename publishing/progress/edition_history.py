@@ -16,12 +16,12 @@ from publishing.editions.edition_status import EditionStatus
 from publishing.models import Issue
 
 MAX_LINES = 50
-# A time and a sentence.
+# A line of the history: a time and a sentence.
 HistoryLine = tuple[datetime, str]
 
 
 def history_of(edition: Edition, status: EditionStatus) -> list[HistoryLine]:
-    """Return the activity log of this version and its issue, with automatic events."""
+    """Return the log entries of this version and its issue, and automatic events."""
     entries = (
         LogEntry.objects.filter(
             content_type__app_label=Issue._meta.app_label,
@@ -56,7 +56,7 @@ def _automatic(edition: Edition, status: EditionStatus) -> Iterator[HistoryLine]
             else _("Homing stopped it: {reason}")
         )
         yield edition.control_at, text.format(reason=reason)
-    # If the worker was killed, this is the deadline of its call, which may lie ahead.
+    # If the worker was killed, `unknown_since` is the deadline of its call, which may lie ahead.
     if counts.unknown and counts.unknown_since is not None and counts.unknown_since <= counts.now:
         yield (
             counts.unknown_since,

@@ -10,7 +10,7 @@ from publishing.actions.edition_actions import applicable, refusal_of
 from publishing.editions.edition_status import EditionStatus
 from publishing.progress_bar import ORDER, label_of, parts_of
 
-# A glyph and a tone.
+# The glyph and the tone of each state.
 LOOKS = {
     EditionState.SCHEDULED: ("held", ""),
     EditionState.HELD: ("held", ""),
@@ -44,15 +44,15 @@ class EditionProgress:
         self.is_reschedulable = not refusal_of("reschedule", status)
         self.is_at_rest = is_at_rest(status)
         self.is_public = is_public(counts)
-        # Whether rate, time left and workers are of interest.
+        # Whether the page shows rate, time left and workers.
         self.is_active = status.state not in AT_REST and counts.has_started
         self.rate_per_minute = round(counts.rate_per_s * 60)
         self.may_have_returns = counts.sent + counts.bounced + counts.complained > 0
-        # None if the next look-up is due now.
+        # The time of the next look-up at the provider; None if it is due now.
         at = counts.next_lookup_at
         self.lookup_at = at if at is not None and at > counts.now else None
         self.is_undecided = counts.parked_batches > 0 and not counts.leased_batches and at is None
-        # Until the hold ends, the edition can be called back.
+        # As long as the edition is held, an author can call it back.
         self.is_held = status.state is EditionState.HELD
         left_s = math.ceil((counts.held_until - counts.now).total_seconds())
         self.held_s = left_s if self.is_held else 0
@@ -65,7 +65,7 @@ class EditionProgress:
 
     @cached_property
     def actions(self) -> frozenset[str]:
-        """The names of the actions that apply, which lists do not show."""
+        """The names of the actions that apply. Lists do not show them."""
         return frozenset(action.name for action in applicable(self.status))
 
     @property
@@ -85,7 +85,7 @@ class EditionProgress:
 
     @cached_property
     def needs_approval(self) -> bool:
-        """Whether its approval is for another sender, so that it cannot be sent."""
+        """Whether the edition cannot be sent because its approval is for another sender."""
         return refusal_of("send-now", self.status) is ActionRefusal.NEEDS_APPROVAL
 
 
@@ -95,16 +95,17 @@ def counts_of(counts: EditionCounts) -> dict[str, int]:
 
 
 def is_at_rest(status: EditionStatus) -> bool:
-    """Return whether nothing more happens automatically; calls in flight still settle."""
+    """Return whether nothing more happens automatically, except for calls in flight."""
     return status.state in AT_REST and not (
         status.counts.leased_batches or status.counts.queued_batches
     )
 
 
 def is_public(counts: EditionCounts) -> bool:
-    """Return whether the archive shows it.
+    """Return whether the archive shows the edition.
 
-    It is published and not held, and was not cancelled before the first copy was sent.
+    The archive shows an edition that is published and not held, unless it was cancelled before the
+    first copy was sent.
     """
     if counts.is_transactional or counts.control == "scheduled":
         return False

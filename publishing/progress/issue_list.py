@@ -20,9 +20,9 @@ from publishing.progress.progress_sentences import how_far
 class IssueRow:
     """An issue, or a version of it, in a list.
 
-    `edition` is the newest one. If it was sent to nobody because it corrects only the page or was
-    called back, the `status` is that of the last mailed version. A correction that is scheduled is
-    not the newest yet.
+    `edition` is the newest edition. If it was sent to nobody, because it corrects only the page or
+    was called back, then `status` is the status of the last mailed version. A scheduled correction
+    does not count as the newest edition until it starts.
     """
 
     edition: Edition
@@ -34,12 +34,12 @@ class IssueRow:
 
     @property
     def is_of_earlier(self) -> bool:
-        """Whether the numbers are those of an earlier version than the newest."""
+        """Whether the row shows the numbers of an earlier version than the newest."""
         return self.status.counts.version != self.newest.counts.version
 
     @property
     def page_corrected_at(self) -> datetime | None:
-        """When the newest version corrected only the page; None if it did not."""
+        """When the newest version was published, if it corrects only the page; or None."""
         counts = self.newest.counts
         is_page = self.is_of_earlier and counts.goes_to == "nobody" and counts.has_started
         return counts.published_at if is_page else None
@@ -48,8 +48,8 @@ class IssueRow:
 def newest_editions(*, without: QuerySet[Edition] | None = None) -> QuerySet[Edition]:
     """Return the newest edition of each newsletter issue, newest first.
 
-    Those of `without` are left out, and an earlier version takes their place. So are scheduled
-    corrections until they start; `next_version` is the version that is scheduled, or None.
+    The editions of `without`, and corrections that are scheduled, are left out, and an earlier
+    version takes their place. `next_version` is the version that is scheduled, or None.
     """
     waiting = _scheduled_corrections()
     editions = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
@@ -73,7 +73,7 @@ def newest_editions(*, without: QuerySet[Edition] | None = None) -> QuerySet[Edi
 
 
 def _scheduled_corrections() -> QuerySet[Edition]:
-    """Select the scheduled versions of issues of which an earlier version started."""
+    """Select scheduled versions of issues that have an earlier, started version."""
     earlier = started_editions().filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
     return Edition.objects.filter(
         Exists(earlier), kind=Edition.Kind.NEWSLETTER, control=Edition.Control.SCHEDULED
@@ -81,7 +81,10 @@ def _scheduled_corrections() -> QuerySet[Edition]:
 
 
 def newest_before(before: int | None, *, limit: int) -> tuple[list[Edition], int | None]:
-    """Return a page of issues after `before`, and the next `before` or None."""
+    """Return a page of issues older than `before`, and the next page's `before`.
+
+    The second value is None on the last page.
+    """
     editions = newest_editions()
     if before is not None:
         editions = older_than(before, editions)
@@ -98,9 +101,9 @@ def older_than(edition: int, editions: QuerySet[Edition]) -> QuerySet[Edition]:
 def rows_of(
     editions: Iterable[Edition], counts: Mapping[int, EditionCounts] | None = None
 ) -> list[IssueRow]:
-    """Return rows in the same order.
+    """Return a row for each edition, in the same order.
 
-    One query reads all counts, unless they are given.
+    Without `counts`, one query reads the counts of all editions.
     """
     wanted = list(editions)
     if counts is None:
@@ -114,12 +117,12 @@ def shown_in(editions: Iterable[Edition]) -> list[int]:
 
 
 def hides_a_send(counts: EditionCounts) -> bool:
-    """Whether a version was sent to nobody, so that an earlier one has the numbers."""
+    """Whether a version was sent to nobody, so an earlier version's numbers are shown."""
     return counts.control != "scheduled" and (counts.goes_to == "nobody" or counts.is_called_back)
 
 
 def _mailed_before(edition: Edition) -> int | None:
-    """Return the last mailed version before the newest; None outside of lists."""
+    """Return the last mailed version before this one, if a list loaded it; or None."""
     return getattr(edition, "mailed_before", None)
 
 

@@ -1,7 +1,7 @@
-"""Polls of open pages: their answers, their pauses, and readings that pages share.
+"""Polls of open pages: answers, pauses, and database reads that pages share.
 
-Each answer of htmx holds the changed parts and the next poll. The pauses are longer if nothing is
-new or many pages are open.
+An open page asks the server again after a pause (it polls, with htmx). Each answer has the changed
+parts and says when to poll next. Pauses are longer if nothing is new or many pages are open.
 """
 
 import hashlib
@@ -26,14 +26,14 @@ _NUMBER = re.compile(r"[0-9]{1,4}")
 # The parameters that a poll adds to the address of its page.
 _PARAMETERS = ("seen", "same", "page", "hidden", "listed")
 SOON_S = 2.0
-# The pause if nothing was new, its growth from poll to poll, and its limit.
+# The pause in seconds if nothing was new, its growth from poll to poll, and the longest pause.
 QUIET_S, GROWS_BY, LONGEST_S = 10.0, 1.5, 60.0
 # During a send, the pause is the time left divided by `STEPS`, at most `LONGEST_STEP_S`.
 STEPS, LONGEST_STEP_S = 60, 10.0
 STARTING_S = 30
-# The pauses of the desk: while something is being sent, and otherwise.
+# The pauses of the desk in seconds: while something is being sent, and otherwise.
 DESK_S, DESK_IDLE_S = 4.0, 30.0
-# The readings a second for all pages together.
+# At most this many polls a second, by all pages together.
 READINGS_PER_S = 2
 # Without scripts, the browser reloads the whole page.
 RELOAD_AT_LEAST_S = 5
@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """A poll: page name, tags of its content, number of polls without a change."""
+    """A poll: the page's name, tags of its content, number of polls without a change."""
 
     page: str
     seen: str
@@ -76,8 +76,8 @@ def next_poll(
 ) -> dict[str, str]:
     """Return where an open page polls next, and when.
 
-    It polls after a pause, or when it is visible again. The first answer names the page. Later
-    pauses vary, which spreads the polls of many pages.
+    The page polls after a pause, or when it is visible again. The first answer gives the page a
+    name. Later pauses vary a little, which spreads the polls of many pages.
     """
     query = request.GET.copy()
     poll = poll_from(request)
@@ -114,7 +114,7 @@ class OpenPages:
         """Record a poll; return the number of visible pages, at least one."""
         now = self._clock()
         with self._lock:
-            # Removed first, so that the dictionary is in the order of the last poll.
+            # Remove the name first, so that the dictionary is in the order of the last polls.
             self._seen.pop(name, None)
             if not hidden:
                 self._seen[name] = now
@@ -147,7 +147,7 @@ class SharedReadings(Generic[T]):
         self._lock = Lock()
 
     def get(self, key: Hashable, read: Callable[[], T]) -> T:
-        """Return the value of `read`, or the one that another caller has just read."""
+        """Return the value of `read`, or the value that another caller has just read."""
         with self._lock:
             if key not in self._entries and len(self._entries) >= self._limit:
                 self._entries.clear()
@@ -157,7 +157,7 @@ class SharedReadings(Generic[T]):
             if entry.value is None or now - entry.read_at >= self._for_s:
                 entry.value = None
                 entry.value = read()
-                # Take the time before the reading, so that a value is never older than `for_s`.
+                # Take the time before reading, so that a value is never older than `for_s` seconds.
                 entry.read_at = now
             return entry.value
 
@@ -167,7 +167,7 @@ def ask_again_s(
 ) -> float | None:
     """Return seconds until the next poll, None for never.
 
-    `unchanged` polls brought no news.
+    `unchanged` is the number of polls in a row that brought no news.
     """
     if is_at_rest(status):
         return None
@@ -193,7 +193,7 @@ def _pause_where_seen(status: EditionStatus, unchanged: int) -> float:
     pause = _pause(status)
     if unchanged > 0:
         pause = max(pause, min(LONGEST_S, QUIET_S * GROWS_BY ** (min(unchanged, 20) - 1)))
-    # Poll in time for an event whose time is known.
+    # If the time of the next event is known, poll just after it.
     return min(pause, max(SOON_S, _until_something_happens(status) + 0.5))
 
 

@@ -19,7 +19,7 @@ _EVIDENCE = {
 
 
 def address_of(delivery: Delivery) -> str:
-    """Return the address of a copy; an erased reader has none."""
+    """Return the address of a copy, or words for an erased reader."""
     return delivery.address or _("an erased reader")
 
 
@@ -27,7 +27,7 @@ def when_of(delivery: Delivery, now: datetime) -> datetime | None:
     """Return when the copy got its outcome; None if no time is kept."""
     if delivery.outcome == "unknown":
         since = delivery.batch.unknown_since
-        # If the worker was killed, this is the deadline of its call, which may lie ahead.
+        # If the worker was killed, `since` is the deadline of its call, which may lie ahead.
         return since if since and since <= now else None
     return delivery.sent_at
 

@@ -28,7 +28,7 @@ HEADER = (
 @may_take_readers_away
 @require_safe
 def readers_csv(request: HttpRequest, issue: uuid.UUID) -> HttpResponseBase:
-    """Stream the readers with one outcome, or all."""
+    """Stream a CSV file of the readers with one outcome, or of all readers."""
     outcome = request.GET.get("outcome") or ALL
     if outcome not in LISTS:
         raise Http404(
@@ -50,7 +50,7 @@ def readers_csv(request: HttpRequest, issue: uuid.UUID) -> HttpResponseBase:
 def deliveries_csv(
     deliveries: Iterable[Delivery], held_until: datetime | None, merge_fields: Sequence[str]
 ) -> Iterator[str]:
-    """Write the header and a line for each copy; times in UTC.
+    """Yield the header and a line for each copy; times are in UTC.
 
     The last columns are the values of the edition's `merge_fields`.
     """

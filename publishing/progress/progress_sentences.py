@@ -27,7 +27,7 @@ def sentence_of(status: EditionStatus, zone: ZoneInfo) -> str:
 
 
 def how_far(status: EditionStatus) -> str:
-    """Say how much of a version was sent, or why nothing was."""
+    """Say how much of a version was sent, or why nothing was sent."""
     counts = status.counts
     if not counts.has_started:
         return status.reason() or _("Sent to nobody")
@@ -88,7 +88,7 @@ def what_is_stuck(status: EditionStatus, zone: ZoneInfo) -> str:
 
 
 def _without(counts: EditionCounts) -> int:
-    """Count readers who certainly got no copy, without copies of unknown outcome."""
+    """Count the readers who certainly got no copy. Unknown outcomes are not counted."""
     return counts.audience - counts.sent - counts.unknown - counts.waiting
 
 

@@ -53,7 +53,7 @@ _LIVE_PARTS = ("head", "notices", "counts", "results", "details", "versions", "r
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """One reading of an edition and of all versions of its issue."""
+    """What the page reads from the database: an edition and all versions of its issue."""
 
     edition: Edition
     status: EditionStatus
@@ -72,7 +72,7 @@ class _Reading:
 
 _pages = OpenPages(within_s=1.5 * LONGEST_S, limit=5000)
 _readings: SharedReadings[_Reading] = SharedReadings(for_s=1, limit=100)
-# An open page need not count the readers of a scheduled edition at every poll.
+# Open pages count the readers of a scheduled edition once a minute, not at every poll.
 _readers_today: SharedReadings[int] = SharedReadings(for_s=60, limit=100)
 
 
@@ -113,9 +113,9 @@ def progress_json(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
 
 
 def _update(request: HttpRequest, issue: uuid.UUID, poll: Poll) -> HttpResponse:
-    """Return the changed parts and the next poll.
+    """Answer a poll with the changed parts, and with the time of the next poll.
 
-    Polls within a second share one reading.
+    Polls of the same page within a second share one read of the database.
     """
     pages = 1
     if poll.page:
@@ -222,7 +222,7 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
         "versions": rows_of(reading.versions, counts) if len(reading.versions) > 1 else [],
         "readers": readers,
         "listed": _listed(reading, shown, readers["outcome"]),
-        # The URL has no fragment: with one, a browser would scroll instead of reloading.
+        # The URL must have no fragment: with a fragment, a browser would scroll, not reload.
         "here": request.get_full_path(),
     }
 
@@ -247,9 +247,9 @@ def _listed(reading: _Reading, shown: EditionProgress, outcome: str) -> str:
 
 
 def _is_list_news(listed: str, before: str, shown: EditionProgress) -> bool:
-    """Return whether to read the list and the history again.
+    """Return whether a poll must read the list of readers and the history again.
 
-    During a send, single copies are no reason: the page would read both too often.
+    During a send, changed counts alone are no reason, because the page would read both too often.
     """
     if listed.partition(".")[0] != before.partition(".")[0]:
         return True

@@ -1,6 +1,6 @@
 """Pages of readers' outcomes.
 
-The counts of the batches tell which batches to read.
+Each batch has counts by outcome, so only batches with copies in the list are read.
 """
 
 import re
@@ -17,13 +17,14 @@ from subscribers.address import in_ascii
 from subscribers.models import Subscriber
 
 PAGE = 50
-# The number of readers that the page shows unasked.
+# The number of readers that the page shows before anyone chooses a list.
 FIRST_FEW = 20
 ALL, MISSED = "all", "missed"
 LISTS = (ALL, *ORDER, MISSED)
 # The number of copies in memory while a file is written.
 CHUNK = 2000
-# A cursor with this recipient continues after the batch. It has the 18 digits of `_CURSOR`.
+# A recipient's id that is higher than every other: a cursor with it continues after the batch. It
+# has as many digits as `_CURSOR` allows.
 _BATCH_END = 10**18 - 1
 _CURSOR = re.compile(r"(\d{1,18})\.(\d{1,18})")
 
@@ -31,20 +32,20 @@ _CURSOR = re.compile(r"(\d{1,18})\.(\d{1,18})")
 class DeliveriesDroppedError(Exception):
     """The deliveries were dropped, perhaps while they were read.
 
-    The message says when.
+    The message says when they were dropped.
     """
 
 
 def outcome_page(
     edition: int, outcome: str, after: str = "", *, limit: int = PAGE
 ) -> tuple[list[Delivery], str]:
-    """Return up to `limit` copies of one of `LISTS`, and the next cursor or "".
+    """Return up to `limit` copies of a list in `LISTS`, and the next cursor or "".
 
     `after` is the cursor of this page, empty for the first. Raises `DeliveriesDroppedError`.
     """
     if outcome not in LISTS:
         raise ValueError(f"{outcome!r} is not an outcome. Use one of {', '.join(LISTS)}.")
-    # The column of the batches that counts the list.
+    # The column of a batch that has the number of its copies in this list.
     counted = "size" if outcome == ALL else outcome
     batches = Batch.objects.filter(Q(**{f"{counted}__gt": 0}), edition=edition).order_by("pk")
     deliveries = _deliveries_of(outcome)
@@ -55,7 +56,8 @@ def outcome_page(
         deliveries = deliveries.filter(
             Q(batch_id__gt=first) | Q(batch_id=first, recipient_id__gt=recipient)
         )
-    # Take as many batches as needed. Earlier pages may have shown all copies of the first batch.
+    # Take as many batches as fill the page. Do not count the first batch, because earlier pages
+    # may have shown all of its copies.
     ids, there, were_enough = [], 0, False
     for batch, count in batches.values_list("pk", counted)[: limit + 2]:
         ids.append(batch)
@@ -72,14 +74,15 @@ def outcome_page(
     shown = found[:limit]
     if len(found) > limit:
         return shown, f"{shown[-1].batch_id}.{shown[-1].recipient_id}"
-    # Some copies were settled between the two queries. Later batches may hold more.
+    # Some copies got another outcome between the two queries, so the page is not full. Later
+    # batches may have more.
     return shown, f"{ids[-1]}.{_BATCH_END}" if were_enough else ""
 
 
 def every_delivery(edition: int, outcome: str) -> Iterator[Delivery]:
-    """Yield all copies of a list in constant memory.
+    """Yield all copies of a list, in constant memory.
 
-    Raises `DeliveriesDroppedError`, also midway.
+    Raises `DeliveriesDroppedError`, even after some copies.
     """
     after = ""
     while True:
@@ -94,7 +97,8 @@ def found_readers(
 ) -> tuple[list[tuple[Subscriber, Delivery | None]], bool]:
     """Return the readers whose address starts with `text`, and whether there are more.
 
-    Each comes with the copy, or None outside the audience. Raises `DeliveriesDroppedError`.
+    Each reader is paired with the reader's copy, or with None if the reader was not in the
+    audience. Raises `DeliveriesDroppedError`.
     """
     found = Subscriber.objects.filter(email_key__startswith=in_ascii(text))
     readers = list(found.order_by("email_key")[: PAGE + 1])
@@ -109,7 +113,8 @@ def found_readers(
 def _require_kept(edition: QuerySet[Edition]) -> None:
     """Raise `DeliveriesDroppedError` if the deliveries were dropped.
 
-    Call this after reading, because the edition is marked before the first deletion.
+    Call this after reading deliveries. An edition is marked as dropped before the first deletion,
+    so no missing delivery goes unnoticed.
     """
     for dropped_at in edition.values_list("deliveries_dropped_at", flat=True):
         if dropped_at is not None:

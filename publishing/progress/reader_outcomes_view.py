@@ -33,12 +33,12 @@ from subscribers.desk.reader_filter import read_search
 from subscribers.models import Subscriber
 from subscribers.reader_permissions import MANAGE
 
-# A page without a chosen list shows the first of these that is not empty.
+# If no list is chosen, the page shows the first of these lists that is not empty.
 LISTED_UNASKED = ("failed", "unknown", "suppressed", "withdrawn")
 
 
 def chosen_list(request: HttpRequest, edition: Edition, counts: EditionCounts) -> dict[str, Any]:
-    """Return the list that a URL asks for and all tabs, without its rows."""
+    """Return the list that a URL asks for, without rows, and the tabs of all lists."""
     takes_away = sees_readers(request)
     by_outcome = {ALL: counts.audience, **counts_of(counts), MISSED: counts.missed}
     outcome, limit = request.GET.get("outcome", ""), PAGE
@@ -66,7 +66,7 @@ def chosen_list(request: HttpRequest, edition: Edition, counts: EditionCounts) -
 def listed_readers(
     request: HttpRequest, edition: Edition, status: EditionStatus, zone: ZoneInfo
 ) -> dict[str, Any]:
-    """Return the context of the list that a URL asks for."""
+    """Return the context of the list that a URL asks for, with its rows."""
     context = chosen_list(request, edition, status.counts)
     clock = partial(clock_and_day, day=edition.published_at, zone=zone)
     manages = request.user.has_perm(MANAGE)
@@ -110,7 +110,7 @@ def _row(
         "tone": OUTCOME_TONES[delivery.outcome],
         "at": clock(at) if at else "",
         "why": why(delivery),
-        # For the link to the reader's own page.
+        # The reader's id, for a link to the page of this reader.
         "reader": delivery.recipient_id if manages and delivery.address else None,
     }
 

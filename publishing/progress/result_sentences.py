@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from delivery.humanise import digits
 from delivery.reports.load_edition_results import EditionResults
 
-# By then nearly all reports have arrived, so earlier issues can be compared.
+# After a day nearly all reports have arrived, so the issue can be compared with earlier ones.
 COMPARED_AFTER = timedelta(days=1)
 _LABELS = {
     "delivered": gettext_lazy("Delivered"),
@@ -19,13 +19,13 @@ _LABELS = {
     "complained": gettext_lazy("Marked as spam"),
     "unsubscribed": gettext_lazy("Unsubscribed"),
 }
-# One complaint in a thousand is many.
+# Show two decimals for complaints, because even 0.1 % is much.
 _DECIMALS = {"complained": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """One result: its number, its share of the sent copies, and the comparison."""
+    """One result: its number, its share of the sent copies, and a comparison in words."""
 
     name: str
     label: str
@@ -37,8 +37,9 @@ class ResultRow:
 def result_rows(results: Sequence[EditionResults], now: datetime) -> list[ResultRow]:
     """Return a row for each result of the first edition.
 
-    The other editions are earlier ones. Empty if nothing was sent or reported. A report can
-    arrive before the answer to the call.
+    The other editions are those of earlier issues. The result is empty if nothing was sent or
+    reported. A report counts even if no copy is sent yet, because it can arrive before the answer
+    to the call.
     """
     if not any(getattr(one, name) for one in results[:1] for name in ("sent", *_LABELS)):
         return []
@@ -57,7 +58,8 @@ def _row(
         if not number:
             nothing = _("no report: Postmark reports deliveries only by webhook")
             return ResultRow(name, label, 0, "", nothing)
-        # Without a webhook, an earlier issue has no reports.
+        # Leave out earlier issues that were sent before a webhook was set up, as they have no
+        # reports.
         earlier = [one for one in earlier if one.delivered]
     others = [_share(name, one) for one in earlier]
     words = _compared(share, others, places, is_early=is_early) if others else ""

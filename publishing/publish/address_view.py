@@ -1,4 +1,4 @@
-"""Choose the address of a draft's issue in the archive, before a copy leads to it."""
+"""Choose the archive address of a draft's issue, before any copy links to it."""
 
 import uuid
 
@@ -20,7 +20,7 @@ from subscribers.links.see_other import see_other
 def change_address(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     """Store the posted address in the draft, and return to the check sheet.
 
-    The sheet shows a refused one again, with the reason.
+    If the address is refused, the check sheet shows it again with the reason.
     """
     found = get_draft_or_404(draft)
     if request.method == "POST":

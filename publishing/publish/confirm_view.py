@@ -1,6 +1,6 @@
 """Confirm and publish a draft, on a page or in a dialog.
 
-Pressing twice publishes once.
+If an author presses the button twice, the draft is published once.
 """
 
 import uuid
@@ -50,7 +50,8 @@ from publishing.scheduling.local_time import scheduled_time_of
 from publishing.scheduling.schedule_form import ScheduleForm
 from subscribers.links.see_other import see_other
 
-# Posts with the same URL, which names the draft, and the same fields are repetitions.
+# A post with the same URL, which names the draft, and the same values of these fields is a
+# repetition.
 FIELDS = ("revision", "content", "version", "when", "at", "zone", "which")
 WRONG_KEY = gettext_lazy(
     "This form does not belong to the draft. Nothing was published. Check the draft and try again."
@@ -60,7 +61,7 @@ WRONG_KEY = gettext_lazy(
 class ConfirmForm(ScheduleForm):
     """The confirmation form; valid if the draft is unchanged and may be published.
 
-    It sets `confirmed`. `checked` is None for a draft that was published.
+    Validation sets `confirmed`. `checked` is None for a draft that was published.
     """
 
     revision = forms.IntegerField(required=False)
@@ -110,7 +111,7 @@ def publish_one(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     try:
         return _post(request, found)
     except DraftChangedError as error:
-        # The draft changed between the form's validation and the transaction.
+        # The draft was changed between the form's validation and the transaction.
         return show_refusal(request, get_draft_or_404(draft), str(error))
     except PublishedByOtherError as error:
         return lead_to_edition(request, error)
@@ -193,7 +194,7 @@ def show_refusal(request: HttpRequest, draft: Draft, refusal: str) -> HttpRespon
 
 def _form_with_errors(request: HttpRequest, form: ConfirmForm, _key: str) -> HttpResponse:
     if form.checked is None:
-        # The draft was published with readable fields.
+        # The draft was published by a post with valid fields, so this post is a different one.
         raise DifferentContentError
     refusal = first_error(form)
     return check_page(request, form.draft, checked=form.checked, when=form, refusal=refusal)

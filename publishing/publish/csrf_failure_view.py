@@ -1,4 +1,4 @@
-"""Answer forms with a CSRF token of an older session, and keep their text."""
+"""Answer posts with the CSRF token of an older session, and keep their text."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render

@@ -1,4 +1,4 @@
-"""What a typed local time means, while an author types it."""
+"""Say what a local time means while an author types it."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -12,7 +12,7 @@ from publishing.scheduling.schedule_form import RescheduleForm, ScheduleForm
 @may_write
 @require_safe
 def describe_time(request: HttpRequest) -> HttpResponse:
-    """Answer with the time in UTC or the refusal, and which of two times to choose."""
+    """Answer with the time in UTC, or with a refusal or a choice between two times."""
     kind = ScheduleForm if "when" in request.GET else RescheduleForm
     form = kind(request.GET, now=timezone.now())
     page = render(

@@ -75,7 +75,10 @@ def publish_draft(
     *,
     content: Content | None = None,
 ) -> Edition:
-    """Publish a draft, or return its edition. Raises the errors above."""
+    """Publish a draft, or return its edition if it was published before.
+
+    Raises the errors above.
+    """
     locked = Draft.objects.select_for_update(of=("self",)).filter(pk=draft).first()
     if locked is None:
         raise DraftChangedError(str(DELETED))
@@ -85,7 +88,7 @@ def publish_draft(
     if (locked.revision, content.sha256) != (confirmed.revision, confirmed.content_hash):
         raise DraftChangedError(str(CHANGED))
     hold_newsletter()
-    # Composed once: what the second person approved is what the edition keeps.
+    # Compose the mail once, so that the edition keeps exactly the mail that was approved.
     try:
         content = content_for(content, visibility_of_draft(locked), locked.goes_to)
     except VersionRefusedError as error:

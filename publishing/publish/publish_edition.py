@@ -65,9 +65,10 @@ ADDRESS_STAYS = "the_address_of_an_issue_stays"
 class PublishRequest:
     """The content and target of a publication.
 
-    None means a new `issue`, the default `goes_to`, now for `at`, and for `tags` those of the
-    issue's newest version. `archive` is a value of `Visibility`, or empty for the default.
-    `address` is the chosen one, or empty for one from the title.
+    Without `issue`, a new issue is published. Without `goes_to`, the default audience is used.
+    Without `at`, the edition is published now. Without `tags`, the tags of the issue's newest
+    version apply. `archive` is a value of `Visibility`, or empty for the default. `address` is the
+    address that the author chose; if it is empty, the title gives the address.
     """
 
     content: Content
@@ -97,7 +98,7 @@ class PublishRequest:
         )
 
     def has_address_of(self, edition: Edition) -> bool:
-        """Return whether `edition` was published at the chosen address, if one was chosen."""
+        """Return whether `edition` has the chosen address, or none was chosen."""
         return not self.address or is_at(edition, self.address)
 
     def _has_visibility_of(self, edition: Edition) -> bool:
@@ -150,7 +151,7 @@ def _describe_edition(edition: Edition) -> list[str]:
 
 
 def its_address(edition: Edition) -> str:
-    """Write at which address an edition was published."""
+    """Return a sentence about the address at which an edition was published."""
     return _("Its address is {address}.").format(address=edition.archive_url)
 
 
@@ -194,13 +195,15 @@ def publish(
     """Publish the next `version` of `issue`, or version 1 of a new issue.
 
     `hold_s` is the number of seconds before sending starts; an edition with `at` has no hold.
-    `tags` limit the audience; None keeps those of the issue's newest version. `archive` is where
-    readers find it (`visibility_after`). A correction of the page alone may be `without_note`.
-    `address` is the one that the author chose; empty for one from the title.
-    `columns` are what was composed of the content and approved.
-    `draft` is locked. Without it, the author's draft under this key is linked to the edition.
+    `tags` limit the audience; None keeps the tags of the issue's newest version. `archive` is where
+    readers find the issue (`visibility_after`). If only the page is corrected, the correction may
+    be `without_note`. `address` is the address that the author chose; if it is empty, the title
+    gives the address. `columns` are the columns of the composed content, which the second person
+    approved. `draft` must be locked. Without `draft`, the author's draft under this key is linked
+    to the edition.
 
-    A known key returns its edition. An existing version is returned even if its content differs.
+    If the key is known, its edition is returned. If the version exists already, its edition is
+    returned, even if the content differs.
     Raises `KeyUsedForOtherContentError`, `NeedsApprovalError` and `VersionRefusedError`.
     """
     goes_to = goes_to and Edition.GoesTo(goes_to).value
@@ -242,7 +245,7 @@ def publish(
                         )
                     return PublishResult(edition, created=True)
             except IntegrityError as error:
-                # A concurrent call published it and has committed by now.
+                # A concurrent call published the same version or key, and has committed by now.
                 if constraint_of(error) in (ONE_PER_KEY, ONE_PER_VERSION, ADDRESS_STAYS):
                     earlier = _find_earlier(author, key, request)
                 if earlier is None:
@@ -300,7 +303,8 @@ def _publish_new(
         **tags.columns(),
         **_times(request.at, 0 if request.goes_to == NOBODY else hold_s),
     )
-    # Do this after creating the edition, which waits for concurrent calls for the same version.
+    # Change this after creating the edition: creating it waits for concurrent calls for the same
+    # version.
     if issue.visibility != visibility:
         Issue.objects.filter(pk=issue.pk).update(**columns_of(visibility))
         issue.refresh_from_db(fields=["unlisted", "has_page"])
@@ -315,7 +319,7 @@ def _publish_new(
 
 
 def content_for(content: Content, visibility: Visibility, goes_to: str) -> Content:
-    """Return the content for an issue that readers find there.
+    """Return the content for an issue with this visibility.
 
     Raises `VersionRefusedError` if the issue cannot be left out of the archive.
     """
@@ -329,7 +333,7 @@ def content_for(content: Content, visibility: Visibility, goes_to: str) -> Conte
 
 
 def _log_on_commit(edition: Edition) -> None:
-    """Log the publication after the commit, and bind the ids to the following lines."""
+    """Log the publication after the commit, and add its ids to later log lines."""
 
     def log() -> None:
         log_context.bind(issue=edition.issue_id, version=edition.version)
@@ -349,7 +353,7 @@ def _times(at: ScheduledTime | None, hold_s: float) -> dict[str, Any]:
         return {"published_at": Now(), "held_until": cast("Any", Now()) + timedelta(seconds=hold_s)}
     return {
         "control": Edition.Control.SCHEDULED,
-        # After a restore, reconciliation queries the provider from this time on.
+        # After a restore, reconciliation asks the provider about mails from this time on.
         "control_at": Now(),
         "published_at": at.utc,
         "held_until": at.utc,

@@ -63,7 +63,7 @@ class PublishForm(DraftForm):
             refusal = version_refusal(issue, version, goes_to)
             if refusal:
                 self.add_error(None, refusal)
-        tags = None  # those of the issue
+        tags = None  # keep the tags of the issue
         if any(self[name].data is not None for name in TAG_FIELDS):
             tags = choice_of(self.written.with_tags, self.written.without_tags)
         self.publish_request = PublishRequest(
@@ -78,12 +78,12 @@ class PublishForm(DraftForm):
         return found
 
     def _content(self) -> Content:
-        """Return the content to publish. Finished HTML and its text stay as posted."""
+        """Return the content to publish. Finished HTML and its plain text stay unchanged."""
         is_markdown = self.written.format == MARKDOWN and not self.has_too_long_text
         return (build_content if is_markdown else content_as_written)(self.written)
 
 
-# Posts with the same values of these fields are repetitions.
+# A post with the same values of these fields is a repetition.
 FIELDS = tuple(name for name in PublishForm().fields if name != "revision")
 
 
@@ -100,7 +100,7 @@ def publishing_form(request: HttpRequest) -> HttpResponse:
     try:
         return _post(request)
     except (NeedsApprovalError, VersionRefusedError) as error:
-        # Everything is rolled back, so the key is free.
+        # Everything is rolled back, so the form can be posted again with the same key.
         form = PublishForm(request.POST)
         form.add_error(None, str(error))
         return shown_again(request, form)

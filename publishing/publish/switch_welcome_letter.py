@@ -1,4 +1,4 @@
-"""Turn the welcome letter on and off: it goes to each reader who opts in."""
+"""Turn on and off the welcome letter, which each reader gets after opting in."""
 
 import uuid
 from collections.abc import Mapping
@@ -27,10 +27,10 @@ def turn_on(
     written_by: uuid.UUID | None = None,
     columns: Mapping[str, Any] | None = None,
 ) -> Edition:
-    """Send this letter to each reader who opts in from now on, instead of any other.
+    """Make this letter the welcome letter for readers who opt in from now on.
 
-    `columns` are what was composed of the content and approved. The same content changes
-    nothing. Raises `NeedsApprovalError`.
+    `columns` are the columns of the composed content, which the second person approved. If the
+    present welcome letter has the same content, nothing changes. Raises `NeedsApprovalError`.
     """
     with transaction.atomic():
         _lock()
@@ -39,7 +39,7 @@ def turn_on(
             return letter
         second = second_of(author, approved_by, written_by)
         number = uuid.uuid4()
-        # Its address has no page, because the archive has newsletters only.
+        # The address of this issue has no page, because the archive shows only newsletters.
         issue = Issue.objects.create(
             pk=number,
             title=content.plain_title,
@@ -67,7 +67,7 @@ def turn_on(
 
 
 def turn_off(author: uuid.UUID) -> bool:
-    """Send no welcome letter to readers who opt in from now on; False if it is off."""
+    """Turn the welcome letter off; return False if it was off already."""
     with transaction.atomic():
         _lock()
         letter = welcome_letter()
@@ -89,7 +89,7 @@ def count_missed(letter: Edition) -> int:
 
 
 def send_to_missed(author: uuid.UUID) -> int:
-    """Try the missed copies of the letter that is on again; return how many."""
+    """Send the missed copies of the present welcome letter again; return how many."""
     letter, sent = welcome_letter(), 0
     if letter is None:
         return 0

@@ -27,7 +27,7 @@ from subscribers.fields.own_fields import load_own_fields
 
 
 class WelcomeForm(forms.Form):
-    """The draft whose present text becomes the welcome letter."""
+    """The form that names the draft whose present text becomes the welcome letter."""
 
     draft = forms.ModelChoiceField(
         Draft.objects.filter(edition=None, issue=None).order_by("-saved_at", "-pk"),
@@ -41,7 +41,7 @@ class WelcomeForm(forms.Form):
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
 def welcome_page(request: HttpRequest) -> HttpResponse:
-    """Show the letter that is on; for POST turn on a draft's text, or turn it off."""
+    """Show the present welcome letter; on POST replace it by a draft, or turn it off."""
     problem = ""
     if request.method == "POST":
         act = (
@@ -79,7 +79,7 @@ def _again(request: HttpRequest) -> str:
 
 
 def _turn_on(request: HttpRequest) -> str:
-    """Turn on the letter of the posted draft; return what prevents it, if anything."""
+    """Turn on the letter of the posted draft; return an error, or an empty text."""
     form = WelcomeForm(request.POST)
     if not form.is_valid():
         return " ".join(map(str, form.errors["draft"]))

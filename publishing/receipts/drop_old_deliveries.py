@@ -19,7 +19,7 @@ from publishing.receipts.make_receipt import NoReceiptError, receipt_of, recount
 logger = logging.getLogger(__name__)
 
 
-# Why the deliveries of an edition must stay, by the obstacle of its `DropStatus`.
+# Why the deliveries of an edition must stay. The keys are the obstacles in its `DropStatus`.
 _REFUSALS = {
     "on_request": gettext_lazy(
         "The copies of transactional mail are kept as long as the readers who requested it."
@@ -57,7 +57,7 @@ def days_kept() -> int | None:
 
 
 def drop_deliveries_of(edition: Edition) -> Iterator[int]:
-    """Drop an edition's deliveries; yield the numbers deleted.
+    """Drop an edition's deliveries; yield how many each step deleted.
 
     Raises `CannotDropError` before it deletes anything.
     """
@@ -67,13 +67,16 @@ def drop_deliveries_of(edition: Edition) -> Iterator[int]:
 
 
 def deliveries_to_drop(edition: Edition) -> int:
-    """Count what `drop_deliveries_of` would drop. Raises `CannotDropError`."""
+    """Count the deliveries that would be dropped. Raises `CannotDropError`."""
     _is_marked(edition)
     return drop_deliveries.count_deliveries([edition.pk])
 
 
 def _is_marked(edition: Edition) -> bool:
-    """Return whether dropping has begun. Raises `CannotDropError` if it may not begin."""
+    """Return whether dropping has begun.
+
+    Raises `CannotDropError` if the deliveries may not be dropped.
+    """
     status = load_drop_status(edition.pk, days=provider_retention_days())
     if status.dropped_at is not None:
         return True
@@ -109,9 +112,9 @@ def count_old_deliveries() -> int:
 
 
 def drop_all_old_deliveries() -> Iterator[int]:
-    """Drop deliveries older than `DELIVERIES_KEEP_DAYS`, by edition.
+    """Drop the deliveries of editions older than `DELIVERIES_KEEP_DAYS`.
 
-    Yield the numbers deleted.
+    Yield how many deliveries each step deleted.
     """
     days = days_kept()
     first_error: Exception | None = None

@@ -1,6 +1,6 @@
 """Make, sign, parse and compare receipts.
 
-A receipt is a recount of the rows. A database trigger refuses changes of it.
+A receipt has the counts of an edition's rows. A database trigger refuses changes of a receipt.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ class NotAReceiptError(ValueError):
 
 
 class NoReceiptError(Exception):
-    """There is no receipt, or none yet; the message says why."""
+    """The edition has no receipt; the message says why."""
 
 
 def receipt_refusal(edition: Edition, status: EditionStatus) -> str:
@@ -53,7 +53,7 @@ def receipt_refusal(edition: Edition, status: EditionStatus) -> str:
 
 
 def receipt_of(edition: Edition) -> Receipt:
-    """Return the receipt of an edition; make it if there is none.
+    """Return the receipt of an edition, and make the receipt if there is none.
 
     Raises `NoReceiptError`.
     """
@@ -76,7 +76,7 @@ def _make_receipt(edition: Edition) -> Receipt:
         if status.counts.deliveries_dropped_at is not None:
             raise NoReceiptError(_("There is no receipt, and the copies were deleted."))
         fields = _receipt_fields(edition, status, _recount_and_compare(edition, status))
-    # Outside the snapshot, because inside it a concurrent caller's receipt causes an error.
+    # Insert outside the snapshot: inside it, the receipt of a concurrent caller causes an error.
     Receipt.objects.bulk_create([sign_receipt(fields, edition)], ignore_conflicts=True)
     return Receipt.objects.get(edition=edition.pk)
 
@@ -167,7 +167,7 @@ def _recount(edition: Edition) -> dict[str, Any]:
 
 
 def _ended_at(edition: Edition, recount: dict[str, Any]) -> datetime:
-    """Return when it was cancelled or closed, or its last attempt or hold ended."""
+    """Return when the edition was cancelled or closed, or when its last step ended."""
     if edition.control in {"cancelled", "closed"} and edition.control_at is not None:
         return edition.control_at
     attempts = Attempt.objects.filter(edition=edition).exclude(batch_id=NO_BATCH)
@@ -185,7 +185,7 @@ def fields_of(receipt: Receipt) -> dict[str, Any]:
 
 
 def is_genuine(receipt: Receipt) -> bool:
-    """Return whether its text was signed here, with the current key or an earlier one."""
+    """Return whether the receipt was signed here, with the current or an earlier key."""
     return any(
         constant_time_compare(_sign(receipt.text, secret), receipt.signature)
         for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
@@ -193,12 +193,12 @@ def is_genuine(receipt: Receipt) -> bool:
 
 
 def receipt_as_json(receipt: Receipt) -> str:
-    """Return fields and signature as the JSON object that users download."""
+    """Return the receipt's fields and signature as the JSON text that users download."""
     return _canonical({"receipt": fields_of(receipt), "signature": receipt.signature})
 
 
 def sign_receipt(fields: Mapping[str, Any], edition: Edition | None = None) -> Receipt:
-    """Return an unsaved receipt of these fields."""
+    """Return an unsaved, signed receipt with these fields."""
     text = _canonical(fields)
     return Receipt(edition=edition, text=text, signature=_sign(text))
 
@@ -221,7 +221,7 @@ def parse_receipt(pasted: str) -> Receipt:
         )
     try:
         found = json.loads(pasted, object_pairs_hook=_refuse_repeats, parse_constant=_refuse)
-        # An escaped half of a surrogate pair cannot be encoded, so it cannot have been signed.
+        # Half of a surrogate pair in an escape cannot be encoded, so Homing cannot have signed it.
         _canonical(found).encode()
     except (ValueError, RecursionError):
         raise NotAReceiptError(
@@ -239,7 +239,7 @@ def parse_receipt(pasted: str) -> Receipt:
 
 
 def diff_receipts(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    """Return each field that differs: its key, one value, the other value."""
+    """Return each field that differs: its key and its value in each receipt."""
     flat, beside = _flatten(one), _flatten(other)
     return [
         (name, flat.get(name), beside.get(name))

@@ -76,7 +76,7 @@ TIMES = ("published_at", "first_copy_at", "last_copy_at", "ended_at")
 @may_look
 @require_safe
 def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
-    """Show the receipt; without one, redirect to the issue's page, which says why."""
+    """Show the receipt; if there is none, redirect to the issue's page, with a reason."""
     edition = edition_from_url(request, issue)
     try:
         stored = receipt_of(edition)
@@ -142,7 +142,7 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
 @may_look
 @require_safe
 def receipt_json(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
-    """Download fields and signature of the receipt as one JSON file."""
+    """Download the receipt's fields and signature as one JSON file."""
     edition = edition_from_url(request, issue)
     try:
         stored = receipt_of(edition)
@@ -177,7 +177,7 @@ def _check(given: Receipt) -> dict[str, Any]:
         return result
     today = receipt_today(edition)
     if today is None:
-        # The copies may have been dropped since the edition was read.
+        # Read this again, because the copies may have been dropped since the edition was read.
         edition.refresh_from_db(fields=["deliveries_dropped_at"])
     return result | {
         "title": plain_title(edition),
@@ -190,7 +190,7 @@ def _check(given: Receipt) -> dict[str, Any]:
 
 
 def _field_label(name: str) -> str:
-    """Return the label of a receipt's field; its key if a newer release wrote it."""
+    """Return the label of a receipt's field, or the field's key if it is unknown here."""
     return str(FIELDS[name]) if name in FIELDS else outcome_label(name)
 
 

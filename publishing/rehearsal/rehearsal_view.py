@@ -28,13 +28,13 @@ from publishing.rehearsal.rehearse import (
 )
 from subscribers.models import Subscriber
 
-MOST_SHOWN = 100  # refused readers
+MOST_SHOWN = 100  # the most refused readers that the page names
 
 
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
 def rehearsal_page(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """Show the newest rehearsal of a draft; request or cancel one for POST."""
+    """Show the newest rehearsal of a draft; on POST request or cancel a rehearsal."""
     found = save_draft.load_draft(pk=draft)
     if found is None:
         raise Http404(_("There is no such draft. It was deleted or never saved."))

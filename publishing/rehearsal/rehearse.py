@@ -1,6 +1,6 @@
 """Rehearse an issue: render and check every message, and send nothing.
 
-A worker does it under a lease. A killed worker's rehearsal begins anew.
+A worker rehearses under a lease. If the worker is killed, the rehearsal starts again.
 """
 
 import hashlib
@@ -45,20 +45,24 @@ logger = logging.getLogger(__name__)
 
 KEPT = timedelta(days=30)
 SAVE_EVERY_S = 0.5
-# While an issue is being sent, a rehearsal rests this many times as long as it works.
+# While an issue is being sent, a rehearsal pauses after each batch, for this many times the
+# duration of the batch.
 RESTS_WHILE_SENDING = 4
 LONGEST_REST_S = 0.2
-# Refused readers beyond this number are only counted.
+# The most refused readers that a report names. Further ones are only counted.
 MOST_NAMED = 1_000
 GMAIL_CLIPS_AT = 102 * 1024  # bytes of the HTML part; Gmail hides the rest
 
 
 class RehearsalReport:
-    """What the messages of a rehearsal add up to. Sizes are in bytes of both parts."""
+    """Totals of the messages of a rehearsal.
+
+    The size of a message is the number of bytes of its two parts.
+    """
 
     def __init__(self) -> None:
         self.checked = self.calls = self.bytes = 0
-        self.refused: Counter[str] = Counter()  # by reason
+        self.refused: Counter[str] = Counter()  # how many, by reason
         self.named: list[dict[str, Any]] = []
         self._clipped = 0
         self._sizes: Counter[int] = Counter()
@@ -69,7 +73,7 @@ class RehearsalReport:
         self.bytes += len(call)
 
     def add_message(self, recipient: int, message: dict[str, Any], refusal: Reason | None) -> None:
-        """Count a message, with the reason why it would be refused."""
+        """Count a message; `refusal` is the reason why it would be refused, or None."""
         html = len(message.get("HtmlBody", "").encode())
         self.checked += 1
         self._sizes[html + len(message.get("TextBody", "").encode())] += 1
@@ -81,7 +85,7 @@ class RehearsalReport:
                 self.named.append({"reader": recipient, "reason": reason})
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as its column stores it. It has ids of readers, no addresses."""
+        """Return the report as the database stores it: with ids of readers, no addresses."""
         sizes = sorted(self._sizes)
         return {
             "calls": self.calls,
@@ -108,7 +112,7 @@ class CannotRehearseError(Exception):
 
 
 def fingerprint(draft: Draft) -> bytes:
-    """Hash what a rehearsal of this draft depends on: its content and its audience."""
+    """Hash the content and the audience of a draft: its rehearsal depends on them."""
     fields = draft.fields
     audience = (str(draft.issue_id), fields.goes_to, fields.with_tags, fields.without_tags)
     content = build_content(fields).sha256
@@ -161,8 +165,7 @@ def run_next_rehearsal(is_stopping: Callable[[], bool]) -> bool:
 def _rehearse(running: ClaimedTask[Rehearsal]) -> None:
     rehearsal, draft = running.task, running.task.draft
     if draft.edition_id or bytes(rehearsal.fingerprint) != fingerprint(draft):
-        # The text or the audience was changed since the request, so the report would be of
-        # something that nobody asked for.
+        # The text or the audience was changed after the request, so nobody needs this report.
         running.end(TaskState.CANCELLED)
         return
     edition = _edition_of(draft)
@@ -194,7 +197,7 @@ def _rehearse(running: ClaimedTask[Rehearsal]) -> None:
 
 
 def _edition_of(draft: Draft) -> Edition:
-    """Make the edition that publishing would store; it is never saved."""
+    """Return the edition that publishing would store, unsaved."""
     newest = versions_of(draft.issue_id).first() if draft.issue_id else None
     return Edition(
         issue_id=draft.issue_id or uuid.UUID(int=0),
@@ -208,8 +211,9 @@ def _edition_of(draft: Draft) -> Edition:
 def _frozen(audience: QuerySet[Any, Any], size: int) -> Iterator[Iterator[list[Any]]]:
     """Read an audience as it is now, `size` recipients at a time.
 
-    A cursor of the database shows the readers of one moment. It lives in a transaction on a
-    connection of its own, so that progress can be saved meanwhile, and works behind a pooler.
+    A cursor of the database reads all readers as they are at one moment. Its transaction has a
+    separate connection, so progress can be saved meanwhile. It also works behind a connection
+    pooler.
     """
     rows, parameters = audience.order_by("id").query.sql_with_params()
     source = connection.copy()

@@ -1,6 +1,6 @@
 """Parse the local time of a scheduled issue.
 
-An ambiguous time is refused, not guessed. Pure.
+If a local time occurs twice, it is refused, not guessed. Pure.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from delivery.models import Edition
 
 FURTHEST = timedelta(days=366)
-# Areas with inhabited zones. The other names are technical or obsolete.
+# Areas of time zones with inhabitants. The other names of zones are technical or obsolete.
 AREAS = {
     *("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe"),
     *("Indian", "Pacific"),
@@ -35,9 +35,10 @@ Which = Literal["", "first", "second"]
 
 
 class InvalidTimeError(ValueError):
-    """A local time that is invalid, or occurs twice (`choices`).
+    """A local time that is invalid, or occurs twice.
 
-    `field` names the form field with the error.
+    `field` names the form field with the error. `choices` has the two times, if the local time
+    occurs twice.
     """
 
     def __init__(self, field: str, sentence: str, choices: Sequence[ScheduledTime] = ()) -> None:
@@ -57,7 +58,7 @@ def parse_scheduled_time(
     there = _parse_zone(zone)
     entered = _parse_local(local)
     if now is not None and not now.year - 1 <= entered.year <= now.year + 2:
-        # The calculations below fail at the ends of the calendar.
+        # Refuse years far away, because the calculations below fail at the ends of the calendar.
         raise InvalidTimeError(
             "at", _past(entered, zone, now) if entered.year < now.year else _too_far(entered, zone)
         )
@@ -71,7 +72,7 @@ def parse_scheduled_time(
 
 
 def scheduled_time_of(edition: Edition) -> ScheduledTime | None:
-    """Return the scheduled time of an edition, as it was entered."""
+    """Return the scheduled time of an edition, in the zone in which it was entered."""
     if edition.scheduled_for is None:
         return None
     return ScheduledTime(edition.scheduled_for, edition.scheduled_local, edition.scheduled_zone)
@@ -150,7 +151,7 @@ def _choose_time(entered: datetime, zone: str, there: ZoneInfo, which: str) -> S
 def _both(entered: datetime, there: ZoneInfo) -> tuple[datetime, datetime]:
     """Return the moments with the offset before and after a change of the clocks.
 
-    They are equal if the time is not near a change.
+    Both moments are equal if the clocks do not change near this time.
     """
     first, second = (entered.replace(tzinfo=there, fold=fold).astimezone(UTC) for fold in (0, 1))
     return first, second
@@ -202,12 +203,12 @@ def late_start_sentence(moment: ScheduledTime, started: datetime) -> str:
 
 @cache
 def known_zones() -> frozenset[str]:
-    """Return all zones of the time zone database, including obsolete names."""
+    """Return the names of all time zones, including obsolete names."""
     return frozenset(available_timezones() - NO_PLACES)
 
 
 def zones(own: str, chosen: str = "") -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return the choices of a select: own zone, UTC and `chosen` first, then by area."""
+    """Return the choices of a select: own zone, UTC, `chosen`, then all zones by area."""
     first = list(dict.fromkeys(zone for zone in (own, "UTC") if zone in known_zones()))
     places = sorted(zone for zone in known_zones() if zone.split("/")[0] in AREAS and "/" in zone)
     if chosen in known_zones() and chosen not in {*first, *places}:

@@ -1,4 +1,4 @@
-"""The form fields for when an issue goes out: now, or at a local time in a zone."""
+"""The form fields for when an issue is sent: now, or at a local time in a zone."""
 
 from datetime import datetime
 from typing import Any
@@ -20,9 +20,10 @@ TIME_AND_NOW = _("You entered a time but chose “Now”. Choose “Schedule”,
 
 
 class RescheduleForm(forms.Form):
-    """A local time. Sets `moment` if it is valid, and `choices` if it occurs twice.
+    """A form with a local time.
 
-    With `now=None`, past times are valid. `shown` is the time of an unposted form.
+    Validation sets `moment` if the time is valid, and `choices` if it occurs twice. With
+    `now=None`, past times are valid. `shown` is the time that a form shows before it is posted.
     """
 
     at = forms.CharField(
@@ -81,7 +82,10 @@ class RescheduleForm(forms.Form):
 
 
 class ScheduleForm(RescheduleForm):
-    """Now, or at a time; `moment` is None for now. A missing `when` means now."""
+    """A form with the choice between now and a local time.
+
+    `moment` is None for now. If `when` is missing, it means now.
+    """
 
     when = forms.ChoiceField(
         required=False,

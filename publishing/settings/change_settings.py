@@ -1,4 +1,4 @@
-"""Changes of the newsletter's row, which the activity log names."""
+"""Change the newsletter's settings, with a record in the activity log."""
 
 import uuid
 from collections.abc import Mapping
@@ -18,9 +18,10 @@ class SettingRefusedError(Exception):
 
 @transaction.atomic
 def change_settings(values: Mapping[str, Any], by: uuid.UUID) -> list[str]:
-    """Store the values that differ from the row's; return the names of their columns.
+    """Store the values that changed; return the names of their columns.
 
-    Two authors on different pages keep each other's changes. Raises `SettingRefusedError`.
+    Unchanged values are not written, so two authors on different pages keep each other's changes.
+    Raises `SettingRefusedError`.
     """
     Newsletter.objects.get_current()
     newsletter = Newsletter.objects.select_for_update(no_key=True).get()

@@ -29,7 +29,8 @@ else:
     _ModelForm = forms.ModelForm
 
 _WITH_LINES = ("footer", "sign_up_text", "own_sites")
-# Braces would become merge fields in the frame of a mail.
+# Refuse braces in these settings, because they would become merge fields in the header and footer
+# of a mail.
 _IN_MAILS = ("name", "postal_address", "footer")
 
 
@@ -84,7 +85,10 @@ class NewsletterForm(_ModelForm):
         self._choose("time_zone", [("UTC", "UTC"), *((name, name) for name in zones)], zone)
 
     def _choose(self, name: str, choices: list[tuple[str, str]], present: str) -> None:
-        """Offer choices, and the present value too, so that saving the page keeps it."""
+        """Make a field a choice.
+
+        The present value is offered too, so that saving the page keeps it.
+        """
         if present and present not in dict(choices):
             choices = [(present, present), *choices]
         field = self.fields[name]
@@ -127,7 +131,7 @@ def _is_place(zone: str) -> bool:
 @may_change_newsletter
 @require_http_methods(["GET", "HEAD", "POST"])
 def newsletter_page(request: HttpRequest) -> HttpResponse:
-    """Show the form of the newsletter's settings; save what changed for POST."""
+    """Show the form of the newsletter's settings; on POST save what changed."""
     newsletter = Newsletter.objects.get_current()
     form = NewsletterForm(request.POST if request.method == "POST" else None, newsletter)
     if form.is_bound and form.is_valid():
@@ -142,7 +146,7 @@ def newsletter_page(request: HttpRequest) -> HttpResponse:
         "heading": _("Newsletter"),
         "back": reverse("readers:settings"),
         "place": _("Settings"),
-        # Validation wrote the posted values into the object above.
+        # Load the settings again, because validation wrote the posted values into the object above.
         "newsletter": Newsletter.objects.get_current(),
     }
     return desk_page(request, "subscribers/field_and_tag_settings/settings_form.html", context)

@@ -1,27 +1,28 @@
-"""The sites of the author whose sign-up forms need no second press. Pure."""
+"""The author's sites, whose sign-up forms need no second button press. Pure."""
 
 import re
 import unicodedata
 from urllib.parse import urlsplit
 
 MOST = 10
-LONGEST = 300  # characters of an address
-# Pages on the author's own machine have no certificate.
+LONGEST = 300  # the most characters of an address
+# These hosts may use http, because pages on the author's own machine have no certificate.
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _PORTS = {"https": 443, "http": 80}
 _HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
-# A user name (@), joiners, which browsers keep or drop by context, and Σ, which has two
+# Refused characters: @ ends a user name, browsers keep or drop joiners by context, and Σ has two
 # small letters.
 _UNCLEAR = re.compile("[@\u200c\u200dΣ]")
-# Browsers keep these letters. The codec follows an older standard and writes ß as ss, which names
-# another site.
+# Browsers keep these letters in a host. Python's codec follows an older standard and writes ß as
+# ss, which is the name of another site.
 _KEPT = re.compile("[ßς]")
 
 
 def read_origin(address: str) -> str:
-    """Return the origin of an address as browsers send it; empty without one.
+    """Return the origin of an address as browsers send it; empty if it has none.
 
-    Addresses with https have one, and so do http addresses of the author's own machine.
+    Addresses with https have an origin. Addresses with http have one only on the author's own
+    machine.
     """
     if len(address) > LONGEST:
         return ""
@@ -45,7 +46,7 @@ def _in_ascii(label: str) -> str:
 
 
 def read_origins(text: str) -> tuple[list[str], list[str]]:
-    """Return the origins of the lines, each once, and the lines without one."""
+    """Return the origins of the lines, each once, and the lines without an origin."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     origins = dict.fromkeys(origin for line in lines if (origin := read_origin(line)))
     return list(origins), [line for line in lines if not read_origin(line)]

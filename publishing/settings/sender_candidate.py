@@ -1,6 +1,6 @@
-"""The sender that the last test letter tried, and its use.
+"""The sender that the last test letter tried, and the step to use it.
 
-The candidate is stored in that test letter only, so it and its test cannot disagree.
+The candidate is stored only in the test letter, so the sender and its test always match.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class CandidateState(StrEnum):
     WAITING = "waiting"
     ACCEPTED = "accepted"
     REFUSED = "refused"
-    NOT_SENT = "not sent"  # Nothing is known about the sender: the address may not be mailed.
+    NOT_SENT = "not sent"  # The recipient may not be mailed, so the sender is still untested.
     IN_USE = "in use"
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A sender that was tried, with its test letter."""
+    """A sender that a test letter tried."""
 
     name: str
     address: str
@@ -47,7 +47,7 @@ class Candidate:
 
     @property
     def number(self) -> int:
-        """The number of its test letter."""
+        """The number of the candidate's test letter."""
         return self.letter.version
 
 
@@ -63,7 +63,7 @@ def state_of(candidate: Candidate, newsletter: Newsletter) -> CandidateState:
 
 
 def mailbox_of(name: str, address: str) -> str:
-    """Return the sender as `Newsletter.sender` writes it."""
+    """Return name and address in the format of `Newsletter.sender`."""
     return Newsletter(sender_name=name, sender_address=address).sender
 
 
@@ -73,7 +73,7 @@ def send_from(name: str, address: str, to: str, author: uuid.UUID) -> int:
     Raises `TooManyTestsError`.
     """
     mailbox = mailbox_of(name, address)
-    # Braces would become merge fields.
+    # Replace braces, because they would become merge fields.
     shown = mailbox.replace("{", "(").replace("}", ")")
     sentence = _("Postmark accepted this letter from {sender}.").format(sender=shown)
     then = _("To send your letters from it, open Settings, Sender, and press “Use this sender”.")
@@ -99,8 +99,8 @@ def load_candidate() -> Candidate | None:
 def use_candidate(number: int, by: uuid.UUID) -> bool:
     """Use the candidate if Postmark accepted test letter `number` from it.
 
-    False, and nothing is changed, if it was not accepted, another sender was tried since, or it is
-    in use.
+    Return False and change nothing if the letter was not accepted, if another sender was tried
+    since, or if the candidate is in use already.
     """
     tried = _tried().filter(version=number).first()
     if tried is None:

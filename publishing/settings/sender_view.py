@@ -97,7 +97,7 @@ _LOOKS = {
 @may_change_newsletter
 @require_http_methods(["GET", "HEAD", "POST"])
 def sender_page(request: HttpRequest) -> HttpResponse:
-    """Show the sender and the state of its test letter; for POST send one."""
+    """Show the sender and the state of its test letter; on POST send a test letter."""
     if request.method == "POST":
         try:
             return _try(request)
@@ -133,7 +133,7 @@ def use_sender(request: HttpRequest) -> HttpResponse:
 @may_change_newsletter
 @require_POST
 def check_sender_domain(request: HttpRequest) -> HttpResponse:
-    """Look up the domain's records, unless that was done in the last minutes."""
+    """Look up the domain's records, unless they were looked up in the last minutes."""
     domain = _domain(load_candidate(), Newsletter.objects.get_current())
     if not is_placeholder(domain):
         check_letter(domain, [])
@@ -207,5 +207,5 @@ def _state(candidate: Candidate) -> CandidateState:
 
 
 def _domain(candidate: Candidate | None, newsletter: Newsletter) -> str:
-    """Return the domain to check: the candidate's, until it is in use."""
+    """Return the domain to check: that of a candidate, or of the sender in use."""
     return domain_of(candidate.address if candidate else newsletter.sender)

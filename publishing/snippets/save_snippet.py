@@ -20,14 +20,14 @@ def load_snippets() -> list[Snippet]:
 
 
 def markup_by_name(letter_format: str) -> list[tuple[str, str]]:
-    """Return the name of each snippet, and its text in the format of a letter."""
+    """Return a dict from each snippet's name to its text in the letter's format."""
     render = render_markdown if letter_format == HTML else str
     return [(snippet.name, render(snippet.text)) for snippet in load_snippets()]
 
 
 @transaction.atomic
 def save_snippet(snippet: Snippet, by: uuid.UUID) -> bool:
-    """Add or change a snippet; False if another one has its name.
+    """Add or change a snippet; return False if another snippet has the same name.
 
     Saving the same snippet again changes nothing, so a form may be posted twice.
     """
@@ -40,7 +40,8 @@ def save_snippet(snippet: Snippet, by: uuid.UUID) -> bool:
         with transaction.atomic():
             snippet.save()
     except IntegrityError:
-        # The other one may be from the same form, posted at the same moment.
+        # The same form may have been posted twice at once. Then the other snippet has the same
+        # text.
         return same.exists()
     record_activity(code, by, snippet, flag=flag)
     return True
@@ -48,7 +49,7 @@ def save_snippet(snippet: Snippet, by: uuid.UUID) -> bool:
 
 @transaction.atomic
 def delete_snippet(number: int, by: uuid.UUID) -> bool:
-    """Delete a snippet; False if it is gone."""
+    """Delete a snippet; return False if it was already deleted."""
     snippet = Snippet.objects.select_for_update().filter(pk=number).first()
     if snippet is None:
         return False

@@ -27,7 +27,7 @@ from subscribers.links.see_other import see_other
 
 class _TextField(forms.CharField):
     def to_python(self, value: Any) -> str:
-        """Count a line end as one character. The field refuses NUL later."""
+        """Make each line end one character. The field refuses NUL later."""
         return remove_invisible(super().to_python(value) or "").strip()
 
 
@@ -72,14 +72,14 @@ def list_snippets(request: HttpRequest) -> HttpResponse:
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def add_snippet(request: HttpRequest) -> HttpResponse:
-    """Show an empty form; add the snippet for POST."""
+    """Show an empty form; on POST add the snippet."""
     return _edit(request, Snippet(), _("Add a snippet"))
 
 
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_snippet(request: HttpRequest, snippet: int) -> HttpResponse:
-    """Show the form of a snippet; save it for POST."""
+    """Show the form of a snippet; on POST save the snippet."""
     found = _snippet_or_404(snippet)
     delete = reverse("desk:delete_snippet", args=[snippet])
     return _edit(request, found, found.name, delete=delete)
@@ -88,7 +88,7 @@ def edit_snippet(request: HttpRequest, snippet: int) -> HttpResponse:
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def remove_snippet(request: HttpRequest, snippet: int) -> HttpResponse:
-    """Ask before a snippet is deleted; delete it for POST."""
+    """Ask before a snippet is deleted; on POST delete the snippet."""
     if request.method == "POST":
         if delete_snippet(snippet, user_id_of(request)):
             messages.success(request, _("The snippet is deleted."))

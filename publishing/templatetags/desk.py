@@ -58,7 +58,7 @@ def glyph(name: str, tone: str = "") -> SafeString:
 
 @register.filter
 def lang_and_dir(language: str) -> SafeString:
-    """Return the attributes of an element in this language: lang="ar" dir="rtl"."""
+    """Return the attributes for an element in a language, such as lang="ar" dir="rtl"."""
     return format_html('lang="{}" dir="{}"', language, direction_of(language))
 
 
@@ -88,7 +88,7 @@ def state(name: str, tone: str, words: str) -> SafeString:
 
 @register.simple_block_tag
 def note(content: str, tone: str, name: str = "", **attributes: str) -> SafeString:
-    """Return a note with a symbol, by default that of its tone, and attributes."""
+    """Return a note with attributes and a symbol, by default the symbol of its tone."""
     return format_html(
         '<div class="{}"{}>{}<div>{}</div></div>',
         f"note {tone}" if tone else "note",
@@ -100,14 +100,14 @@ def note(content: str, tone: str, name: str = "", **attributes: str) -> SafeStri
 
 @register.filter
 def in_zone(at: datetime) -> str:
-    """Return the zone to write after a time. If it is not UTC, add the time in UTC."""
+    """Return the zone to write after a time. If the zone is not UTC, add the UTC time."""
     zone = timezone.get_current_timezone_name()
     return "UTC" if zone == "UTC" else f"{zone} ({clock(at, UTC)} UTC)"
 
 
 @register.filter
 def machine_time(at: datetime) -> str:
-    """Return a time as HTML allows it: with at most three digits of a second."""
+    """Return a time in HTML's format, with at most three decimals of a second."""
     return timezone.localtime(at).isoformat(timespec="milliseconds")
 
 
@@ -121,7 +121,7 @@ def grouped(number: int) -> str:
 def scheduled_for(edition: Edition | None) -> str:
     """Return the time that an edition was scheduled for.
 
-    Empty if it was not scheduled.
+    Empty if the edition was not scheduled.
     """
     moment = scheduled_time_of(edition) if edition else None
     return moment.words if moment else ""
@@ -129,7 +129,7 @@ def scheduled_for(edition: Edition | None) -> str:
 
 @register.filter
 def breakable(address: str) -> SafeString:
-    """Return an address that a narrow page breaks after the @ first."""
+    """Return an address as HTML that breaks after the @ on a narrow page."""
     return mark_safe(conditional_escape(address).replace("@", "@<wbr>"))  # noqa: S308 -- escaped
 
 
@@ -142,7 +142,7 @@ def mailbox(sender: str) -> str:
 
 @register.filter
 def signature(author: object) -> str:
-    """Return the author's full name for public pages, if any, never their user name."""
+    """Return the author's full name for public pages; empty rather than the user name."""
     return getattr(author, "get_full_name", str)()
 
 

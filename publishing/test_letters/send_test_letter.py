@@ -40,7 +40,7 @@ class TooManyTestsError(Exception):
 def send_test(author: uuid.UUID, content: Content, to: str, *, sender: str = "") -> int:
     """Enqueue `content` as a test; return its number. Raises `TooManyTestsError`.
 
-    `sender` is another sender to try, not the newsletter's.
+    `sender` is another sender to try instead of the newsletter's.
     """
     with transaction.atomic():
         _check_limit(author)
@@ -79,7 +79,10 @@ def _check_limit(author: uuid.UUID) -> None:
 def _reader_of(
     address: str, author: uuid.UUID, fields: Sequence[str]
 ) -> tuple[str, str, Sequence[str]]:
-    """Return the address, and its reader's values if the author may see readers."""
+    """Return a recipient with the address.
+
+    If the author may see readers, it has the values of the reader with this address.
+    """
     without_reader = (address, "", [""] * len(fields))
     if not any(may(author, permission) for permission in TAKE_READERS_AWAY):
         return without_reader
@@ -101,7 +104,7 @@ def last_test_address(author: AbstractBaseUser | AnonymousUser) -> str:
 
 
 def is_settled(letter: Delivery) -> bool:
-    """Return whether the outcome is final."""
+    """Return whether the test letter's outcome is final."""
     return letter.outcome not in {Outcome.WAITING, Outcome.UNKNOWN}
 
 

@@ -44,7 +44,7 @@ from subscribers.links.see_other import see_other
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 EMAIL = "test_email"
-# Posts with the same values of these fields are repetitions.
+# A post with the same values of these fields is a repetition.
 FIELDS = (*(one.control for one in CONTENT_ATTRIBUTES), "format", LETTER.column, EMAIL)
 NEXT, DRAFT = "next", "draft"
 ON_ITS_WAY = gettext_lazy("The test letter is on its way.")
@@ -61,7 +61,7 @@ class SendTestForm(DraftForm):
     def clean(self) -> dict[str, Any]:
         found = super().clean()
         if self.has_too_long_text:
-            # Rendering it would take minutes.
+            # Stop here, because rendering a text that is too long would take minutes.
             return found
         self.content = build_content(self.written)
         for flaw in find_problems(self.content, load_own_fields()):
@@ -86,7 +86,7 @@ class SendTestForm(DraftForm):
 def send_test_letter(request: HttpRequest) -> HttpResponse:
     """Send the posted form as one marked mail, once.
 
-    GET, after a sign-in, shows the form.
+    On GET, which a browser sends after a sign-in, show the form.
     """
     if request.method != "POST":
         return see_other(reverse("desk:publish"))
@@ -175,12 +175,12 @@ def _still_working(request: HttpRequest, form: SendTestForm, key: str) -> HttpRe
 
 
 def no_other_content(request: HttpRequest, form: forms.Form, key: str) -> HttpResponse:
-    """Fail, because other content has another key."""
+    """Raise an error: this cannot happen, because other content has another key."""
     raise AssertionError("two letters under one key of a test")
 
 
 def key_of_test(key: str, fingerprint: bytes) -> str:
-    """Derive a key from the form's key for publishing: one form may send many tests."""
+    """Derive a test's key from the form's key, so that one form can send many tests."""
     return f"test-{hashlib.sha256(key.encode() + fingerprint).hexdigest()[:40]}"
 
 
@@ -200,7 +200,8 @@ def _post(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
     back = _where_from(request)
     draft = _draft_at(back)
     address = page_of_test(number, draft)
-    # The answer is stored for a while and the reader may be erased, so it omits the recipient.
+    # Leave out the recipient, because the answer is stored for a while, and the reader may be
+    # erased meanwhile.
     if wants_json(request):
         return JsonResponse({"test": number, "address": address, "sentence": str(ON_ITS_WAY)})
     if back:

@@ -55,7 +55,7 @@ _FAULTS = {
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Find links that cannot work as written; nothing for a letter without links."""
+    """Find links that cannot work as they are written."""
     links = [link for link in context.letter.links if not link.address.startswith("{{")]
     if not links:
         return
@@ -91,5 +91,5 @@ def _fault_of(url: str) -> str:
 def _is_mailto(url: str) -> bool:
     to = unquote(url[len("mailto:") :].partition("?")[0])
     if not to:
-        return True  # the reader chooses the recipient, as in a sharing link
+        return True  # valid in sharing links: the reader chooses the recipient
     return not any(isinstance(read_address(part), InputRefusal) for part in to.split(","))

@@ -16,7 +16,7 @@ from publishing.preflight.parse_letter import ParsedLetter
 
 _MAX_URL_BYTES = 2000
 
-# One run opens 40 of them, so five runs open all.
+# One run of the external checks opens 40 links, so five runs open all of these.
 MAX_OPENED = 200
 
 
@@ -39,7 +39,7 @@ def _can_be_opened(letter: ParsedLetter, site_url: str) -> Iterator[str]:
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Find links that do not answer, and links that were not opened."""
+    """Find links that do not work, and links that were not opened."""
     all_urls = list(_can_be_opened(context.letter, context.site_url))
     urls = all_urls[:MAX_OPENED]
     if not urls:

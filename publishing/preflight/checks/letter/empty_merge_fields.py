@@ -18,7 +18,7 @@ from subscribers.confirmed_readers import count_without_value
 def load_readers_without_value(
     content: Content, own: Sequence[ReaderField], tags: TagChoice
 ) -> dict[str, int]:
-    """Return how many readers of a draft have no value, by merge field."""
+    """Return for each merge field how many readers of a draft have no value."""
     parts = (text for one, text in texts_of(content) if one.has_fields)
     return count_without_value(
         [field.name for field in _fields_to_count(own, *parts)],
@@ -28,7 +28,7 @@ def load_readers_without_value(
 
 
 def _fields_to_count(own: Sequence[ReaderField], *parts: str) -> list[ReaderField]:
-    """Return the reader fields in these parts that some readers may see no value of.
+    """Return the reader fields in these parts that may be empty for some readers.
 
     The author's `own` fields count even with a fallback, because they are often empty.
     """
@@ -87,7 +87,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _first_use(context: CheckContext, field: ReaderField) -> tuple[IssueAttribute, str]:
     """Return the first part that uses a field, preferably without a fallback.
 
-    The second value is the fallback there. The author's own fields bring theirs.
+    The second value is the fallback in that place. For the author's own fields without one, it is
+    the fallback of the field itself.
     """
     uses = [
         (part, found.fallback or (field.fallback if field in context.own_fields else ""))

@@ -14,7 +14,7 @@ from publishing.preflight.parse_letter import Passage, TextLocation
 _READ_AS_WRITTEN = _("Readers see it as it is written.")
 _NOTES = (
     (
-        # Capitals only: “todo” is a word in Spanish and Portuguese.
+        # Match capitals only, because “todo” is a word in Spanish and Portuguese.
         re.compile(r"\b(?:TODO|FIXME|XXX|TBD)\b|[Ll]orem ipsum"),
         _("“{note}” looks like a forgotten note ({location})"),
         _READ_AS_WRITTEN,
@@ -29,7 +29,7 @@ _MAX_SHOWN = 5
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Find each half of a merge field, and each note once with its first place."""
+    """Find incomplete merge fields, and each forgotten note once, at its first place."""
     passages = context.passages
     unmatched = ((one.location, half) for one in passages if (half := _unmatched_brace(one)))
     for location, (found, missing) in islice(unmatched, _MAX_SHOWN):

@@ -13,7 +13,7 @@ from publishing.preflight.parse_letter import Image
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Find problems with images; nothing if there are none."""
+    """Find images without alt text, and images whose address readers cannot open."""
     images = context.letter.images
     if not images:
         return
@@ -33,7 +33,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield passed(have, images=len(images))
     urls = [_url(image, context) for image in images]
     if not looks_public(context.site_url):
-        # The finding about the site reports this once. The letter is fine.
+        # If readers cannot reach our site, another check reports that once. So skip our own images.
         urls = [url for url in urls if not url.startswith(f"{context.site_url.rstrip('/')}/")]
     unreachable = [url for url in urls if not (is_web_url(url) and looks_public(url))]
     if unreachable:

@@ -11,7 +11,8 @@ from publishing.content.word_count import count_words
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, advice, passed
 
-# If the plain text has less than half the words of the letter, it may be outdated.
+# A plain text with less than half the words of the letter may be outdated. Letters with fewer
+# words than this are not compared.
 _MIN_WORDS_TO_COMPARE = 60
 
 

@@ -11,7 +11,7 @@ from publishing.preflight.finding import Finding, advice, passed
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Find a letter without preview text."""
-    # A complete HTML document brings its own, so `preview_text` is not used there.
+    # A complete HTML document has its own preview text, so `preview_text` is not used there.
     if context.content.preview_text:
         yield passed(_("The preview text is set."))
     elif context.mail.html.strip():

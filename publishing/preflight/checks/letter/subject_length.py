@@ -8,7 +8,7 @@ from delivery.issue_attributes import TITLE
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, advice
 
-# Characters of a subject that a phone shows; the narrowest show about 40.
+# Characters of a subject that most phones show. The narrowest phones show about 40.
 SHOWN_ON_A_PHONE = 50
 
 

@@ -1,4 +1,4 @@
-"""Count readers whose merge field makes an address of the letter invalid."""
+"""Count readers whose field values make an address in the letter invalid."""
 
 from collections.abc import Iterable, Iterator
 
@@ -39,7 +39,10 @@ _REASONS = {
 def load_unfit_values(
     content: Content, letter: ParsedLetter, own: Iterable[ReaderField], tags: TagChoice
 ) -> dict[tuple[str, str], tuple[int, int]]:
-    """Return readers with an unfit value or without one, by merge field and pattern."""
+    """Return how many readers have an unfit value and how many have none.
+
+    The keys are pairs of merge field and pattern.
+    """
     fields = _fields_to_match(content, letter, own)
     return count_unfit_values(
         dict.fromkeys((one.field, one.part.value) for one in fields),

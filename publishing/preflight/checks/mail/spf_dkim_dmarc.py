@@ -1,6 +1,7 @@
 """Check SPF, DKIM and DMARC of the sender's domain. Pure.
 
-A missing DKIM key proves nothing: Postmark's may have a name that cannot be guessed.
+A DKIM key that was not found proves nothing, because the name of Postmark's key may be one that
+cannot be guessed.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,7 +28,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def check_domain(
     domain: str, external: CachedResults, clock: Callable[[datetime], str]
 ) -> Iterator[Finding]:
-    """Find problems with the records of a domain; `clock` writes times."""
+    """Find problems with the records of a domain; `clock` turns times into texts."""
     found = external.domain
     if is_placeholder(domain):
         yield advice(

@@ -12,7 +12,7 @@ from publishing.preflight.finding import Finding, FixIn, advice, passed
 
 
 def load_sent_test(content: Content) -> tuple[str, datetime] | None:
-    """Return address and time of the newest accepted test of exactly this content."""
+    """Return recipient and time of the newest accepted test with exactly this content."""
     for number, issue in (
         Edition.objects.filter(kind=Edition.Kind.TEST, content_hash=content.sha256)
         .order_by("-pk")

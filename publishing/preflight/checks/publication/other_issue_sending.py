@@ -14,7 +14,7 @@ from publishing.preflight.finding import Finding, FixIn, advice
 
 
 def load_other_issues(draft: Draft) -> list[dict[str, Any]]:
-    """Return the other issues with queued copies."""
+    """Return parameters for findings about other issues that have queued copies."""
     return [
         {
             "issue": str(counts.issue),
@@ -27,7 +27,7 @@ def load_other_issues(draft: Draft) -> list[dict[str, Any]]:
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Find what is still being sent beside this one."""
+    """Find other issues and earlier versions that are still being sent."""
     for warning in context.overlap_warnings:
         yield advice("{warning}", "", FixIn.PROGRESS, warning=warning)
     for other in context.other_issues if context.is_mailed else ():

@@ -16,7 +16,7 @@ from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, FixIn, advice, passed
 
 _WITHIN = timedelta(days=7)
-# By whether the content is the same, and whether the other issue is scheduled.
+# The keys say whether the content is the same, and whether the other issue is scheduled.
 _DUPLICATE = {
     (True, True): gettext_lazy("Another issue with the same content is scheduled ({at})"),
     (True, False): gettext_lazy("Another issue with the same content was published ({at})"),
@@ -28,7 +28,7 @@ _DUPLICATE = {
 def load_duplicates(
     issue: uuid.UUID | None, content: Content, own: Sequence[ReaderField], now: datetime
 ) -> list[dict[str, Any]]:
-    """Return other issues with this letter or title, including scheduled ones."""
+    """Return other recent issues with this letter or title, also scheduled issues."""
     content = write_fallbacks(content, own)
     # A cancelled issue does not count.
     lately = Edition.objects.filter(

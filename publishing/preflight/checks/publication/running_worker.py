@@ -9,7 +9,7 @@ from publishing.preflight.finding import Finding, advice, passed
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Find out whether a worker would send the issue now."""
+    """Report whether a worker is running that would send the issue now."""
     if not context.is_mailed:
         return
     if context.worker_is_running:
