@@ -1,4 +1,4 @@
-"""Actions of an author on the desk, with the texts of its pages."""
+"""Actions of an author on the desk. They find buttons by the texts of the pages."""
 
 import re
 from collections import Counter
@@ -43,7 +43,7 @@ def is_ready(page: Page) -> Page:
 
 
 def write(page: Page, letter: str = LETTER, *, title: str = TITLE) -> None:
-    """Write in the composer; with scripts it saves automatically."""
+    """Write in the composer, which saves automatically if scripts are on."""
     page.get_by_label("Title and subject").fill(title)
     page.get_by_label("Letter, in").fill(letter)
 
@@ -123,7 +123,7 @@ def copies_of(provider: SandboxServer, edition: Edition) -> Counter[str]:
 
 @contextmanager
 def late(page: Page, script: str, address: str) -> Iterator[None]:
-    """Open a page on a slow line: its script arrives at the end of the block."""
+    """Open a page on a slow line: the page's script arrives when the block ends."""
     waiting: list[Route] = []
     page.route(f"**/{script}*.js", lambda route: waiting.append(route))
     with page.expect_request("**/*.js"):
@@ -135,7 +135,7 @@ def late(page: Page, script: str, address: str) -> Iterator[None]:
 
 
 def letter(page: Page) -> Locator:
-    """Return the letter of the composer."""
+    """Return the composer's field for the letter."""
     return page.get_by_label("Letter, in")
 
 

@@ -27,7 +27,7 @@ HELD_IN_BATCHES = pytest.mark.parametrize(
     "site_settings", [{"PUBLISH_HOLD_S": "600", "DELIVERY_BATCH_SIZE": "5"}], ids=["held"]
 )
 T = TypeVar("T")
-# The machine may be busy.
+# Wait this long, because the machine may be busy.
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -45,7 +45,7 @@ class Running:
         return cast("T", self._begun[key])
 
     def end(self) -> None:
-        """Stop everything. The next test that needs it starts it again."""
+        """Stop all shared objects. The next test that needs one starts it again."""
         self._begun.clear()
         self._exits.close()
 
@@ -58,14 +58,14 @@ def a_chromium() -> Iterator[Browser]:
     """Run this machine's Chromium for the block."""
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     if path is None:
-        # CI always has Chromium. Other machines may lack it: their tests are skipped with a
-        # message.
+        # CI always has Chromium. If another machine has none, its browser tests are skipped.
         (pytest.fail if os.environ.get("CI") else pytest.skip)(
             "No Chromium was found on this machine, and these tests drive one: install the "
             "package chromium-headless-shell or chromium to run them too."
         )
     with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
-        # Playwright's loop runs in this thread, so Django sees asynchronous code.
+        # Playwright's event loop runs in this thread, so Django would refuse queries as
+        # asynchronous.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
         with playwright.chromium.launch(executable_path=path, args=ARGUMENTS) as browser:
             yield browser
@@ -115,7 +115,7 @@ def site(
     provider: SandboxServer,
     site_settings: dict[str, str],
 ) -> Iterator[WebSite]:
-    """Run the site. After the test, wait until it has answered every request."""
+    """Run the site. After the test, wait until the site has answered every request."""
     its = partial(running_site, database_url, provider.url, site_settings)
     site = running.once(frozenset(site_settings.items()), its)
     yield site
@@ -158,7 +158,7 @@ def new_page(chromium: Browser, site: WebSite) -> Iterator[Callable[..., Page]]:
                 base_url=site.url, **{"reduced_motion": "reduce", **options}
             )
             exits.callback(context.close)
-            # The browser must not ask before it leaves a page with unsaved text.
+            # Accept the browser's question before it leaves a page with unsaved text.
             context.on("dialog", lambda dialog: dialog.accept())
             if user is not None:
                 client = Client()

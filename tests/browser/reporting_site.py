@@ -16,7 +16,7 @@ LISTENER, PIPE = map(int, sys.argv[1:])
 
 
 class ReportingConnection(Connection):
-    """Report around the whole service of a request, its answer included."""
+    """Report the beginning of a request, and its end after the whole answer."""
 
     def service(self) -> None:
         os.write(PIPE, b"+")
@@ -27,7 +27,7 @@ class ReportingConnection(Connection):
 
 
 class ReportingServer(Server):
-    """Serve with connections that report."""
+    """Serve the site with connections that report their requests."""
 
     channel_class = ReportingConnection
 

@@ -87,7 +87,8 @@ def faults_on(
         document = content(page)
         found |= {f"{name}: {what}": faults for what, faults in faults_of(page).items()}
         if plain is not None:
-            # Without scripts some pages load again every few seconds, which would stop a visit.
+            # Use a new tab: without scripts some pages load again every few seconds, which would
+            # interrupt the next visit in the same tab.
             tab = plain.context.new_page()
             shown.visit(tab)
             if lines := list(unified_diff(document.split("\n"), content(tab).split("\n"), n=0)):
@@ -112,7 +113,7 @@ def test_reader_pages_are_accessible_in_every_language(new_page: Windows, author
     found: dict[str, object] = {}
     for code, _name in settings.LANGUAGES[1:]:
         Newsletter.objects.update(language=code)
-        page = new_page(viewport=NARROWEST)  # one without the last language in its cache
+        page = new_page(viewport=NARROWEST)  # a new page, whose cache has no other language
         for name in IN_EVERY_LANGUAGE:
             replace(pages[name], heading="").visit(page)
             found |= {
@@ -167,7 +168,7 @@ def test_page_that_waits_for_a_first_click_is_accessible(
 ) -> None:
     draft = begun(author)
     page = new_page(author)
-    # Otherwise the page would poll before it has been checked.
+    # Without this, the page would post again before it has been checked.
     page.route("**/post-again.js", lambda route: route.abort())
     page.goto(at(draft, "publish/"))
     with psycopg.connect(database_url, autocommit=True) as others:

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def draft(author: Any) -> Draft:
-    """Create a draft whose link is already checked, so nothing is looked up."""
+    """Create a draft whose link was already checked, so nothing is looked up."""
     link_was_opened()
     return begun(author, WELL)
 
@@ -131,7 +131,7 @@ def test_unknown_findings_are_looked_up_once_on_the_page(desk, author):
     assert looks[0].endswith(f"{draft.pk}/looks/")
 
 
-# On any day, one of these zones has such a clock change within a year.
+# On any day, at least one of these zones has such a clock change within the next 360 days.
 ZONES = ("Europe/Lisbon", "America/New_York")
 
 
@@ -145,14 +145,14 @@ def night_of_a_change(*, clocks_go_back: bool) -> tuple[str, datetime]:
             at = start + hours * hour
             before, after = (moment.astimezone(there).utcoffset() for moment in (at - hour, at))
             if before != after and (before > after) == clocks_go_back:
-                # A repeated hour first begins an hour before the change, a skipped hour at the
-                # change.
+                # If clocks go back, the hour before the change is repeated. If they go forward, the
+                # hour after it is skipped.
                 way = -1 if clocks_go_back else 1
                 return zone, (at + before + way * hour / 2).replace(tzinfo=None)
     raise AssertionError("no clock changes within a year")
 
 
-# A separate site, because a site caches the newsletter's zone for some seconds.
+# Use a separate site, because a site caches the newsletter's zone for some seconds.
 @HELD_IN_BATCHES
 def test_times_near_a_clock_change_are_scheduled_correctly(new_page, author, readers, draft):
     zone, twice = night_of_a_change(clocks_go_back=True)
@@ -176,7 +176,7 @@ def test_times_near_a_clock_change_are_scheduled_correctly(new_page, author, rea
     expect(page.locator("#when-at-error")).to_contain_text(f"does not exist in {other_zone}")
     assert not Edition.objects.exists()
 
-    # The page asks about a time that occurs twice. She chooses the second.
+    # The page asks about a time that occurs twice. The author chooses the second.
     page.get_by_label("Time zone").select_option(zone)
     page.get_by_label("Date and time").fill(f"{twice:%Y-%m-%dT%H:%M}")
     expect(hint).to_contain_text(f"occurs twice in {zone}")
@@ -186,7 +186,7 @@ def test_times_near_a_clock_change_are_scheduled_correctly(new_page, author, rea
     page.get_by_role("radio", name=re.compile("^The second")).check()
     expect(hint).to_contain_text(f"{twice:%H:%M} {zone} ({second:%H:%M} UTC)")
 
-    # The question and the issue's page show both times, but not the time of her own clock.
+    # The question and the issue's page show both times, but not the time of the author's own clock.
     page.get_by_role("button", name="Schedule…").click()
     dialog = page.get_by_role("dialog", name=f"Schedule it for {READERS} readers?")
     expect(dialog).to_contain_text(f"{twice:%H:%M} {zone} ({second:%H:%M} UTC)")

@@ -47,7 +47,7 @@ def test_an_issue_is_written_published_sent_and_receipted(
     page = come_to(new_page())
     assert not Draft.objects.exists()
 
-    # She writes, loses the connection, and reconnects.
+    # Edith writes, loses the connection, and reconnects.
     write(page)
     is_saved(page)
     page.context.set_offline(True)
@@ -59,14 +59,14 @@ def test_an_issue_is_written_published_sent_and_receipted(
     draft = Draft.objects.get()
     assert (draft.title, draft.letter) == (TITLE, f"{LETTER}\n\nWritten in a tunnel.")
 
-    # The preview shows it as it will arrive.
+    # The preview shows the letter as it will arrive.
     frame = page.frame_locator("[data-frames] iframe >> nth=0")
     expect(frame.get_by_text("Written in a tunnel.")).to_be_visible()
     page.get_by_role("button", name="Plain text", exact=True).click()
     expect(frame.locator("pre")).to_contain_text("Written in a tunnel.")
 
     with site.worker():
-        # A test letter arrives, marked, once; it publishes nothing.
+        # One test letter arrives, marked as a test, and nothing is published.
         page.get_by_role("button", name="Send a test…").click()
         page.get_by_label("To", exact=True).fill(HERSELF)
         page.get_by_role("dialog").get_by_role("button", name="Send a test").dblclick()
@@ -82,17 +82,18 @@ def test_an_issue_is_written_published_sent_and_receipted(
         assert (test.recipients, test.item["Subject"]) == ([HERSELF], f"[Test] {TITLE}")
         assert not Edition.objects.filter(kind="newsletter").exists()
 
-        # She checks once more, in a tab that stays open, and publishes with a double click.
+        # Edith checks the letter once more, in a tab that stays open, and publishes with a double
+        # click.
         check(page)
         stale = page.context.new_page()
         stale.goto(f"/admin/newsletters/drafts/{draft.pk}/publish/")
         publish_to(page, READERS, double_click=True)
         assert edition().audience == READERS
 
-        # The back button and the earlier tab do not publish it again.
+        # The back button and the earlier tab do not publish the issue again.
         page.go_back()
         again = page.get_by_role("button", name=f"Publish to {READERS}…")
-        if again.count():  # kept by the browser; a new request leads to the issue
+        if again.count():  # The browser kept the page. A new request would lead to the issue.
             again.click()
         expect(page.get_by_role("heading", level=1)).to_have_text(TITLE)
         stale.get_by_role("button", name=f"Publish to {READERS}").click()
@@ -101,7 +102,7 @@ def test_an_issue_is_written_published_sent_and_receipted(
         assert Edition.objects.filter(kind="newsletter").count() == 1
         assert Delivery.objects.filter(issue=edition().issue_id).count() == READERS
 
-        # During the hold nothing is sent, although a worker is running. She calls it back.
+        # During the hold nothing is sent, although a worker is running. Edith calls the issue back.
         do(page, "Call back", f"Call back {READERS} copies")
         expect(page.locator(".lede")).to_contain_text("Called back. It was sent to nobody")
         page.get_by_role("link", name="Open the draft").click()
@@ -110,7 +111,7 @@ def test_an_issue_is_written_published_sent_and_receipted(
         assert not copies_of(provider, edition())
         assert Delivery.objects.filter(outcome="withdrawn").count() == READERS
 
-    # She fixes the text and publishes again, without waiting for the hold.
+    # Edith fixes the text and publishes again, and does not wait until the hold ends.
     write(page, "Dear {{ name|reader }},\n\nthey have all gone.")
     is_saved(page)
     check(page)
@@ -118,7 +119,7 @@ def test_an_issue_is_written_published_sent_and_receipted(
     expect(page.get_by_role("status")).to_have_text("Held")
     do(page, "Send now", f"Send to {READERS} readers now")
 
-    # She watches it to its end on a page that she does not touch.
+    # Edith watches on a page that she does not touch until sending has ended.
     expect(page.get_by_role("status")).to_have_text("Sending")
     page.evaluate("window.notLoadedAgain = true")
     with site.worker():
@@ -157,7 +158,7 @@ def test_pause_resume_send_to_missed_and_correction(new_page, author, readers, s
     publish_to(page, READERS)
     do(page, "Send now", f"Send to {READERS} readers now")
 
-    # The second call is in flight when she pauses. It ends, and no other call begins.
+    # The second call is in flight when Edith pauses. This call ends, and no other call begins.
     faults.set({"kind": "hold", "nth": 2, "moment": "before_accept"})
     with site.worker(**ONE_CALL_ONE_TRY):
         assert gate.wait_until(lambda: gate.held == 1, 60)
@@ -175,7 +176,7 @@ def test_pause_resume_send_to_missed_and_correction(new_page, author, readers, s
     assert Delivery.objects.filter(outcome="sent").count() == 2 * BATCH
     assert Delivery.objects.filter(outcome="waiting").count() == READERS - 2 * BATCH
 
-    # Resumed, it continues. Postmark is busy for one reader, who is missed.
+    # Edith resumes the issue. Postmark is busy for one reader's copy, so the reader is missed.
     missed = Delivery.objects.filter(outcome="waiting").order_by("recipient").last()
     who = {"recipient": missed.address, "recipients": [missed.address]}
     faults.set({"kind": "item_error", "code": 100, **who})
@@ -187,7 +188,7 @@ def test_pause_resume_send_to_missed_and_correction(new_page, author, readers, s
     everybody_else = {one.email: 1 for one in readers if one.email != missed.address}
     assert copies_of(provider, edition()) == everybody_else
 
-    # She downloads the list of missed readers and resends: only the missed reader gets a copy.
+    # Edith downloads the list of missed readers and resends. Only the missed reader gets a copy.
     page.reload()
     with page.expect_download() as download:
         page.get_by_role("link", name="Download missed readers as CSV").click()
@@ -225,7 +226,7 @@ def test_issue_is_written_published_and_watched_without_scripts(
 ):
     page = come_to(new_page(java_script_enabled=False), WRITE)
 
-    # Her text is saved and shown as it will arrive.
+    # Edith's text is saved, and the preview shows it as it will arrive.
     write(page)
     page.get_by_role("button", name="Save", exact=True).first.click()
     expect(page.get_by_role("status")).to_have_text("Saved")
@@ -250,7 +251,7 @@ def test_issue_is_written_published_and_watched_without_scripts(
     expect(page.get_by_text(ACCEPTED)).to_be_visible()
     assert (edition().audience, edition().text_content) == (READERS, "My own words.")
 
-    # The confirmation page and a new request for it do not publish again.
+    # Neither the confirmation page nor a new request for this page publishes again.
     page.go_back()
     again = page.get_by_role("button", name=f"Publish to {READERS}")
     if again.count():
@@ -265,7 +266,7 @@ def test_issue_is_written_published_and_watched_without_scripts(
     assert page.locator("meta[http-equiv=refresh]").count() == 0
     assert copies_of(provider, edition()) == {one.email: 1 for one in readers}
 
-    # She downloads the list of readers and the receipt.
+    # Edith downloads the list of readers and the receipt.
     with page.expect_download() as download:
         page.get_by_role("link", name=f"Download {READERS} readers as CSV").click()
     with download.value.path().open(newline="") as file:

@@ -25,7 +25,7 @@ ADA, BRAM, HERSELF = (f"{name}@posthouse.example.org" for name in ("ada", "bram"
 
 
 def mails(provider: SandboxServer) -> dict[str, tuple[str, bool]]:
-    """Return the subject of each mail, and whether both its bodies name York."""
+    """Return the subject of each mail, and whether both bodies of the mail name York."""
     return {
         message.recipients[0]: (
             str(message.item["Subject"]),
@@ -87,7 +87,7 @@ def test_first_steps_lead_to_a_sender(
     page.get_by_role("button", name="Send a test letter").click()
     expect(page.get_by_text("It waits for a worker")).to_be_visible()
     site.deliver()
-    # The page updates itself.
+    # The page updates without a reload.
     page.get_by_role("button", name="Use this sender").click()
     expect(page.get_by_text("Letters are sent from this address now.")).to_be_visible()
     assert [mail.item["From"] for mail in accepted_by(provider)] == ["Ada Lee <ada@tides.org>"]

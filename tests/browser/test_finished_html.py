@@ -36,7 +36,7 @@ def form(desk: Page) -> Page:
 
 
 def write_html(page: Page) -> str:
-    """Fill in the publishing form; return its key."""
+    """Fill in the form that publishes, and return the form's key."""
     write(page, "<p>Dear {{ name|reader }}, they have gone.</p>")
     return page.locator("#composer [name=idempotency_key]").input_value()
 

@@ -38,7 +38,7 @@ from tests.subscribers.factories import SubscriberFactory
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
 
 LOCKED = Path(__file__).parents[2] / ".ci" / "html_checker"
-# Faults that stay, each with its reason.
+# Faults that are allowed, each with its cause.
 ALLOWED = {
     "Attribute “disabled” not allowed on element “div” at this point.": "Django's password field",
     "No “p” element in scope but a “p” end tag seen.": "Django's list of rules for passwords",
@@ -51,7 +51,7 @@ NO_PAGES = {
     "admin/newsletters/<uuid:issue>/listing/": "takes a form only",
 }
 FILES = (".json", ".csv", ".svg", ".<slug:extension>")
-# Fields that a form has once for each choice.
+# Fields that may occur repeatedly in a form, once for each choice.
 REPEATED = {"_selected_action", "shown"}
 
 
@@ -74,7 +74,7 @@ def checker(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 class Documents:
-    """Documents of the site, each in a file, and the routes that answered them."""
+    """Documents of the site, each in a file, and the routes of these documents."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -90,7 +90,7 @@ class Documents:
             self.routes.add(resolve(urlsplit(url).path).route)
 
     def visit(self, pages: Pages, page: Page) -> None:
-        """Open each page. Those without an action need no browser, only its session."""
+        """Open each page. A page without an action is requested without the browser."""
         answers: list[Response] = []
         page.on("response", lambda one: is_document(one, page) and answers.append(one))
         for name, shown in pages.items():
@@ -110,7 +110,7 @@ class Documents:
         return answer.status_code if is_html else 0
 
     def faults(self, checker: list[str]) -> list[str]:
-        """Return what the checker finds, and fields of a form that have the same name."""
+        """Return the checker's findings, and fields with the same name in one form."""
         files = [str(self.folder / file) for file in self.names]
         run = subprocess.run([*checker, *files], capture_output=True, text=True, check=False)
         found = json.loads(run.stdout)["messages"]
@@ -127,7 +127,7 @@ class Documents:
 
 
 class Fields(HTMLParser):
-    """The named fields of each form, without those that are a choice of several."""
+    """The named fields of each form, without radio buttons, checkboxes and buttons."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -190,12 +190,13 @@ def _forgotten(documents: Documents) -> list[str]:
     missing = []
     for address in every_address():
         is_file = address.route.endswith(FILES) or address.route.startswith("api/")
-        # Signing out would end the session. A preview is a mail, with markup for old programs.
+        # Skip these: signing out would end the session, and a preview is a mail, with markup for
+        # old mail programs.
         if is_file or "/logout/" in address.route or "/preview/" in address.route:
             continue
         documents.request(visitor, address.path)
         status = documents.request(signed_in, address.path)
-        # Routes that are regular expressions match addresses with faults.
+        # The routes that are regular expressions match damaged addresses, which need no visit.
         is_known = address.route in visited | NO_PAGES.keys() or "(?" in address.route
         if status == 404 and not is_known:
             missing.append(address.route)
@@ -203,7 +204,7 @@ def _forgotten(documents: Documents) -> list[str]:
 
 
 def _error_pages(documents: Documents) -> None:
-    """Add error pages of which no address is needed."""
+    """Add the error pages that no address of the site leads to."""
     request = RequestFactory().get("/")
     answers: dict[str, HttpResponse | Any] = {
         "server error": server_error(request),
@@ -219,7 +220,7 @@ def _error_pages(documents: Documents) -> None:
 
 
 def _two_step_pages(documents: Documents) -> None:
-    """Add the pages of two-step sign-in, and the one after too many wrong passwords."""
+    """Add the pages of two-step sign-in, and the page after too many wrong passwords."""
     create_author()
     window = Browser()
     window.sign_in()

@@ -29,7 +29,7 @@ from tests.subscribers.factories import SubscriberImportFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-# A tenth is the Core Web Vitals' limit for “good”.
+# The most that may move on a page. The Core Web Vitals call up to 0.1 “good”.
 MOST_SHIFT = 0.02
 VERSIONS = "[aria-labelledby=versions] li"
 COUNT = """() => {
@@ -41,7 +41,8 @@ COUNT = """() => {
     what: entry.sources.map(source => source.node?.outerHTML?.slice(0, 100) ?? ""),
   })))).observe({ type: "layout-shift", buffered: true });
 }"""
-# Return the layout shifts so far. The script causes one more shift and waits for its report.
+# Return the layout shifts so far. The script causes one more shift, and waits until the browser has
+# reported it.
 SHIFTS = """async () => {
   const frame = () => new Promise(requestAnimationFrame);
   scrollTo(0, 0);
@@ -84,7 +85,7 @@ def watch(page: Page, edition: Edition | None) -> Page:
 
 
 def hide(page: Page, *, hidden: bool) -> None:
-    """Go to another tab, or return: a headless browser has one visible window."""
+    """Simulate another tab, or the return: a headless window is always visible."""
     page.evaluate(
         "hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true})"
         "; document.dispatchEvent(new Event('visibilitychange')) }",
@@ -120,8 +121,8 @@ def come_to_watch(windows: list[Page], edition: Edition) -> None:
 def nothing_moved(windows: list[Page], *, but_for: str = "") -> None:
     """Check that no page was reloaded and almost nothing on it moved.
 
-    On a narrow page, shifts in the state `but_for` do not count, because its buttons have another
-    size.
+    On a narrow page, shifts in the state `but_for` do not count, because this state has buttons of
+    another size.
     """
     for page in windows:
         assert page.evaluate("window.notLoadedAgain")
@@ -183,7 +184,7 @@ def test_open_page_of_a_starting_issue_equals_a_fresh_one(windows, author):
         expect(page.locator("#older")).to_be_hidden()
         expect(crumb.get_by_role("link", name="Issues")).to_be_focused()
     shown = [what_is_shown(page) for page in windows]
-    # The table of outcomes takes the place of the number of readers, so what is below moves once.
+    # The table of outcomes replaces the number of readers, so everything below moves once.
     for page in windows:
         assert page.evaluate("window.notLoadedAgain")
         assert len({one["at"] for one in page.evaluate(SHIFTS) if one["value"] > MOST_SHIFT}) <= 1
@@ -209,7 +210,7 @@ def test_list_is_not_replaced_while_its_search_has_text(desk, held, site, is_at_
     expect(
         desk.get_by_text("Some outcomes have changed since you opened this list.")
     ).to_be_visible()
-    # The other parts of the page are up to date.
+    # The other parts of the page have been updated.
     expect(desk.get_by_text("The hold ended and")).to_be_visible()
     expect(search).to_have_value("ad")
     if is_at_work:
@@ -231,7 +232,7 @@ def test_hold_counts_down_and_is_announced_once_near_its_end(desk, held):
     with desk.expect_response(re.compile("seen=")):
         look_now(desk)
     expect(clock).to_have_text(re.compile("^0:"))
-    # The server's clock is slower than the page's.
+    # The page's clock may be ahead of the server's. So the page never counts below 5 seconds.
     desk.route(re.compile("seen="), lambda route: route.abort())
     desk.clock.run_for(60_000)
     expect(desk.get_by_role("status")).to_have_text("Held. 5 seconds left.")
@@ -334,7 +335,7 @@ def test_hidden_page_polls_seldom_and_at_once_when_shown(desk, going):
     soon = pause_in(first.value)
     assert soon < 60
     hide(desk, hidden=True)
-    # The current pause is still short; the next ones are long.
+    # The pause before the next poll is still short, and later pauses are long.
     with desk.expect_response(re.compile("hidden=1")) as seldom:
         desk.clock.run_for(round(1200 * soon))
     assert 54 <= pause_in(seldom.value) <= 66

@@ -42,7 +42,7 @@ def test_signing_up_and_confirming_need_no_script(
     [mail] = accepted_by(provider)
     assert mail.recipients == [ADA]
     [link] = re.findall(r"https?://\S+subscription_token=[\w-]+", mail.item["TextBody"])
-    # Another browser, as on a phone, without the first one's cookies.
+    # Open the link in another browser, as on a phone, without the cookies of the first browser.
     phone = new_page(java_script_enabled=False)
     phone.goto(link)
     phone.get_by_role("button", name="Confirm subscription").click()
@@ -112,7 +112,7 @@ PAGE = "/admin/second-factor/"
 
 
 def fresh_code() -> str:
-    """Return the current code of the app, after clearing its earlier use."""
+    """Return the app's current code, and let it be used again."""
     time_goes_by()
     return code_now()
 

@@ -31,14 +31,14 @@ SHARED = ("POSTMARK_BASE_URL", "POSTMARK_SERVER_TOKEN", "SITE_URL")
 
 @dataclass(frozen=True)
 class WebSite:
-    """Running site, and its workers in threads of this process."""
+    """A running site, and its workers in threads of this process."""
 
     url: str
     requests: RequestsInFlight
     environment: Mapping[str, str]
 
     def deliver(self) -> None:
-        """Run a worker until it has nothing left to do automatically."""
+        """Run a worker until all work that needs no author is done."""
         with self.worker(is_awaited=True):
             pass
 
@@ -46,7 +46,7 @@ class WebSite:
     def worker(self, *, is_awaited: bool = False, **settings: Any) -> Iterator[None]:
         """Run a worker during the block. `is_awaited`: let it finish all work at the end."""
         shared = {name: self.environment[name] for name in SHARED}
-        # The processes of its separate tasks read the environment.
+        # The worker starts processes for separate tasks, which read the environment.
         with patch.dict(os.environ, self.environment), override_settings(**shared, **settings):
             worker = Worker(is_awaited=is_awaited)
 
@@ -94,7 +94,7 @@ class RequestsInFlight:
 def running_site(
     database_url: str, provider_url: str, settings: Mapping[str, str], *, code: Path = ROOT
 ) -> Iterator[WebSite]:
-    """Start the site in `code` with these settings, and stop it afterwards.
+    """Start the site of the folder `code` with these settings, and stop it afterwards.
 
     This process binds the socket and passes it on, so early connections wait in its backlog.
     """

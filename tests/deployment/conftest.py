@@ -1,4 +1,4 @@
-"""Sites that start once for a module."""
+"""A fixture whose sites start once for a test module."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""The proxy of deploy/nginx before a site, for tests."""
+"""Run nginx with the files of deploy/nginx in front of a site."""
 
 import os
 import re
@@ -33,7 +33,7 @@ def takes_connections(port: int) -> bool:
 def running_proxy(
     site_port: int, folder: Path, *, plain_port: int | None = None
 ) -> Iterator[Callable[[], socket.socket]]:
-    """Run the proxy before a site; yield a function that connects to it with TLS."""
+    """Run the proxy for a site. Yield a function that connects to the proxy with TLS."""
     nginx = program("nginx", package="nginx")
     program("openssl", package="openssl")
     certificate(folder)

@@ -24,7 +24,7 @@ def serve(bind: str, *, processes: int = 1) -> list[str]:
 
 
 class ServedSite:
-    """Running site, called as its proxy calls it."""
+    """A running site, called as its proxy calls it."""
 
     def __init__(self, url: str) -> None:
         self.url = url

@@ -1,4 +1,4 @@
-"""Alerts, dashboard and runbook: valid for their tools, and true of the program."""
+"""Alerts, dashboard and runbook are valid for their tools and match the program."""
 
 import json
 import re
@@ -36,7 +36,7 @@ def promtool(*arguments: str) -> str:
 
 
 def unknown(expressions: Iterable[str]) -> set[str]:
-    """Return the names in these expressions that belong to no known metric."""
+    """Return the metric names in these expressions that the program does not have."""
     known = {metric.name for metric in CATALOGUE}
     for metric in CATALOGUE:
         if metric.kind == "histogram":
@@ -54,7 +54,7 @@ def test_every_alert_fires_at_its_fault_and_not_near_it() -> None:
 
 
 def test_numbers_in_alert_texts_are_tested_with_their_sentence() -> None:
-    """A valid expression can still have a value that does not fit the sentence."""
+    """Even a valid expression may have a value that does not fit the alert's sentence."""
     read = {
         tested["alertname"]
         for test in yaml.safe_load(TESTED)["tests"]
@@ -90,7 +90,7 @@ def test_alerts_and_dashboard_use_existing_metrics_and_labels() -> None:
 
 
 def test_alert_for_short_lists_covers_two_tries_of_a_batch() -> None:
-    """Otherwise the alert would end between two tries, during an outage."""
+    """Otherwise the alert would end between two tries, although the outage continues."""
     minutes = re.findall(r"\[(\d+)m\]", RULES["HomingNoCallAnswered"]["expr"])
     assert min(map(int, minutes)) * 60 >= 2 * settings.DELIVERY_RETRY_CAP_S
 

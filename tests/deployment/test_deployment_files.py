@@ -103,9 +103,9 @@ def directive(unit: str, name: str) -> str:
 
 
 def shortest_end_s(service: str, unit: str) -> int:
-    """Return the seconds that a service has to end before it is killed.
+    """Return how many seconds a service has to end before it is killed.
 
-    The smaller of the container's and the unit's value.
+    This is the smaller value of the container and the systemd unit.
     """
     written = (COMPOSE[service]["stop_grace_period"], directive(unit, "TimeoutStopSec"))
     return min(int(one.removesuffix("s")) for one in written)
@@ -120,7 +120,7 @@ def test_calls_and_answers_may_end_before_the_process_is_killed() -> None:
 
 def test_systemd_accepts_the_units_and_services_have_few_rights(tmp_path: Path) -> None:
     analyze = program("systemd-analyze", package="systemd")
-    for name in UNITS:  # as systemd would find them, with programs that exist on this machine
+    for name in UNITS:  # copy the units, with programs that exist on this machine
         text = (SYSTEMD / name).read_text()
         (tmp_path / name).write_text(re.sub(r"/opt/homing/\.venv/bin/\w+", "/bin/true", text))
     units = [tmp_path / name.replace("@.service", "@1.service") for name in UNITS]
@@ -134,7 +134,7 @@ def test_services_have_their_own_user_and_belong_to_the_target() -> None:
         assert directive(service, "User") == "homing"
         assert directive(service, "EnvironmentFile") == "/etc/homing/homing.env"
         assert directive(service, "PartOf") == "homing.target"
-        # An empty file of settings must not start a site in debug.
+        # If the file of settings is empty, the site must not start in debug.
         assert "DEBUG=off" in re.findall(
             r"^Environment=(.*)$", (SYSTEMD / service).read_text(), re.MULTILINE
         )

@@ -14,7 +14,7 @@ def test_head_has_the_length_and_logs_no_warning(
     database_url: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with served_site(database_url) as site:
-        # Wait for pages first: a probe may not wait for the first connection.
+        # Request pages first: a probe does not wait for the first database connection.
         for path in ("/archive/", "/api/v1/openapi.json", "/health/live/", "/health/ready/"):
             read, asked = site.get(path), site.head(path)
             assert (asked.status_code, asked.content) == (read.status_code, b"")
@@ -44,7 +44,7 @@ def test_head_closes_the_response_without_its_body() -> None:
     assert list(answer) == []
     assert ended == ["closed"]
 
-    # This response has nothing to close.
+    # This response has no method `close`.
     answer = drop_head_bodies(lambda *_: [b"body"])({"REQUEST_METHOD": "HEAD"}, print)
     assert list(answer) == []
     read = drop_head_bodies(lambda *_: [b"body"])({"REQUEST_METHOD": "GET"}, print)

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# It speaks for both programs. `ps` answers as if PostgreSQL runs; `run` ends as a command may.
+# This script replaces both Docker programs. `ps` prints the id of a running container, if it is
+# set. Other commands print their arguments and input, and exit with 3.
 DOCKER = """#!/bin/sh
 case "$*" in
 *version) exit $HAS_PLUGIN ;;
@@ -24,7 +25,7 @@ Call = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def call(tmp_path: Path) -> Call:
-    """Return how to call it in a checkout with `.env`, from a folder with one file."""
+    """Return a function that calls the script from a folder with one file."""
     checkout, programs = tmp_path / "checkout", tmp_path / "programs"
     for folder in (checkout, programs, tmp_path / "lists"):
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""Where the web server listens, and when it refuses to."""
+"""Where the web server listens, and when it refuses to start."""
 
 import errno
 import os

@@ -79,7 +79,8 @@ def test_page_and_form_are_served_over_tls(plainly: Plainly) -> None:
     form = dict(re.findall(r'name="(csrfmiddlewaretoken|shown)" value="([^"]*)"', page.text))
     given = {"Origin": f"https://{HOST}", "Cookie": f"csrftoken={page.cookies['csrftoken']}"}
 
-    # A valid address would write to the database. A lost host or scheme would be a 403.
+    # Use an invalid address, because a valid one would write to the database. If nginx lost the
+    # host or the scheme, the answer would be 403.
     answer = plainly("POST", "/subscriptions/", form | {"email": "ada@"}, tls=True, **given)
 
     assert answer.status_code == 422
@@ -99,7 +100,7 @@ def test_nginx_closes_an_idle_connection_before_the_site_does(tmp_path: Path) ->
             connection.recv(65536)
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
             assert b" 200 OK" in visitor.recv(65536)
-            # This raises TimeoutError if nginx keeps the connection as long as the site.
+            # If nginx keeps the connection as long as the site does, this raises TimeoutError.
             assert connection.recv(1) == b""
 
 

@@ -1,4 +1,4 @@
-"""Stopping the site in order, and restarting it behind its socket as systemd does."""
+"""The site stops gracefully, and restarts behind its socket as under systemd."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from newsletter_site.operations.metrics.site_metrics import REQUESTS
 from newsletter_site.operations.release import running_release
 from tests.deployment.served_site import FROM_THE_PROXY, PATIENCE_S, ROOT, serve, served_site
 
-# As under systemd: the socket is file descriptor 3, and the environment says so.
+# Pass the socket on as systemd does: as file descriptor 3, with variables that say so.
 AS_SYSTEMD_STARTS_IT = """
 import os, sys
 listener = int(sys.argv[1])
@@ -107,7 +107,7 @@ def test_killed_process_is_replaced(database_url: str) -> None:
             assert requests.get(url, headers=FROM_THE_PROXY, timeout=PATIENCE_S).ok
             children = Path(f"/proc/{site.pid}/task/{site.pid}/children").read_text()
             os.kill(int(children), signal.SIGKILL)
-            # It waits in the socket until the new process accepts it.
+            # This request waits in the socket until the new process accepts it.
             assert requests.get(url, headers=FROM_THE_PROXY, timeout=PATIENCE_S).ok
         finally:
             site.terminate()

@@ -23,7 +23,7 @@ MANY = 100
 BURST = 600
 ANNOUNCED = 100_000
 HOST = FROM_THE_PROXY["Host"]
-# At these addresses the site refuses the caller before it reads the body.
+# At these addresses, the site refuses callers before it reads the body.
 REFUSING = [
     "/api/v1/issues/",
     "/api/v1/imports/",
@@ -75,7 +75,7 @@ def slow_clients(
 
 
 def answered(clients: list[socket.socket]) -> int:
-    """Return how many got an answer or the end of their connection."""
+    """Return how many clients got an answer or the end of their connection."""
     readable, _, _ = select.select(clients, [], [], 0)
     return len(readable)
 
@@ -110,7 +110,7 @@ def test_clients_that_take_no_answer_hold_no_thread(site: ServedSite, connect: C
     style_sheet = re.search(r'/static/homing[^"]*\.css', site.get("/archive/").text)
     assert style_sheet is not None
     asked = f"GET {style_sheet[0]} HTTP/1.1\r\nHost: {HOST}\r\nX-Forwarded-Proto: https\r\n\r\n"
-    # More answers than the system buffers for a client.
+    # Request more answers than the system buffers for a client.
     with slow_clients(connect, asked.encode() * 150, number=2 * MAX_CONCURRENT_REQUESTS):
         assert_site_answers(site)
 
@@ -186,7 +186,7 @@ def test_large_bodies_together_have_a_limit(sites: Sites) -> None:
         large,
         number=3,
     ) as clients:
-        # 22 MB may arrive at once.
+        # Only 22 MB may arrive at once, so one of the three clients is refused.
         [refused], _, _ = select.select(clients, [], [], PATIENCE_S)
         answer = everything_from(refused)
     assert answer.startswith(b"HTTP/1.1 503 ")

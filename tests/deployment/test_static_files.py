@@ -80,7 +80,7 @@ def test_script_imports_its_collected_parts(collected: Path) -> None:
 def test_uncollected_file_is_served_under_its_own_name(
     collected: Path, settings: Any, tmp_path: Path
 ) -> None:
-    settings.WHITENOISE_AUTOREFRESH = False  # as deployed
+    settings.WHITENOISE_AUTOREFRESH = False  # as on a real site
     settings.STATIC_ROOT = str(tmp_path / "nothing")
     client = Client()
     assert style_sheet(client.get("/archive/", secure=True).content.decode()) == (
@@ -90,7 +90,7 @@ def test_uncollected_file_is_served_under_its_own_name(
     assert b"".join(answer).startswith(b"/*")  # type: ignore[call-overload]
     assert "immutable" not in answer["Cache-Control"]
 
-    # The other files were collected before this one existed.
+    # Act as if this file did not exist yet when the others were collected.
     manifest = (collected / "staticfiles.json").read_text()
     without = re.sub(r'"homing\.css": "[^"]*", ?', "", manifest)
     assert without != manifest

@@ -1,4 +1,4 @@
-"""Requests that the web server or the proxy cannot read get our own answers."""
+"""Requests that the web server or the proxy cannot read get Homing's own answers."""
 
 import json
 import socket
@@ -93,7 +93,7 @@ def test_nginx_passes_long_addresses_and_headers_on(site: ServedSite, tmp_path: 
 def test_nginx_answers_calls_with_problems_of_its_own(tmp_path: Path) -> None:
     too_large, file = (f"Content-Length: {size * 1024 * 1024}" for size in (500, 20))
     other = "/api/v1/issues/"
-    with running_proxy(free_port(), tmp_path) as connect:  # no site listens there
+    with running_proxy(free_port(), tmp_path) as connect:  # No site listens on this port.
         for sent, status, kind in (
             # Only the file of an import may have 20 MB.
             (request(CALL, file), 503, "not-available"),

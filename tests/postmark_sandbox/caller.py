@@ -1,4 +1,4 @@
-"""Caller of the sandbox over a real socket, and the messages it sends."""
+"""A caller of the sandbox over a real socket, and the messages that it sends."""
 
 import json
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ class Reply:
 
 
 class Caller:
-    """Caller of one sandbox, with a new connection for each call."""
+    """A caller of one sandbox. Each call uses a new connection."""
 
     def __init__(self, url: str, timeout_s: float = 20) -> None:
         self.host = urlsplit(url).netloc

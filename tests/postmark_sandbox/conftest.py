@@ -1,4 +1,4 @@
-"""Sandbox behind a real port, fresh for every test."""
+"""A sandbox on a real port, started anew for every test."""
 
 from collections.abc import Iterator
 

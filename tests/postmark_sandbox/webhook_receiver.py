@@ -1,4 +1,4 @@
-"""Real server that receives the sandbox's webhooks."""
+"""A real server that receives the sandbox's webhooks."""
 
 import json
 import threading
@@ -7,10 +7,10 @@ from typing import Any
 
 
 class Receiver:
-    """Receiver of webhooks.
+    """A receiver of webhooks. It answers with each of `statuses` once, then with 200.
 
-    `statuses` are answered in turn, then always 200. `moves`: paths that redirect, each with its
-    status and Location. `got`: headers, with the path, and JSON of each post.
+    `moves`: paths that redirect, each with its status and Location. `got`: the headers (with the
+    path) and the JSON of each post.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""A draft of the author, and the composer with it or empty."""
+"""A draft of the author, and the composer, empty or with this draft."""
 
 import pytest
 from playwright.sync_api import Page
@@ -27,7 +27,7 @@ def composer(desk) -> Page:
 
 @pytest.fixture
 def writing(new_page, author, draft) -> Page:
-    # The test's browser, like a reader's, forces no colour scheme on the frame.
+    # Force no colour scheme on the frame, as in an author's own browser.
     page = new_page(author, color_scheme="null")
     page.goto(f"/admin/newsletters/drafts/{draft.pk}/")
     return is_ready(page)

@@ -274,7 +274,7 @@ def test_author_without_permission_sees_the_reason_and_stays_signed_in(writing, 
 
 
 def test_too_large_text_is_reported_and_saved_once_shorter(writing):
-    # Each character takes nine bytes in the request. Together they exceed the site's limit.
+    # Each character takes nine bytes in the request, so the text exceeds the site's limit.
     letter(writing).evaluate("field => field.value = '雨'.repeat(1_500_000)")
     letter(writing).dispatch_event("input")
 

@@ -45,7 +45,7 @@ def test_tools_write_at_the_caret_and_can_be_undone(writing):
 def test_a_snippet_and_a_video_become_blocks_of_their_own(desk):
     desk.goto(WRITE)
     is_ready(desk)
-    # Its page is in another tab.
+    # The author adds a snippet in another tab.
     Snippet.objects.create(name="Signature", text="Yours,\n\n**Edith**")
     letter(desk).fill("One.Two.")
     letter(desk).evaluate("field => field.setSelectionRange(4, 4)")

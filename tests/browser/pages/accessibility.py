@@ -8,8 +8,9 @@ from axe_playwright_python.base import AXE_SCRIPT
 from django.utils.translation import get_language_info
 from playwright.sync_api import Page, ViewportSize, expect
 
-# All of axe's rules: WCAG 2.2 A and AA, and its own best practices. axe must not load style sheets
-# again: it would add an inline style for each import, and the page's policy refuses inline styles.
+# Run all rules of axe: WCAG 2.2 A and AA, and axe's own best practices. axe must not load style
+# sheets again: it would add an inline style for each import, and the page's policy refuses inline
+# styles.
 RUN_AXE = """async colours => {
   await new Promise(requestAnimationFrame);
   const changes = document.getAnimations().filter(one => one instanceof CSSTransition);
@@ -21,15 +22,16 @@ RUN_AXE = """async colours => {
 }"""
 DESKTOP = ViewportSize(width=1280, height=720)
 NARROWEST = ViewportSize(width=320, height=640)
-# The texts cannot be broken into lines, and the address has the maximum length.
+# Texts that cannot be broken into lines, and an address of the maximum length.
 LONGEST = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
 LONGEST_ADDRESS = f"{'w' * 64}@{'posthouse' * 6}.{'x' * 60}.{'y' * 60}.example.org"
 FOCUSABLE = (
     "a[href], button, input:not([type=hidden]):not([tabindex='-1']), textarea, select, summary, "
     "[tabindex='0']"
 )
-# An open dialog has all tab stops, and a group of radio buttons has one. The numbers are kept
-# outside the elements, because a page that updates itself would remove them from attributes.
+# If a dialog is open, only its controls are tab stops. A group of radio buttons is one tab stop.
+# The numbers are kept outside the elements, because a page that updates itself would remove them
+# from attributes.
 NUMBER_THE_CONTROLS = """elements => {
   window.numbers = new WeakMap();
   const within = document.querySelector("dialog:modal") ?? document;
@@ -51,7 +53,7 @@ RECORD_STOPS = """() => {
   });
   document.activeElement.blur();
 }"""
-# Parts that differ in every answer, or that only scripts use.
+# Parts of a page that differ in every answer, or that only scripts use.
 VOLATILE = re.compile(
     r'name="(?:csrfmiddlewaretoken|shown|key)" value="[^"]*|\b\d\d:\d\d:\d\d\b'
     r"|<script[^>]*></script>|<noscript>.*?</noscript>",
@@ -99,7 +101,8 @@ def out_of_reach_of_the_keyboard(page: Page) -> list[str]:
     """List visible controls that Tab does not reach or that show no focus."""
     controls: list[str] = page.locator(FOCUSABLE).evaluate_all(NUMBER_THE_CONTROLS)
     page.evaluate(RECORD_STOPS)
-    # Frames have separate tab stops, and a preview that loads again has two of them for a moment.
+    # Press Tab more often than there are controls, because frames have tab stops of their own. A
+    # preview that loads again has two frames for a moment.
     for _ in range(len(controls) + 40):
         page.keyboard.press("Tab")
     stops = set(page.evaluate("[...window.stops]"))

@@ -74,7 +74,7 @@ def administration() -> dict[Any, Pages]:
 
 
 def _pages_of_operators(operator: Any, author: Any, group: Group, entry: LogEntry) -> Pages:
-    """Return one page of each kind."""
+    """Return one administration page of each kind."""
     request = RequestFactory().get("/")
     request.user = operator
     one_of = {type(one): one for one in (author, group, entry, Newsletter.objects.get_current())}
@@ -83,7 +83,7 @@ def _pages_of_operators(operator: Any, author: Any, group: Group, entry: LogEntr
         app, there = f"{ADMIN}{its.opts.app_label}/", f"{its.opts.model_name}/"
         one = f"{there}{one_of[model].pk}/"
         parts = [there, f"{one}change/", *[f"{there}add/"] * its.has_add_permission(request)]
-        if one_of[model] is author:  # These look the same for every model.
+        if one_of[model] is author:  # These pages look the same for every model.
             parts += ["", f"{one}history/", f"{one}delete/"]
         pages |= {app + part: Shown(app + part) for part in parts}
     change, own = f"{AUTHORS}{author.pk}/change/", f"{ADMIN}password_change/"

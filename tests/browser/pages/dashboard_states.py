@@ -27,7 +27,7 @@ def _readers(number: int) -> None:
 
 
 def _went_out(author: Any, days_ago: int, **counts: int) -> None:
-    """Settle an edition: these copies have other outcomes, and all others are sent."""
+    """Settle an edition: the given copies get other outcomes, and the rest are sent."""
     edition = published(author)
     at = edition.published_at - timedelta(days=days_ago)
     Edition.objects.filter(pk=edition.pk).update(published_at=at, held_until=at)
@@ -43,7 +43,7 @@ def _a_worker_is_there(warning: str = "") -> None:
 
 
 def first_issue(author: Any) -> None:
-    """Send one issue to three readers; then one more reader confirms."""
+    """Send one issue to three readers, and then let one more reader confirm."""
     _a_worker_is_there()
     _readers(3)
     _went_out(author, days_ago=2)

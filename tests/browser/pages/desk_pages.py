@@ -442,7 +442,7 @@ def receipts(author: Any) -> Pages:
 
 
 def welcome_letter(author: Any) -> Pages:
-    """Return the page of the welcome letter while one is on, and a refusal."""
+    """Return the page of a welcome letter that is on, and the page of a refusal."""
     begun(author, LONG)
     turn_on(author.pk, build_content(LONG_TITLE))
 

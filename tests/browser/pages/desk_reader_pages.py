@@ -92,7 +92,7 @@ def _received(content: bytes, name: str, author: Any, *, check: bool = True) -> 
 
 
 def _imports(author: Any) -> dict[str, SubscriberImport]:
-    """Create real imports of each kind, and a made-up running one that never ends."""
+    """Create real imports of each kind, and a row of a running import that never ends."""
     imported = _received(DEMO_LIST.read_bytes(), DEMO_LIST.name, author)
     where = "Signed list at the village fair, 12 September"
     accept_upload.start_import(imported.pk, statement(confirmed=True, where=where, importer=author))

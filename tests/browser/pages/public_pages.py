@@ -23,7 +23,7 @@ LETTER = """
 <tr><td>2026</td><td class="num">14</td></tr></table>
 """
 
-# The pages that most readers meet. The others have the same parts.
+# The pages that most readers see. All other pages have the same parts.
 IN_EVERY_LANGUAGE = (
     *(
         "sign up",
@@ -45,7 +45,7 @@ def _press(**typed: str) -> Callable[[Page], None]:
     def press(page: Page) -> None:
         for field, text in typed.items():
             page.locator(f"[name={field}]").fill(text)
-        # A page whose button was already pressed says so and shows no button.
+        # If the button was pressed before, the page says so and shows no button.
         if (button := page.locator("form button")).count():
             with page.expect_navigation():
                 button.click()

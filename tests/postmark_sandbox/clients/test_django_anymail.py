@@ -24,7 +24,7 @@ def letter(*to: str) -> AnymailMessage:
 
 
 def send(message: AnymailMessage, server: SandboxServer) -> int:
-    """Send with the backend itself, because Django 6.1 has other settings of mail."""
+    """Send with the backend directly, because Django 6.1 changes the settings of mail."""
     backend = EmailBackend(server_token="a-server-token", api_url=f"{server.url}/")
     return int(backend.send_messages([message]))
 
@@ -79,7 +79,7 @@ def test_backend_understands_a_refused_message(server: SandboxServer) -> None:
 def test_webhook_view_understands_each_event(
     posting: Caller, receiver: Receiver, settings: Any
 ) -> None:
-    """Pass what the sandbox posted to django-anymail's view, with its password."""
+    """Pass the sandbox's posts, with their password, to django-anymail's view."""
     settings.ANYMAIL_WEBHOOK_SECRET = "pm:s:cret"
     names = ("reader", "hardbounce", "complaint", "unsubscribe")
     results = posting.send(*(a_message(To=f"{name}@bounce.example") for name in names))

@@ -1,4 +1,4 @@
-"""Every fault on a real connection, and when rules act."""
+"""Every kind of fault on a real connection, and when the rules of faults act."""
 
 import json
 import socket
@@ -247,7 +247,7 @@ def test_seed_decides_which_calls_fail(caller: Caller) -> None:
     assert seen[0] == seen[1]
     assert seen[0] != seen[2]
     assert 4 <= len(seen[0]) <= 20
-    # A fault without a seed uses the sandbox's own.
+    # A fault without a seed uses the sandbox's seed.
     for seed in (5, 5, 6):
         with SandboxServer(seed=seed) as server:
             server.sandbox.set_fault("refuse_429", probability=0.5)

@@ -154,7 +154,7 @@ def test_inbox_says_whether_a_reader_has_two_copies(caller: Caller) -> None:
     page = caller.get("/").text
     assert f"5 {kinds} 1 reader has two copies of one edition. Without a delivery key: 1." in page
     assert "Accepted, but the caller got no valid reply: 2." in page
-    # In both rows of the list and next to the newest message.
+    # The note is in both rows of the list, and next to the newest message.
     assert page.count("Accepted, answered 500") == 3
     assert "no reader has two" not in page
     caller.form("/empty")

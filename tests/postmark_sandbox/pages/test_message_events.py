@@ -10,7 +10,7 @@ from tests.postmark_sandbox.webhook_receiver import Receiver
 
 
 def shown(caller: Caller, message: str) -> Reply:
-    """Return the page with this part; check that it is safe."""
+    """Return the page of a message, after checking that the page is safe."""
     reply = caller.get("/", message=message, part="events")
     check(reply)
     return reply

@@ -88,7 +88,7 @@ def test_filters_pick_the_right_messages(caller: Caller) -> None:
 
 
 def test_dates_are_eastern_time_and_inclusive(caller: Caller) -> None:
-    """Only whole days around now: test_times checks the exact instants."""
+    """Use only whole days around now, because test_times checks the exact instants."""
     caller.send(a_message(1))
     today = datetime.fromisoformat(caller.search()["Messages"][0]["ReceivedAt"]).date()
     before, after = (str(today + timedelta(days=d)) for d in (-1, 1))

@@ -7,7 +7,7 @@ from tests.postmark_sandbox.caller import Caller, a_message
 
 
 def listed(caller: Caller, stream: str = "broadcast", **query: str) -> dict[str, tuple[str, str]]:
-    """Return address to reason and origin, as a stream's dump shows them."""
+    """Return a stream's suppressions: a dict from address to reason and origin."""
     entries = caller.get(f"/message-streams/{stream}/suppressions/dump", **query).json
     return {
         e["EmailAddress"]: (e["SuppressionReason"], e["Origin"]) for e in entries["Suppressions"]
@@ -60,7 +60,7 @@ def test_a_readers_own_unsubscribe_and_a_complaint_cannot_be_lifted(
     body = {"Suppressions": [{"EmailAddress": "a@example.net"}]}
     entry = caller.post("/message-streams/broadcast/suppressions/delete", body).json
     assert entry["Suppressions"][0]["Status"] == status
-    # The account's own suppression does not replace the two others.
+    # A suppression by the account does not replace a reader's unsubscribe or a complaint.
     if status == "Failed":
         caller.post("/message-streams/broadcast/suppressions", body)
         assert listed(caller) == {"a@example.net": (reason, origin)}

@@ -223,7 +223,7 @@ def test_invalid_webhook_is_refused_with_one_sentence(caller: Caller, receiver: 
     for method in ("GET", "PUT", "DELETE"):
         missing = caller.call(method, "/webhooks/5", b"{}")
         assert missing.status == 422
-        # The text is that of Postmark, by the tests of its PHP client.
+        # The tests of Postmark's PHP client contain this text of Postmark.
         assert missing.json == {
             "ErrorCode": 1352,
             "Message": "The webhook for the provided 'ID' was not found.",
@@ -239,7 +239,7 @@ def test_invalid_webhook_is_refused_with_one_sentence(caller: Caller, receiver: 
         ([200, 204], None, "'Bounce' was not taken. It answered 204; expected 200."),
         ([200, 500], None, "'Bounce' was not taken. It answered 500; expected 200."),
         ([404], (308, "{base}/there/"), "It answered 404; expected 200."),
-        # No https server listens there, and the sentence hides the password.
+        # No server speaks https there. The sentence must hide the password.
         ([], (301, "https://pm:s3cret@{host}/"), "It gave no answer: HTTPSConnectionPool("),
     ],
 )
