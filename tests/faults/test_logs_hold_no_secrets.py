@@ -541,3 +541,14 @@ def test_lines_of_the_reaper_and_webhooks_name_the_call(homing: Homing) -> None:
     assert (call_line["attempt"], call_line["issue"]) in {
         (line["attempt"], line["issue"]) for line in sent
     }
+
+
+def test_command_prints_its_result_apart_from_the_log(homing: Homing) -> None:
+    commands = {name.partition(" ")[2]: both for name, both in homing.commands.items()}
+    output, progress = commands["deliver"]
+    assert len(output.splitlines()) == 1
+    assert json.loads(output)["audience"] >= 0
+    assert progress
+    output, errors = commands["import_subscribers"]
+    assert json.loads(output.splitlines()[-1])["rejected"] == 1
+    assert not [line for line in errors.splitlines() if line.startswith("{")]

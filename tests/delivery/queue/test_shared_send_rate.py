@@ -5,7 +5,7 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from delivery.models import Attempt, Batch, Edition, SendRate
 from delivery.models.attempt import NO_BATCH
@@ -58,6 +58,16 @@ def test_with_a_ceiling_a_429_halves_the_ceiling(newsroom: Newsroom, settings: o
     assert read_health().slowed_to_per_s is None
     with connection.cursor() as cursor:
         assert read_snapshot(cursor).slowed_to_per_s is None
+
+
+def test_the_ceiling_of_the_settings_limits_each_step(newsroom: Newsroom, settings: object) -> None:
+    settings.DELIVERY_RATE_PER_S = 0.01  # type: ignore[attr-defined]
+    newsroom.publish(readers=4, batch_size=2)
+    assert newsroom.step()
+    # Two copies at this rate take 200 seconds.
+    assert not newsroom.step()
+    newsroom.let_time_pass(201)
+    assert newsroom.step()
 
 
 @pytest.mark.parametrize(("seconds", "least", "most"), [(2, 500, 2_500), (11, 100, 100)])
@@ -122,6 +132,23 @@ def test_calls_in_flight_together_halve_the_rate_once(newsroom: Newsroom, settin
             each.result(PATIENCE_S)
 
     assert [attempt.result for attempt in newsroom.attempts(edition)] == ["refused"] * calls
+    assert SendRate.objects.get().slowed_to_per_s == 500
+
+
+def test_refusals_recorded_at_once_halve_the_rate_once(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2, batch_size=1)
+    newsroom.deliver_all()
+    ensure_row()
+    one, other = newsroom.attempts(edition)
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        # Both have started when the row is locked, and each waits for it.
+        cursor.execute("SELECT 1 FROM send_rate FOR UPDATE")
+        refusals = [beside(lambda: slow_down(other.pk, ceiling_per_s=1_000.0)) for _ in range(2)]
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)
+
+    assert sorted(refusal.result(PATIENCE_S) for refusal in refusals) == [False, True]
+    assert not slow_down(one.pk, ceiling_per_s=1_000.0)
     assert SendRate.objects.get().slowed_to_per_s == 500
 
 

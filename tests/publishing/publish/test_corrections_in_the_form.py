@@ -211,3 +211,14 @@ def test_issue_page_links_to_correction_once_a_copy_is_sent(window, new_author, 
     assert f"{link}Write a correction</a>" in window.get(page).html
     looker = WindowOf(new_author("ines", "view_issue"))
     assert link not in looker.get(page).html
+
+
+def test_issue_page_lists_versions_with_their_readers(window, corrected):
+    address = f"{FORM}{corrected.issue_id}/"
+    window.post(**open_correction(window, corrected, goes_to="reached"))
+
+    for page in (window.get(address), window.get(f"{address}?version=1")):
+        assert "readers who were sent an earlier version" in page.words
+        assert "Audience: all confirmed readers" in page.words
+    assert f'href="{address}?version=1"' in window.get(address).html
+    assert "version 2. Audience: readers who were sent" in window.get(f"{FORM}issues/").words

@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.utils.html import strip_tags
 
 from delivery.models import Delivery, Edition
+from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.approval.record_approval import approval_hash
 from publishing.content.draft_content import DraftFields
 from publishing.drafts import save_draft
@@ -67,6 +69,15 @@ def test_tags_choose_the_readers(author: Any, tags: tuple[Tag, Tag]) -> None:
         edition = publish(author.pk, f"{number}", content, hold_s=0, tags=chosen).edition
         assert recipients(edition) == readers
         assert edition.audience == len(readers)
+
+
+def test_pages_and_log_state_the_tags(window: WindowOf, author: Any, tags: tuple[Tag, Tag]) -> None:
+    edition = publish(author.pk, "k", letter(), hold_s=0, tags=choice((tags[0],))).edition
+    page = window.get(f"/admin/newsletters/{edition.issue_id}/").words
+    assert "Audience: all confirmed readers with “Birds”." in page
+    (entry,) = LogEntry.objects.filter(object_id=str(edition.issue_id))
+    audience = "Audience: all confirmed readers with “Birds”."
+    assert plain_sentence_of(entry).endswith(f"{audience} It is unlisted.")
 
 
 def test_the_audience_is_as_it_was_at_publication(author: Any, tags: tuple[Tag, Tag]) -> None:
