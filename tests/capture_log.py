@@ -1,4 +1,4 @@
-"""The log as written outside debug, read line by line."""
+"""Read the log lines that a process writes outside debug."""
 
 import io
 import json
@@ -16,7 +16,7 @@ Lines = Callable[[], list[dict[str, Any]]]
 
 @contextmanager
 def log_lines(*secrets: str) -> Iterator[Lines]:
-    """Collect this process's log lines, without ids from earlier work."""
+    """Collect this process's log lines, without ids that earlier work bound."""
     clear_contextvars()
     stream = io.StringIO()
     handler = StderrHandler(stream)

@@ -23,14 +23,14 @@ from tests.postgres_cluster import KeptCluster
 
 pytest_plugins = ["tests.tiers"]
 
-# Every variable that settings read is unset, so that its default applies.
+# Unset every variable that the settings read, so that its default applies.
 SETTINGS = Path(__file__).resolve().parent.parent / "newsletter_site" / "settings.py"
 SERVER = {"DATABASE_URL", "HOMING_DATA_DIR", "HOMING_POSTGRES_BIN"}
 for name in re.findall(r'"([A-Z]+_[A-Z_]+|DEBUG|PORT)"', SETTINGS.read_text()):
     if name not in SERVER:
         os.environ.pop(name, None)
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # Children start faster from compiled code.
-# The tests have other values than the defaults here.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # Child processes start faster from compiled code.
+# Variables for which the tests need another value than the default.
 ENVIRONMENT = {
     "DJANGO_SETTINGS_MODULE": "tests.settings",
     "ALLOWED_HOSTS": "testserver,localhost,127.0.0.1,letter.example.org",
@@ -41,7 +41,7 @@ ENVIRONMENT = {
     "PUBLISH_HOLD_S": "0",
     "SECRET_KEY": "a key for tests alone, long enough to be taken for one: 0123456789",
     "SITE_URL": "https://letter.example.org",
-    # Static files that were collected in the checkout are not used.
+    # Do not use static files that were collected in the checkout.
     "STATIC_ROOT": "/nonexistent/staticfiles",
 }
 os.environ.update(ENVIRONMENT)
@@ -49,7 +49,8 @@ os.environ.update(ENVIRONMENT)
 # Workers of pytest-xdist inherit the address from the process that started them.
 kept_cluster = None
 if not os.environ.get("DATABASE_URL"):
-    # libpq reads missing parameters from these variables, even the address of the server.
+    # Remove these variables: libpq would read missing parameters from them, even the server's
+    # address.
     for name in [name for name in os.environ if name.startswith("PG")]:
         del os.environ[name]
     kept_cluster = KeptCluster()
@@ -60,8 +61,8 @@ if not os.environ.get("DATABASE_URL"):
 django.setup()
 
 
-# The same examples in every run, so that a property fails only after a change. The examples still
-# vary slightly, because Hypothesis also tries constants of loaded modules.  `make proofs
+# Use the same examples in every run, so that a property fails only after a change. The examples
+# still vary slightly, because Hypothesis also tries constants of loaded modules.  `make proofs
 # PROOFS=properties` draws more examples, and random ones. There is no deadline, because the machine
 # decides how long an example takes.
 PROPERTIES = hypothesis.settings(
@@ -73,7 +74,7 @@ hypothesis.settings.load_profile("tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse other settings than the tests'; start the database server."""
+    """Refuse settings other than tests.settings, and start the database server."""
     if (module := settings.SETTINGS_MODULE) != ENVIRONMENT["DJANGO_SETTINGS_MODULE"]:
         raise pytest.UsageError(
             f"DJANGO_SETTINGS_MODULE is '{module}'. Unset it: the tests have settings of their own."
@@ -95,7 +96,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def no_signal_stays_blocked() -> Iterator[None]:
     """Fail a test that leaves signals blocked, and unblock them.
 
-    A worker blocks signals for good, and every process that is started later inherits that.
+    A worker blocks signals permanently, and every process that is started later inherits the
+    blocked signals.
     """
     yield
     blocked = signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -109,8 +111,8 @@ def django_db_setup(django_test_environment: None, django_db_blocker: Any) -> It
     from tests.database.template import copied_database
 
     with ExitStack() as copy:
-        # Unblock the database only for the copy. During the run a test without a database fixture
-        # must fail, whatever the order of the tests.
+        # Unblock the database only for the copy. During the run, a test that uses the database
+        # without a fixture must fail in any order of tests.
         with django_db_blocker.unblock():
             copy.enter_context(copied_database())
             remove_guard.take_out()

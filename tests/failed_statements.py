@@ -1,4 +1,4 @@
-"""Failed statements, read from the server's own log with their parameters."""
+"""Read failed statements and their parameters from the server's own log."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection
 def failed_statements() -> Iterator[list[DatabaseError]]:
     """Collect statements that fail on this thread's connection in the block.
 
-    Errors that are caught count too.
+    Statements whose error the code catches count too.
     """
     failed: list[DatabaseError] = []
 

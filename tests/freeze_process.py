@@ -1,11 +1,11 @@
-"""Freezing a process with SIGSTOP, and waiting until it is frozen."""
+"""Freeze a process with SIGSTOP, and wait until it is frozen."""
 
 import os
 import signal
 
 
 def freeze(child: int) -> None:
-    """Stop a child process; return once all of its threads are stopped.
+    """Stop a child process, and return once all of its threads are stopped.
 
     The signal reaches one thread first, and the other threads run a little longer. A test that
     released a worker's lock during that time would let the worker run too far.

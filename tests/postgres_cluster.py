@@ -1,8 +1,8 @@
-"""PostgreSQL servers of the tests: one kept between runs, or one not shared.
+"""Servers of the tests: one that is kept between runs, or one for a single run.
 
-Runs share the kept server. An `OwnCluster` is shared with nobody. Its run holds a lock on the
-folder, so the next run can stop the server of a killed run and remove its files.
-HOMING_POSTGRES_BIN names the folder of their programs; otherwise they are the embedded ones.
+Runs share the kept server. An `OwnCluster` belongs to one run, which holds a lock on its folder. So
+the next run can stop the server of a killed run and remove its files. HOMING_POSTGRES_BIN names the
+folder with PostgreSQL's programs. Without it, the servers use the embedded programs.
 """
 
 import os
@@ -29,7 +29,7 @@ if programs := os.environ.get("HOMING_POSTGRES_BIN"):
 
 
 class OwnCluster:
-    """A new data folder, and the lock that shows it is in use."""
+    """A new data folder, and the lock that shows that the folder is in use."""
 
     def __init__(self) -> None:
         runs = folder_of_runs()
@@ -40,7 +40,7 @@ class OwnCluster:
             private_files.try_lock(self.lock, shared=True)
 
     def start(self) -> None:
-        """Start the server without fsync, and keep it up until the end of the run."""
+        """Start the server without fsync, and keep it running until the run ends."""
         shared_usage.join(cluster_in(self.data_dir, durable=False))
 
     def end(self) -> None:
@@ -61,7 +61,7 @@ class KeptCluster:
         shared_usage.join(cluster_in(self.data_dir, durable=False))
 
     def end(self) -> None:
-        """Stop the server if this was the last run; its files stay."""
+        """Stop the server if no other run uses it. The server's files stay."""
         shared_usage.leave_all()
 
 

@@ -12,7 +12,7 @@ PATIENCE_S = 60
 def typed(
     database_url: str, *arguments: str | bytes, **settings: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command and return its result, however it ended."""
+    """Run the command and return its result, even if the command failed."""
     return subprocess.run(
         [sys.executable, "manage.py", *arguments],
         cwd=ROOT,

@@ -10,7 +10,7 @@ from typing import Any
 SCRIPT = Path(__file__).resolve().parent.parent / "homing"
 PYTHON = Path(sys.prefix if sys.prefix == sys.base_prefix else sys.base_prefix) / "bin/python3"
 
-# Replacement for manage.py and pytest: prints its arguments, and ends as requested.
+# A replacement for manage.py and pytest, which prints its arguments and ends as a test requests.
 COMMAND = """
 import json, os, sys
 print(json.dumps({
@@ -52,7 +52,7 @@ def start(checkout: Path, *arguments: str, **options: Any) -> subprocess.Popen[s
 
 
 def run(checkout: Path, *arguments: str, **options: Any) -> tuple[dict[str, Any], str]:
-    """Run the script; return the command's JSON and the script's own lines."""
+    """Run the script. Return the command's JSON and the script's own lines."""
     process = start(checkout, *arguments, **options)
     out, errors = process.communicate()
     assert process.returncode == 0, errors
@@ -60,6 +60,6 @@ def run(checkout: Path, *arguments: str, **options: Any) -> tuple[dict[str, Any]
 
 
 def stamp(checkout: Path) -> dict[str, str]:
-    """Return the stamp that the finished environment holds."""
+    """Return the stamp that was written into the finished environment."""
     found: dict[str, str] = json.loads((checkout / ".venv" / "homing.json").read_text())
     return found

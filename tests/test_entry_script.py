@@ -20,7 +20,7 @@ from tests.small_checkout import PYTHON, lay_out, run, stamp, start
 pytestmark = pytest.mark.process
 
 A_DATABASE = {"DATABASE_URL": "postgres://homing@127.0.0.1/homing"}
-# A program that imports a package late.
+# A program that imports a package only when a test closes its input.
 RUNNING = """
 import sys
 print(flush=True)
@@ -32,7 +32,7 @@ print(needed_late.__file__)
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Create a checkout with a server's environment and one more package in it."""
+    """Create a checkout whose environment has a server's packages and one more."""
     checkout = lay_out(tmp_path_factory.mktemp("made") / "homing")
     _, lines = run(checkout, "deliver", environment=A_DATABASE)
     assert "Creating" in lines
@@ -46,7 +46,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def copy(made: Path, tmp_path: Path) -> Iterator[Path]:
     """Yield the same checkout, and restore it afterwards.
 
-    It stays in place, because its stamp has the path.
+    The checkout is not copied elsewhere, because its stamp contains its path.
     """
     kept = tmp_path / "kept"
     shutil.copytree(made, kept, symlinks=True)
@@ -121,7 +121,7 @@ def test_a_larger_environment_replaces_one_in_use(
     copy: Path, running: subprocess.Popen[str], tmp_path: Path
 ) -> None:
     (copy / ".venv.new").mkdir()
-    (copy / ".venv.new" / "half").touch()  # The files of a killed run are removed.
+    (copy / ".venv.new" / "half").touch()  # A killed run left these files, which are removed.
     result, lines = run(copy, "test", "tests/test_x.py", cwd=tmp_path, environment={"DEBUG": "off"})
     assert (result["arguments"], result["folder"]) == (["tests/test_x.py"], str(copy))
     assert stamp(copy)["lock"] == "test"
@@ -295,7 +295,7 @@ def test_a_read_only_checkout_gets_an_environment_at_home(
 
 
 def test_signal_while_deliver_waits_for_its_environment_gives_0(copy: Path) -> None:
-    lock_what_cannot_be_had(copy, "production")  # the stamp no longer fits
+    lock_what_cannot_be_had(copy, "production")  # the stamp no longer matches the lock
     with (copy / ".venv.lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         process = start(copy, "deliver", environment=A_DATABASE)

@@ -1,4 +1,4 @@
-"""The entry script's decisions: the database, the packages, and the tests."""
+"""Decisions of the entry script: which database, packages and tests it uses."""
 
 import os
 from importlib.machinery import SourceFileLoader

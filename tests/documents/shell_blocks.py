@@ -20,7 +20,7 @@ _REDIRECTION = re.compile(r"[<>]+&?")
 
 
 class Block(NamedTuple):
-    """A fenced block. `line` is that of its fence, from 1."""
+    """A fenced block. `line` is the line number of its opening fence, from 1."""
 
     page: str
     line: int
@@ -44,7 +44,7 @@ def shell_blocks() -> list[Block]:
 
 
 def inline_commands(page: str) -> list[str]:
-    """Return the code spans that are whole commands of Homing."""
+    """Return the code spans that are complete commands of Homing."""
     tokens = MarkdownIt("commonmark").enable("table").parse((ROOT / page).read_text())
     spans = [part for one in tokens for part in one.children or () if part.type == "code_inline"]
     return [one.content for one in spans if re.match(r"\./homing [a-z]", one.content)]
@@ -53,7 +53,7 @@ def inline_commands(page: str) -> list[str]:
 def simple_commands(script: str) -> Iterator[list[str]]:
     """Yield the words of each command of a script, also of inner commands.
 
-    Bash itself removes comments and joins lines. Nothing of the script is run.
+    Bash removes comments and joins lines. No part of the script is run.
     """
     printed = subprocess.run(
         ["bash", "-c", f"script() {{\n{script}\n}}\ndeclare -f script"],
@@ -88,7 +88,7 @@ def _without_redirections(words: list[str]) -> list[str]:
 
 
 def _with_inner(words: list[str]) -> Iterator[list[str]]:
-    """Yield a command, and those in its words and behind its wrapper."""
+    """Yield a command, and the commands in its words and after a wrapper."""
     for word in words:
         for inner in re.findall(r"\$\(([^()]*)\)", word):
             yield from simple_commands(inner)
@@ -103,6 +103,6 @@ def _with_inner(words: list[str]) -> Iterator[list[str]]:
 
 
 def repository_path(word: str) -> Path | None:
-    """Return the file of this repository that a word names, if it does."""
+    """Return the file of this repository that a word names, or None."""
     is_ours = re.match(r"(\./)?(deploy|docs|tests|benchmarks|\.ci|migrations)/[\w.*/-]+$", word)
     return ROOT / word if is_ours else None

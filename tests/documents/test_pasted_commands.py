@@ -26,7 +26,8 @@ pytestmark = pytest.mark.process
 A_COMMAND = re.compile(
     r"^(?:\w+=\S+ )*(?:\./homing|curl|journalctl|docker|git|make) ", re.MULTILINE
 )
-# Commands that ask, read the terminal, or do not end: lines pasted after them would be lost.
+# Commands that ask, read the terminal, or do not end. Lines that are pasted after such a command
+# would be lost.
 KEEPS_THE_TERMINAL = re.compile(
     r"\./homing (sandbox|runserver|deliver$)|--follow|--pwprompt|createsuperuser|changepassword"
     r"|certbot certonly|apt-get install"
@@ -46,7 +47,7 @@ def test_every_pasted_block_parses_and_names_what_exists(block: Block) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_fence_is_one_for_each_renderer(page: str) -> None:
-    """Some renderers take a fence below a line of text for words of that line."""
+    """Some renderers read a fence as text if the line above it has text."""
     lines = (ROOT / page).read_text().splitlines()
     found = blocks(page)
     fences = [n for n, line in enumerate(lines, 1) if line.lstrip().startswith("```")]
@@ -66,7 +67,7 @@ def test_only_the_last_line_may_keep_the_terminal(block: Block) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_in_containers_read_no_pasted_line(page: str) -> None:
-    """Such a command reads its input, and so the lines that are pasted after it."""
+    """Such a command reads its input, so it would read the lines pasted after it."""
     for line in (ROOT / page).read_text().splitlines():
         assert "exec -T" not in line or " < " in line, line
 
@@ -74,7 +75,7 @@ def test_commands_in_containers_read_no_pasted_line(page: str) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_every_command_in_a_sentence_exists(page: str) -> None:
     for typed in inline_commands(page):
-        # One word is a name, and these marks stand for something else.
+        # Skip names of commands alone, and patterns, which have these marks.
         if typed.split()[2:] and not re.search(r"[…|\[]", typed):
             found = problems_of_script(typed)
             assert [one for one in found if "arguments are required" not in one] == [], typed
@@ -102,12 +103,12 @@ def test_blocks_about_imports_tokens_and_accounts_run(
             number = words[-1] if words else ""
             if number in newest:
                 words[-1] = str(newest[number].objects.latest("pk").pk)
-            if name != "changepassword":  # It asks at a terminal.
+            if name != "changepassword":  # This command asks at a terminal.
                 call_command(name, *words)
 
 
 def test_lines_that_get_the_code_run(tmp_path: Path) -> None:
-    """Install, then upgrade, below another folder than /opt."""
+    """Install and then upgrade, in another folder than /opt."""
     install, upgrade = (
         next(each.text for each in blocks(page) if "git clone" in each.text and "/opt" in each.text)
         for page in ("docs/deploy.md", "docs/upgrade.md")

@@ -1,4 +1,4 @@
-"""Locks: exact, hashed, nested, and free of index URLs and paths."""
+"""Locks are exact, hashed and nested, and have no index URLs or paths."""
 
 import json
 import re
@@ -18,7 +18,7 @@ def pins(lock: str) -> dict[str, str]:
 
 
 def without_marker(pin: str) -> str:
-    """Return version and hashes without markers, which may differ in a larger lock."""
+    """Return a pin without markers, because larger locks may have other markers."""
     return re.sub(r" ;[^\\]*(?= )", "", pin)
 
 

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from tests.documents.shell_blocks import repository_path, simple_commands
 from tests.postgres_cluster import ROOT
 
-# Words in capitals that readers replace.
+# Words in capitals that stand for values, with an example of each value.
 VALUES = {
     "ISSUE": "00000000-0000-4000-8000-000000000000",
     **dict.fromkeys(("N", "NUMBER"), "1"),
@@ -19,7 +19,7 @@ VALUES = {
 
 
 def problems(words: list[str]) -> list[str]:
-    """Return what is wrong with a command, in sentences."""
+    """List what is wrong with a command, one sentence for each problem."""
     program, *rest = words
     found: list[str] = []
     match program.replace("/opt/homing/", "./"):
@@ -29,7 +29,7 @@ def problems(words: list[str]) -> list[str]:
             found = [f"there is no module {rest[1]}"]
         case "make" if not re.search(rf"^{rest[0]}:", (ROOT / "Makefile").read_text(), re.M):
             found = [f"make has no target {rest[0]}"]
-    if "manage.py" in words:  # also in a container
+    if "manage.py" in words:  # also inside a container
         found = _problems_of_homing(words[words.index("manage.py") + 1 :])
     files = filter(None, map(repository_path, words))
     found += [
@@ -43,7 +43,7 @@ def problems(words: list[str]) -> list[str]:
 @cache
 def command(name: str) -> BaseCommand | None:
     """Return a command of manage.py."""
-    # The settings add the app of this command where it is typed.
+    # The settings install the sandbox's app only when this command is typed.
     commands = get_commands() | {"sandbox": "postmark_sandbox"}
     return load_command_class(commands[name], name) if name in commands else None
 
@@ -63,7 +63,7 @@ def _problems_of_homing(words: list[str]) -> list[str]:
 
 
 def problems_of_script(script: str) -> list[str]:
-    """Return what is wrong with a script: syntax first, then each command."""
+    """List what is wrong with a script: its syntax first, then each command."""
     checked = subprocess.run(
         ["bash", "-n"], input=script, capture_output=True, text=True, check=False
     )

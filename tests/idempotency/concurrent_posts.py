@@ -1,4 +1,4 @@
-"""Concurrent posts in threads, gates that pause their work, and counts of waiters."""
+"""Run concurrent posts in threads, pause their work at gates, count who waits."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,7 +11,7 @@ from django.db import connection
 
 from tests.idempotency.one_form_site import FIRST_GATE
 
-# Long enough for any machine. It only ends a test that hangs.
+# This limit is long enough for any machine. It only ends a test that hangs.
 PATIENCE_S = 60
 
 
@@ -23,13 +23,13 @@ class Onlooker:
     closed: set[int] = field(default_factory=set)
 
     def one(self, sql: str, *params: Any) -> Any:
-        """Return the single value of a statement."""
+        """Run a statement, and return its single value."""
         row = self.db.execute(sql, params).fetchone()
         assert row is not None
         return row[0]
 
     def close_gate(self, number: int = 0) -> None:
-        """Keep all work from passing this gate."""
+        """Make all work wait at this gate."""
         self.one("SELECT pg_advisory_lock(%s)::text", FIRST_GATE + number)
         self.closed.add(number)
 
@@ -41,7 +41,7 @@ class Onlooker:
 
     @contextmanager
     def closed_gate(self) -> Iterator[None]:
-        """Keep all work from passing the first gate in this block."""
+        """Make all work wait at the first gate during this block."""
         self.close_gate()
         try:
             yield
@@ -53,7 +53,7 @@ class Onlooker:
         return self._waiting("advisory", "%pg_advisory_xact_lock_shared%")
 
     def waiting_for_the_first(self) -> int:
-        """Count the posts that wait for another one to end."""
+        """Count the posts that wait until another post ends."""
         return self._waiting("transactionid", "INSERT INTO idempotency%")
 
     def _waiting(self, event: str, query: str) -> int:
@@ -82,7 +82,7 @@ class Posts:
         self._pool = ThreadPoolExecutor(max_workers=32)
 
     def start(self, post: Callable[[], Any]) -> Future[Any]:
-        """Start a post in a thread. Ask the future for its answer."""
+        """Start a post in a thread. The returned future will hold the answer."""
 
         def with_own_connection() -> Any:
             try:
@@ -93,5 +93,5 @@ class Posts:
         return self._pool.submit(with_own_connection)
 
     def close(self) -> None:
-        """Wait for the last one to end."""
+        """Wait until the last post has ended."""
         self._pool.shutdown()

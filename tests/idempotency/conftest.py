@@ -17,7 +17,7 @@ from tests.idempotency.form_browser import Window
 
 @pytest.fixture
 def leaflets(transactional_db: None, settings: Any) -> Iterator[None]:
-    """Make the printing site and its table for one test."""
+    """Set up the printing site and its table for one test."""
     settings.ROOT_URLCONF = one_form_site.__name__
     settings.MIDDLEWARE = one_form_site.MIDDLEWARE
     with connection.cursor() as cursor:

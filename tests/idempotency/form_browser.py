@@ -10,7 +10,7 @@ from django.test import Client
 
 @dataclass
 class Window:
-    """One window of one author's browser. `post` sends the form of the printing site."""
+    """A window of an author's browser. `post` sends the form of the printing site."""
 
     client: Client
     author: Any
@@ -19,8 +19,8 @@ class Window:
     def another(self, **options: Any) -> Window:
         """Open another window with the same session.
 
-        An exception in the view is answered with 500. Django's client would raise it, even one from
-        a request in another thread.
+        An exception in the view is answered with 500. With its default, Django's client would raise
+        the exception, even if it came from a request in another thread.
         """
         client = Client(raise_request_exception=False, **options)
         client.cookies["sessionid"] = self.client.cookies["sessionid"].value

@@ -17,11 +17,11 @@ from django.urls import path
 from idempotency.key import fresh_key
 from idempotency.safe_to_retry import DifferentContentError, safe_to_retry
 
-# The advisory lock that is gate 0; gate 1 is the next number. A test that holds one pauses the
-# work.
+# The number of the advisory lock that is gate 0. Gate 1 is the lock with the next number. While a
+# test holds such a lock, the work waits there.
 FIRST_GATE = 7_301
 
-# The minimum that forms need.
+# The smallest set of middleware that forms need.
 MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -1,4 +1,4 @@
-"""The constraints of the table."""
+"""The constraints of the table of claims."""
 
 import pytest
 from django.contrib.auth import get_user_model

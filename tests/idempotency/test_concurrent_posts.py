@@ -66,7 +66,7 @@ def test_three_posts_wait_and_others_get_409_at_once(window, posts, onlooker, du
         waiting = [posts.start(other.post) for other in others]
         onlooker.until(onlooker.waiting_for_the_first, MAX_WAITING)
 
-        # The first post is still running, so an answer did not wait for it.
+        # The first post is still running, so these answers did not wait for the first post.
         late = answers([posts.start(window.another().post) for _ in range(4)])
         assert onlooker.at_a_gate() == 1
         assert onlooker.waiting_for_the_first() == MAX_WAITING
@@ -129,8 +129,9 @@ def test_a_post_waits_at_most_the_limit(window, posts, onlooker, during_work, se
 def test_consecutive_failures_do_not_extend_the_wait(
     window, posts, onlooker, during_work, settings
 ):
-    # The first and the second post each take two thirds of the allowed wait. One wait is short
-    # enough; both together are not. This test is about time, so the database's clock runs.
+    # The first and the second post each take two thirds of the allowed wait. So the third post may
+    # wait for one of them, but not for both. This test needs real time, so the database's clock
+    # runs.
     settings.IDEMPOTENCY_WAIT_S = 3
     work = FailingWork(True, True, True, True)
     during_work(work)
@@ -169,9 +170,9 @@ def test_concurrent_other_content_waits_and_gets_422(window, posts, onlooker, du
 
 
 def test_without_a_slot_a_saved_response_is_replayed(window, posts, onlooker, monkeypatch):
-    # The post has looked for a saved answer and found none. Before it asks for a slot, another post
-    # commits. The posts that waited for that one still hold the slots. To arrange this, the test
-    # pauses the post in the validation of its form.
+    # The post has looked for a saved answer and found none. Before this post asks for a slot,
+    # another post commits. The posts that waited for the other post still hold the slots. To reach
+    # this state, the test pauses the post while its form is validated.
     slow = [True]
 
     def validate(value):

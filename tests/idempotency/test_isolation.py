@@ -1,4 +1,4 @@
-"""Stricter isolation levels are refused, at start-up and by the claim."""
+"""Stricter isolation levels are refused by `check` and when a key is claimed."""
 
 import copy
 
@@ -14,7 +14,7 @@ from tests.idempotency.one_form_site import titles
 
 
 def with_level(settings, level):
-    """Make the settings ask for a level, without any connection using it."""
+    """Set an isolation level in the settings, which no connection uses yet."""
     databases = copy.deepcopy(settings.DATABASES)
     databases["default"]["OPTIONS"]["isolation_level"] = level
     settings.DATABASES = databases

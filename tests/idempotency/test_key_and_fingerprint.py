@@ -51,7 +51,7 @@ def test_other_keys_are_refused_with_the_reason(key, reason):
     answer = read_key([] if key is None else [key], None)
     assert isinstance(answer, InvalidKey)
     assert reason in answer.reason
-    # Python's $ also matches before a last line end; PostgreSQL's does not.
+    # Use \Z, because Python's $ also matches before a final line end, unlike PostgreSQL's $.
     assert not re.search(KEY_PATTERN.replace("$", r"\Z"), key or "")
 
 
@@ -115,7 +115,7 @@ def test_ignored_fields_do_not_change_the_fingerprint():
 
 
 def test_a_file_counts_by_name_and_content(settings):
-    # A page that accepts uploads, as on another site. Our own upload page has a special handler.
+    # Accept uploads with Django's own handler, as another site would. Homing has a special handler.
     settings.FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.MemoryFileUploadHandler"]
 
     def picture(name: str, content: bytes) -> SimpleUploadedFile:

@@ -1,4 +1,4 @@
-"""Claims of web processes that are killed or frozen."""
+"""Posts are safe when the web process that holds a claim is killed or frozen."""
 
 import json
 import os
@@ -64,7 +64,7 @@ def web_process(window, database_url) -> Iterator[Callable[[str], WebProcess]]:
 def test_a_process_killed_in_a_statement_frees_the_key(
     window, posts, onlooker, web_process, settings
 ):
-    # The gate stays closed, so the statement cannot end before the second post is answered.
+    # The gate stays closed, so the statement ends only after the second post was answered.
     settings.IDEMPOTENCY_WAIT_S = PATIENCE_S
     with onlooker.closed_gate():
         first = web_process("at the gate")

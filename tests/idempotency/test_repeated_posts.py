@@ -178,7 +178,7 @@ def test_other_content_under_the_same_key_gets_422(window):
     assert again.messages() == []
     assert answer.json()["form"]["text"] == "Their edit"
     assert answer.json()["used"] == "k"
-    # The first answer is still known.
+    # The answer of the first post is still saved.
     assert window.another().post("k", title="First").status_code == 303
     assert window.another().post(answer.json()["key"], title="Second").status_code == 303
     assert titles() == ["First", "Second"]
@@ -326,7 +326,8 @@ def test_a_committed_claim_without_a_response_is_an_error(window):
 
 
 def test_a_post_inside_another_transaction_is_refused(window):
-    # Other posts would wait for the outer transaction, which could still undo an answered post.
+    # In an outer transaction, other posts would wait for its end, and a rollback could undo a post
+    # that was already answered.
     with transaction.atomic(), pytest.raises(RuntimeError, match="durable"):
         window.post()
     assert titles() == []

@@ -17,7 +17,7 @@ from tests.publishing.conftest import author, new_author, window
 
 __all__ = ["author", "new_author", "newsroom", "provider", "small_batches", "window"]
 
-# Every column of time that shows how old a row is.
+# For each table, the columns of time that show how old a row is.
 AGES = {
     "api_token": ("created_at", "expires_at"),
     "attempt": ("started_at", "deadline_at", "finished_at"),
@@ -38,7 +38,7 @@ AGES = {
 
 
 def one_of_three_kinds(newsroom: Newsroom) -> None:
-    """Create an applied event, an unused image and a check of a link."""
+    """Create an applied event, an unused image and the stored check of a link."""
     ProviderEvent.objects.create(body_hash=b"1", kind="Open", body=b"{}", applied_at=timezone.now())
     UploadedImage.objects.create(
         sha256=b"unused",
@@ -72,7 +72,7 @@ def old(
     small_batches: None,
     make_older: Callable[..., None],
 ) -> Edition:
-    """Publish an issue that went to five readers long ago and is not the newest."""
+    """Publish an issue that was sent to five readers long ago and is not the newest."""
     newsroom.confirm(5)
     edition = newsroom.publish(title="Long ago")
     newsroom.deliver_all()

@@ -65,7 +65,7 @@ def drop(edition: Edition) -> int:
 
 
 def event_body(delivery: Delivery, kind: str, **more: Any) -> bytes:
-    """Return a webhook body about a copy; `more` adds or replaces fields."""
+    """Return the body of a webhook about a copy. `more` adds or replaces fields."""
     key = DeliveryKey(delivery.issue_id, delivery.version, delivery.recipient_id)
     body = {
         "RecordType": kind,
@@ -122,13 +122,13 @@ def test_receipt_is_made_before_copies_are_dropped(old: Edition) -> None:
     assert [getattr(after, name) for name in names] == [getattr(before, name) for name in names]
     old.refresh_from_db()
     assert old.html_mail
-    # Copies of other editions stay.
+    # The copies of the other edition stay.
     assert Delivery.objects.count() == 5
     assert find_violations(list(Edition.objects.values_list("pk", flat=True))) == []
 
 
 def miss_one(edition: Edition) -> None:
-    """Mark one of its copies as failed after all tries."""
+    """Mark one of the edition's copies as failed after all tries."""
     first = rows_of(edition).order_by("batch_id")[0]
     rows_of(edition).filter(recipient=first.recipient_id).update(
         outcome="failed", missed=True, reason="All tries used up."
@@ -199,7 +199,7 @@ def test_rows_are_counted_again_for_an_old_receipt(
 
     with pytest.raises(CannotDropError, match="differ") as stays:
         drop_deliveries_of(old)
-    # The log is in English, whatever the language of the process is.
+    # The log must be in English, even if the process uses another language.
     with caplog.at_level("WARNING", "publishing.receipts.drop_old_deliveries"), override("de"):
         prune(pause=lambda _: None)
     assert rows_of(old).count() == 4
@@ -322,7 +322,7 @@ def test_daily_dropping_logs_no_user_and_keeps_the_set_time(old: Edition, settin
     assert pruned() == 0
     settings.DELIVERIES_KEEP_DAYS = 101
     assert pruned() == 0
-    # A run must not start before the provider's records have expired.
+    # Copies must stay until the provider's records have expired, even if their own time is shorter.
     settings.DELIVERIES_KEEP_DAYS, settings.POSTMARK_RETENTION_DAYS = 1, 100
     assert pruned() == 0
     settings.DELIVERIES_KEEP_DAYS, settings.POSTMARK_RETENTION_DAYS = 99, 45
@@ -546,7 +546,8 @@ def test_reading_a_list_during_a_drop_aborts(old: Edition) -> None:
 
 
 def test_receipt_is_genuine_but_cannot_be_recounted(old: Edition, window: WindowOf) -> None:
-    # The edition object is old: the code must ask the database whether its copies were dropped.
+    # The object `old` was loaded before the drop, so the code must query whether the copies were
+    # dropped.
     drop(old)
     assert receipt_today(old) is None
     kept = receipt_as_json(receipt_of(old))

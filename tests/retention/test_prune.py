@@ -1,4 +1,4 @@
-"""Command `prune`: it deletes rows past their retention, and no others."""
+"""The command `prune` deletes rows past their retention, and no others."""
 
 import json
 import uuid
@@ -89,7 +89,7 @@ def gone() -> dict[str, int]:
 
 @pytest.fixture
 def six_newsletters(newsroom: Newsroom, provider: SandboxServer, small_batches: None) -> Edition:
-    """Create six finished newsletters with two calls each; return the first.
+    """Create six finished newsletters with two calls each, and return the first.
 
     The newest five keep all their calls.
     """
@@ -151,7 +151,7 @@ def test_parked_or_unfinished_rows_stay_at_any_age(
     )
     make_older(400)
     assert set(gone().values()) == {0}
-    # A finished test letter is deleted completely.
+    # Nothing of a finished test letter is kept.
     newsroom.deliver_all()
     make_older(400)
     assert gone()["test_letters"] == 1
@@ -179,7 +179,7 @@ def test_last_call_of_an_edition_stays_with_its_end(
     assert gone()["calls"] == 1
     assert newsroom.attempts(six_newsletters) == [last]
     assert find_violations([six_newsletters.pk]) == []
-    # The newest newsletters keep all rows.
+    # The newest newsletters keep all their calls.
     assert Attempt.objects.exclude(edition=six_newsletters).count() == 10
 
 
@@ -200,7 +200,7 @@ def test_all_calls_of_an_unfinished_edition_stay(
 ) -> None:
     make_older(400)
     edition = Edition.objects.filter(pk=six_newsletters.pk)
-    # The old call's own batch is always kept with it, so the test changes another batch.
+    # The last call is always kept, and with it its batch. So the test changes another batch.
     last = newsroom.attempts(six_newsletters)[-1]
     batch = Batch.objects.filter(pk=last.batch_id)
     before = batch.values("state", "unknown_since", "sent", "failed", "missed").get()
@@ -355,7 +355,7 @@ def test_pause_between_pieces_is_as_long_as_the_last_piece(newsroom: Newsroom) -
 
 @pytest.fixture
 def two_kinds_fail(newsroom: Newsroom, make_older: MakeOlder) -> Iterator[None]:
-    """Create an old row of three kinds; the first and the third cannot be deleted."""
+    """Create an old row of each of three kinds. The first and third cannot be deleted."""
     one_of_three_kinds(newsroom)
     daily_prune.prune_if_due(lambda: False)
     make_older(400)

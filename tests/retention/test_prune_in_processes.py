@@ -1,4 +1,4 @@
-"""Command `prune` killed in the middle, and two runs at once."""
+"""The command `prune` can be killed in the middle, and two runs share the work."""
 
 import json
 import os
@@ -75,12 +75,12 @@ def test_two_runs_both_continue_and_one_is_logged(
     newsroom.author.save()
     receipt_of(old)
     with onlooker.transaction():
-        # Both have read the state when the first one marks the copies as dropped.
+        # Both runs have read the state before one of them marks the copies as dropped.
         onlooker.execute("LOCK TABLE receipt IN ACCESS EXCLUSIVE MODE")
         both = [start("--copies-of", str(old.issue_id)) for _ in range(2)]
         newsroom.wait_for_a_backend_that_waits_for_a_lock(2, doing="receipt")
     outs = [process.communicate() for process in both]
-    # A run that waited a second for the other one ends with an error. Then run it again.
+    # A run that waited a second for the other run ends with an error. If so, start it again.
     for place, (_, errors) in enumerate(outs):
         if "Waited too long" in errors:
             both[place] = start("--copies-of", str(old.issue_id))

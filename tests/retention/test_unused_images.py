@@ -46,7 +46,7 @@ def draft(newsroom: Newsroom, letter: str) -> Draft:
 
 def test_image_is_deleted_when_unused_for_long(newsroom: Newsroom, make_older: MakeOlder) -> None:
     uploaded(newsroom)
-    # The id of another image in a letter does not keep this image.
+    # A letter that contains the id of another image does not keep this image.
     draft(newsroom, f"![](/pictures/{uuid.uuid4()}.png)")
     make_older(400, "uploaded_image")
 

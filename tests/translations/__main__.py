@@ -1,7 +1,7 @@
 """Update and compile the catalogues in `locale/`, and list their faults.
 
-Run `python -m tests.translations`. New texts are added without a translation, and texts that the
-product no longer has are removed. The exit code is 1 if a catalogue needs work.
+To run it: `python -m tests.translations`. New texts are added without a translation, and texts that
+the product no longer has are removed. The exit code is 1 if a catalogue needs work.
 """
 
 from __future__ import annotations

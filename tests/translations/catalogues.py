@@ -24,13 +24,13 @@ from tests.translations.extract import (
 )
 
 LANGUAGES = [code for code, _name in settings.LANGUAGES if code != "en"]
-# The desk has these besides English; the other catalogues have the texts of readers only.
+# The desk has these languages besides English. All other catalogues have only the texts of readers.
 DESK_LANGUAGES = ("de",)
-# Dates in files would change them without a reason.
+# Write this fixed date into the files. A current date would change the files in every run.
 _FIXED = datetime(2026, 11, 28, tzinfo=UTC)
 _PLACEHOLDER = re.compile(r"\{\{ ?\w+ ?\}\}|%\(\w+\)s|\{\w*\}")
 _TAG = re.compile(r"<[^<>]+>")
-# French has spaces here, at which a line must not break.
+# French has a space at these places, and a line must not break there.
 _BREAKABLE = re.compile("« | [:;?!»]")
 
 
@@ -40,7 +40,7 @@ def po_path(code: str) -> Path:
 
 
 def wanted(code: str) -> dict[Message, set[str]]:
-    """Return the texts that a catalogue must have, with their files."""
+    """Return the texts that a catalogue must have, with the files of each text."""
     everything = messages()
     if code in DESK_LANGUAGES:
         return {text: paths for text, paths in everything.items() if not for_operators(paths)}
@@ -48,7 +48,7 @@ def wanted(code: str) -> dict[Message, set[str]]:
 
 
 def load(code: str) -> Catalog:
-    """Read a catalogue; an empty one if there is no file."""
+    """Read a catalogue. If there is no file, return an empty catalogue."""
     path = po_path(code)
     if not path.exists():
         return Catalog(locale=code)
@@ -57,7 +57,7 @@ def load(code: str) -> Catalog:
 
 
 def updated(code: str) -> Catalog:
-    """Return the catalogue with every wanted text and no other; the translations stay."""
+    """Return the catalogue with exactly the wanted texts and their old translations."""
     old = load(code)
     new = Catalog(
         locale=code,
@@ -121,7 +121,7 @@ def entry_faults(entry: Entry, catalogue: Catalog) -> Iterator[str]:
         yield f"{len(forms)} plural forms instead of {catalogue.num_plurals}"
     for form in forms:
         found, expected = _parts(form), [_parts(source) for source in sources]
-        # The form for one or two may say the number in words.
+        # The plural form for one or two may write the number as a word.
         if found not in expected and not (len(sources) > 1 and found <= max(expected, key=len)):
             yield "other placeholders or tags"
         if '"' in _TAG.sub("", form) and not any('"' in source for source in sources):

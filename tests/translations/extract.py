@@ -1,4 +1,4 @@
-"""Extract the product's texts, with the files they are in."""
+"""Extract the product's texts, and the files that contain each text."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ REPOSITORY = Path(__file__).parents[2]
 Message = str | tuple[str, str]  # a text, or its singular and plural
 
 PRODUCT = ("delivery", "idempotency", "newsletter_site", "publishing", "subscribers", "templates")
-# Programs read these texts, operators search for them, or they are shown before Django runs.
+# The texts of these files stay English: programs read them, operators search for them, or they are
+# shown before Django runs.
 ENGLISH_ONLY = (
     *("delivery/check_settings.py", "delivery/feedback/webhook_view.py", "delivery/postmark/"),
     "idempotency/example/",
     *("newsletter_site/api/", "newsletter_site/check_site_settings.py", "newsletter_site/demo/"),
     *("newsletter_site/embedded_postgres/", "newsletter_site/environment", "newsletter_site/logs/"),
-    "newsletter_site/groups.py",  # names in the database; pages translate those of the models
+    "newsletter_site/groups.py",  # names in the database; pages translate the models' names
     *("newsletter_site/management/commands/serve.py", "newsletter_site/operations/metrics/"),
     "newsletter_site/settings",
     *("newsletter_site/serving/", "publishing/api/", "newsletter_site/demo/material/"),
@@ -32,8 +33,8 @@ KEYWORDS = {
     **dict.fromkeys(("_", "gettext", "gettext_lazy", "gettext_noop"), None),
     **dict.fromkeys(("ngettext", "ngettext_lazy", "counted"), (1, 2)),
 }
-# Texts on the pages and in the mails of readers. The test that renders every page of readers finds
-# files that are missing here.
+# Files with texts on the pages and in the mails of readers. A test renders every page of readers
+# and so finds files that are missing here.
 FOR_READERS = (
     *("templates/400.html", "templates/403.html", "templates/404.html", "templates/413.html"),
     *(
@@ -70,7 +71,7 @@ FOR_READERS = (
 )
 NOT_FOR_READERS = ("templates/subscribers/undo_import.html",)
 
-# Commands and health checks, which operators read in English.
+# Files of commands and health checks, which operators read in English.
 FOR_OPERATORS = (
     *("delivery/reconcile/", "delivery/reports/audit.py", "delivery/worker/drain.py"),
     *("delivery/reports/server_settings.py", "idempotency/isolation.py"),
@@ -101,21 +102,22 @@ def messages() -> dict[Message, set[str]]:
 
 
 def for_readers(paths: set[str]) -> bool:
-    """Whether a text of these files is shown to readers."""
+    """Return whether a text of these files is shown to readers."""
     return any(
         path.startswith(FOR_READERS) and not path.startswith(NOT_FOR_READERS) for path in paths
     )
 
 
 def for_operators(paths: set[str]) -> bool:
-    """Whether a text of these files is only in the output of commands."""
+    """Return whether a text of these files is only in the output of commands."""
     return all("/management/" in path or path.startswith(FOR_OPERATORS) for path in paths)
 
 
 def _messages_in(path: str) -> Iterator[Message]:
     source = (REPOSITORY / path).read_text()
     if not path.endswith(".py"):
-        # As Python without indentation, which only Python would need.
+        # `templatize` writes the template's texts as Python code. Remove its indentation, which
+        # Python would refuse.
         marked = templatize(source, origin=path)
         source = "\n".join(line.strip() for line in marked.splitlines()) + "\n"
     lines = io.BytesIO(source.encode())

@@ -16,8 +16,8 @@ from tests.translations.catalogues import (
 )
 
 
-# German has every text of pages and mails, the other catalogues those that readers meet. Commands
-# and health checks stay English.
+# The German catalogue has every text of pages and mails. The other catalogues have only the texts
+# that readers see. Commands and health checks stay English.
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_catalogue_is_complete_and_without_faults(code: str) -> None:
     assert list(faults(code)) == [], "run python -m tests.translations, and translate the rest"
@@ -57,7 +57,8 @@ def test_fault_of_a_translation_is_named(
 
 
 def test_german_durations_need_no_dative() -> None:
-    # A duration is inserted as “2 Tage”, and these prepositions need “2 Tagen”.
+    # A duration is inserted as “2 Tage”, but after these prepositions it would have to be “2
+    # Tagen”.
     wrong = re.compile(r"\b(in|binnen|nach|seit|vor|von) (\{(time|late|wait)\}|%\((left|wait)\)s)")
     takes_a_duration = re.compile(r"\b(within|in|for|after|about) (\{|%\()(time|late|wait|left)\b")
     entries = [entry for entry in load("de") if takes_a_duration.search(str(entry.id))]

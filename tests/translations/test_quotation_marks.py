@@ -1,4 +1,4 @@
-"""Names are in the quotation marks of the page's language."""
+"""Pages put names into the quotation marks of their language."""
 
 from django.utils.translation import override
 

@@ -10,11 +10,11 @@ from html.parser import HTMLParser
 
 from django.template.base import Lexer, TokenType
 
-# Names and codes, which every language shows as they are.
+# Names and codes that are the same in every language.
 UNTRANSLATED = re.compile(
     r"\b(Homing|Postmark|Markdown|HTML|CSV|JSON|DNS|SPF|DKIM|DMARC|UTC|kB|MB|URL|Atom|Gmail)\b"
 )
-# A User-Agent, and names.
+# Strings that are names or a User-Agent, so they need no translation.
 NAMES = frozenset(
     {
         "Ada Whitlock",
@@ -26,8 +26,8 @@ MARKS = frozenset(
     {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy", "counted"}
 )
 VISIBLE_ATTRIBUTES = ("title", "aria-label", "aria-description", "placeholder", "alt", "label")
-# Calls that hand their texts to a program, or to programmers only, as the built-in exceptions do.
-# The messages of all other exceptions are for users.
+# Calls whose texts only a program or a programmer reads, such as built-in exceptions. The messages
+# of all other exceptions are for users.
 _NOT_SHOWN = frozenset(
     {
         *(
@@ -114,7 +114,7 @@ def _is_sentence(words: str) -> bool:
 
 # --- Templates -------------------------------------------------------------------------------
 def _in_template(source: str) -> Iterator[str]:
-    """List the words of a template that no tag marks, and literals that a tag shows."""
+    """List the words of a template without a mark, and literals that a tag shows."""
     page, end = _Page(), ""
     for token in Lexer(source).tokenize():
         name = (token.contents.split() or [""])[0]
@@ -130,7 +130,7 @@ def _in_template(source: str) -> Iterator[str]:
     page.close()
     for words in page.found:
         for piece in words.split("\0"):
-            # Verbatim merge fields, and attributes that a block or a condition adds.
+            # Leave out verbatim merge fields, and attributes that a block or a condition adds.
             yield " ".join(re.sub(r"""\{\{.*?\}\}|[\w-]+="[^"]*"|<\w+""", "", piece).split())
 
 
