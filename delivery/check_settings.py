@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 @register("homing")
 def check_settings(**kwargs: Any) -> Iterable[CheckMessage]:
-    """Name settings that contradict each other, or are unsafe together."""
+    """Return a message for settings that contradict each other or are unsafe together."""
     # Postmark forbids newsletters and confirmations on one stream.
     if settings.POSTMARK_BROADCAST_STREAM == settings.POSTMARK_TRANSACTIONAL_STREAM:
         yield Error(
@@ -56,7 +56,7 @@ def check_settings(**kwargs: Any) -> Iterable[CheckMessage]:
             hint=_("Set both to the values in the webhook address, or set neither."),
             id="delivery.W003",
         )
-    # A call may be accepted until its deadline.
+    # A call may be accepted until its deadline, so the last look-up must not come earlier.
     last = settings.DELIVERY_LOOKUP_AFTER_S[-1]
     if last < settings.DELIVERY_HTTP_DEADLINE_S:
         yield Advice(
@@ -88,7 +88,7 @@ def load_server_problems(cursor: CursorWrapper) -> list[Problem]:
 def check_server_settings(
     databases: Sequence[str] | None = None, **kwargs: Any
 ) -> Iterable[CheckMessage]:
-    """Name the settings of the database server that cost speed or safety."""
+    """Return messages about settings of the database server that cost speed or safety."""
     for alias in databases or ():
         try:
             with connections[alias].cursor() as cursor:

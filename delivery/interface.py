@@ -1,6 +1,6 @@
 """The parts of the queue, the provider and reconciliation that other apps may use.
 
-An import rule in pyproject.toml enforces it. Values, models, mail and reports are imported from
+An import rule in pyproject.toml enforces this. Values, models, mail and reports are imported from
 their folders.
 """
 

@@ -20,7 +20,7 @@ _WITHOUT_HYPHENS = ("request", "worker", "attempt")
 
 
 def bind(**ids: UUID | int | str | None) -> None:
-    """Bind ids to the lines of this scope; None removes one.
+    """Bind ids to the log lines of this scope; None removes an id.
 
     Raises `ValueError` for unknown ids.
     """

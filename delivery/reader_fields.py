@@ -32,7 +32,7 @@ class ReaderField:
 
     @property
     def with_fallback(self) -> str:
-        """Write it as inside the braces of a merge field: name|reader."""
+        """Write the field as inside the braces of a merge field: name|reader."""
         return f"{self.name}|{self.fallback}"
 
     @property
@@ -51,5 +51,5 @@ FIELD_COLUMNS = ", ".join(FIELD_NAMES)
 
 
 def own_columns(keys: Iterable[str], ours: Collection[str]) -> list[str]:
-    """Name the CSV columns of an author's own fields; none is one of `ours`."""
+    """Return CSV column names for an author's own fields, all different from `ours`."""
     return [f"fields.{key}" if key in ours else key for key in keys]

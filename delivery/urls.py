@@ -8,6 +8,6 @@ app_name = "delivery"
 
 urlpatterns = [
     path("webhooks/postmark/", PostmarkWebhook.as_view(), name="webhook"),
-    # Also without the trailing slash, because a redirect could turn the POST into a GET.
+    # The path also works without the trailing slash: a redirect could turn the POST into a GET.
     path("webhooks/postmark", PostmarkWebhook.as_view()),
 ]

@@ -48,9 +48,9 @@ class Attempt(models.Model):
         indexes = [
             models.Index(name="attempt_of_edition", fields=["edition", "finished_at"]),
             models.Index(name="attempt_of_batch", fields=["batch_id"]),
-            # Finds the old attempts to delete.
+            # This index finds the old attempts to delete.
             models.Index(name="attempt_by_age", fields=["started_at", "id"]),
-            # Finds later accepted mail on this stream, to judge an empty look-up.
+            # This index finds mail accepted later on a stream, to judge an empty look-up.
             models.Index(
                 name="attempt_accepted_later",
                 fields=["stream", "started_at"],

@@ -35,8 +35,8 @@ OPEN = Q(
 class Batch(models.Model):
     """The unit that a worker claims.
 
-    Every write to it repeats its state and its epoch (docs/states.md). The counts change in the
-    transaction that changes the deliveries. An edition's counts are their sum.
+    Every write to a batch repeats its state and its epoch (docs/states.md). The counts change in
+    the transaction that changes the deliveries. An edition's counts are the sums over its batches.
     """
 
     class State(models.TextChoices):
@@ -66,13 +66,13 @@ class Batch(models.Model):
     deferrals = models.PositiveIntegerField(default=0, db_default=0)
     # Calls in a row that a proxy refused.
     blocked = models.PositiveSmallIntegerField(default=0, db_default=0)
-    # Workers that crashed while they held it.
+    # How many workers crashed while they held the batch.
     crashes = models.PositiveSmallIntegerField(default=0, db_default=0)
     # The attempt's end or deadline, from which look-ups are timed.
     unknown_since = models.DateTimeField(null=True)
-    # Look-ups of the unknown attempt that did not find it.
+    # How many look-ups of the unknown attempt did not find it.
     lookups = models.PositiveSmallIntegerField(default=0, db_default=0)
-    reason = ReasonField(blank=True, db_default="")  # Why it waits.
+    reason = ReasonField(blank=True, db_default="")  # Why the batch waits.
 
     size = models.PositiveIntegerField()
     waiting = models.PositiveIntegerField()
@@ -86,7 +86,8 @@ class Batch(models.Model):
     bounced = models.PositiveIntegerField(default=0, db_default=0)
     complained = models.PositiveIntegerField(default=0, db_default=0)
 
-    # Whether its counts are in a `BatchTotal`. A trigger clears it at the next change of the row.
+    # Whether the batch's counts are in a `BatchTotal`. A trigger clears this mark at the next
+    # change of the row.
     rolled_up = models.BooleanField(default=False, db_default=False)
 
     class Meta:
@@ -130,7 +131,8 @@ class Batch(models.Model):
         indexes = [
             models.Index(name="batch_ready", fields=["position", "id"], condition=Q(state="ready")),
             models.Index(name="batch_unknown", fields=["due_at"], condition=Q(state="unknown")),
-            # A worker finds its batch here to start or settle a call. The lease reaper reads all.
+            # A worker finds its batch here to start or settle a call. The lease reaper reads the
+            # whole index.
             models.Index(
                 name="batch_leased",
                 fields=["id"],

@@ -26,7 +26,7 @@ class DeliveryManager(models.Manager["Delivery"]):
     def by_key(
         self, issue: UUID, version: int, recipients: Sequence[int]
     ) -> "models.QuerySet[Delivery]":
-        """Select the copies of these few recipients, where they have one.
+        """Select the copies of these few recipients; some of them may have no copy.
 
         With `recipient_id IN …`, PostgreSQL before 17 may read all copies of an issue that was
         published since the last ANALYZE. Here each copy is read by the whole key.
@@ -41,9 +41,9 @@ class DeliveryManager(models.Manager["Delivery"]):
 class Delivery(ReaderColumns):
     """One reader's copy of one edition, with the key (issue, recipient, version).
 
-    Only the key and the batch are indexed, so that its one update stays within the page
+    Only the key and the batch are indexed, so that the one update of a row stays within its page
     (docs/decisions/0005). Address and fields are those at the time of publishing, so that every try
-    sends the same mail. A sent time without a provider id is allowed: that copy has to be looked
+    sends the same mail. A sent time without a provider id is allowed: such a copy has to be looked
     up.
     """
 
@@ -64,12 +64,12 @@ class Delivery(ReaderColumns):
     sent_at = models.DateTimeField(null=True)
     provider_message_id = models.CharField(max_length=100, null=True)
     evidence = models.CharField(max_length=10, null=True)  # reply, lookup, webhook or operator
-    reason = ReasonField(null=True)  # Why it failed or was not sent.
-    # Events after it was accepted, each with the earliest reported time.
+    reason = ReasonField(null=True)  # Why the copy failed or was not sent.
+    # Events after the copy was accepted, each with the earliest reported time.
     delivered_at = models.DateTimeField(null=True)
     bounced_at = models.DateTimeField(null=True)
     complained_at = models.DateTimeField(null=True)
-    # Failed but not refused: it may be sent again.
+    # Failed but not refused: the copy may be sent again.
     missed = models.BooleanField(null=True)
 
     objects = DeliveryManager()

@@ -12,8 +12,9 @@ from delivery.models.shared_columns import UNCONSTRAINED, ReasonField
 class Edition(models.Model):
     """One version of one issue, from which every copy is made.
 
-    `control` is what holds it back. A trigger of the first migration refuses changes of the
-    content. Its state is derived from its batches (`delivery/rules/edition_state.py`).
+    `control` is what holds the edition back. A trigger of the first migration refuses changes of
+    the content. The edition's state is derived from its batches
+    (`delivery/rules/edition_state.py`).
     """
 
     class Kind(models.TextChoices):
@@ -34,7 +35,7 @@ class Edition(models.Model):
         CLOSED = "closed", "closed by an author who accepted the rest"
 
     class GoesTo(models.TextChoices):
-        """Its audience."""
+        """The readers that an edition goes to."""
 
         EVERYONE = "everyone", "everyone confirmed when it was published"
         REACHED = "reached", "confirmed readers who were sent an earlier version"
@@ -57,9 +58,9 @@ class Edition(models.Model):
     reply_to = models.CharField(max_length=254, blank=True, default="", db_default="")
     html_content = models.TextField(blank=True)
     text_content = models.TextField(blank=True)
-    html_mail = models.TextField(blank=True)  # With merge fields, in its frame.
-    text_mail = models.TextField(blank=True)  # With merge fields and footer.
-    # The keys of the author's fields in it, in the order of `Delivery.fields`.
+    html_mail = models.TextField(blank=True)  # The whole HTML part, with frame and merge fields.
+    text_mail = models.TextField(blank=True)  # The whole text part, with footer and merge fields.
+    # The keys of the author's own fields in the mail, in the order of `Delivery.fields`.
     merge_fields = ArrayField(models.CharField(max_length=30), default=list, db_default=[])
     content_hash = models.BinaryField()  # SHA-256 of what the author wrote.
     # The sender of a test letter that tries another one; empty for the newsletter's.
@@ -72,8 +73,8 @@ class Edition(models.Model):
     held_until = models.DateTimeField(db_default=Now())
     # 0 for transactional mail, where the sizes of the batches count.
     audience = models.PositiveIntegerField(default=0)
-    # All confirmed readers when the audience was settled, also if the edition went to some of
-    # them. Null if nobody counted them.
+    # The number of all confirmed readers when the audience was settled, even if the edition went to
+    # only some of them. Null if they were not counted.
     confirmed_readers = models.PositiveIntegerField(null=True)
 
     # The scheduled time in UTC, and as the author entered it: 2026-10-25T07:30 in Europe/Lisbon.
@@ -81,7 +82,7 @@ class Edition(models.Model):
     scheduled_local = models.CharField(max_length=16, default="", db_default="")
     scheduled_zone = models.CharField(max_length=64, default="", db_default="")
 
-    # Set if a second person's approval is required.
+    # Who approved the edition. Set if the approval of a second author is required.
     approved_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, related_name="+", **UNCONSTRAINED
     )
@@ -99,8 +100,9 @@ class Edition(models.Model):
     # A correction that readers see no note about, because only something small was changed.
     without_note = models.BooleanField(default=False, db_default=False)
 
-    # Its readers have any of the first tags and none of the second: pairs of id and name. Names
-    # are as at publication, so that a renamed tag changes no record.
+    # The readers of the edition have at least one of `with_tags` and none of `without_tags`. Each
+    # tag is a pair of id and name. The names are those at publication, so that renaming a tag
+    # changes no record.
     with_tags = models.JSONField(default=list, db_default=[])
     without_tags = models.JSONField(default=list, db_default=[])
 
@@ -108,10 +110,10 @@ class Edition(models.Model):
     control_reason = ReasonField(blank=True)
     control_at = models.DateTimeField(null=True)
     probing = models.BooleanField(default=False)  # Resumed after a fault: one batch goes first.
-    # The database was found restored. The edition resumes only after reconciling.
+    # When the database was found restored. The edition resumes only after reconciling.
     unreconciled_since = models.DateTimeField(null=True)
 
-    # Its deliveries are no longer used, but some rows may remain.
+    # From this time on the edition's deliveries are not used, but some rows may remain.
     deliveries_dropped_at = models.DateTimeField(null=True)
 
     # The counts at the last resume, from which bounce and complaint rates are measured.
@@ -125,7 +127,8 @@ class Edition(models.Model):
             models.UniqueConstraint(
                 name="one_edition_per_issue_and_version", fields=["issue", "version"]
             ),
-            # Permanent, unlike the saved answer of a form, which expires.
+            # The key of a publication is permanent, unlike the saved answer of a form, which
+            # expires.
             models.UniqueConstraint(
                 name="an_author_publishes_once_per_key", fields=["author", "idempotency_key"]
             ),
@@ -141,7 +144,8 @@ class Edition(models.Model):
                 name="edition_kind_is_known",
                 condition=Q(kind__in=["newsletter", "confirmation", "record", "welcome", "test"]),
             ),
-            # Otherwise the next reader who requests it would get nothing.
+            # If an edition of mail on request ended, the next reader who requests the mail would
+            # get nothing.
             models.CheckConstraint(
                 name="mail_on_request_never_ends",
                 condition=Q(kind="newsletter") | ~Q(control__in=["cancelled", "closed"]),
@@ -204,7 +208,7 @@ class Edition(models.Model):
             ),
         ]
         indexes = [
-            # Finds the few that have not ended, without reading the others.
+            # This index finds the few editions that have not ended, without reading the others.
             models.Index(
                 name="edition_held_back",
                 fields=["control"],

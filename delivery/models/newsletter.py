@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from delivery.control_characters import CONTROL_CHARACTERS
 
-# The placeholder name that the migration gives it.
+# The placeholder name that the migration gives the newsletter.
 NOT_NAMED_YET = "The Homing Letter"
 # RFC 5322, 3.2.3: the specials.
 _NEEDS_QUOTES = re.compile(r'[][\\()<>@,:;".]')
@@ -135,7 +135,8 @@ class Newsletter(models.Model):
     # The author's own words: at the end of every mail, and above the sign-up form.
     footer = models.CharField(max_length=500, blank=True, default="", db_default="")
     sign_up_text = models.CharField(max_length=500, blank=True, default="", db_default="")
-    # The origins whose sign-up forms need no second press, as browsers send them, one a line.
+    # The origins whose sign-up forms need no second press of a button. One origin is on each line,
+    # as browsers send it.
     own_sites = models.CharField(max_length=2000, blank=True, default="", db_default="")
 
     accent = models.CharField(max_length=7, default=PIGEON_BLUE, db_default=PIGEON_BLUE)
@@ -148,7 +149,8 @@ class Newsletter(models.Model):
     header = models.CharField(
         max_length=10, choices=Header, default=Header.NAME, db_default=Header.NAME
     )
-    # The path of the logo's image on this site; empty without a logo. In pixels as stored.
+    # The path of the logo's image on this site; empty without a logo. Width and height are those of
+    # the stored image, in pixels.
     logo = models.CharField(max_length=200, blank=True, default="", db_default="")
     logo_width = models.PositiveSmallIntegerField(default=0, db_default=0)
     logo_height = models.PositiveSmallIntegerField(default=0, db_default=0)
@@ -173,7 +175,7 @@ class Newsletter(models.Model):
 
     @property
     def is_named(self) -> bool:
-        """Whether it has a name other than the one it was installed with."""
+        """Whether the newsletter has another name than the placeholder."""
         return self.name != NOT_NAMED_YET
 
     @property

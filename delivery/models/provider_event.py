@@ -8,8 +8,8 @@ from django.db.models.functions import Now
 class ProviderEvent(models.Model):
     """A webhook's body, stored before it is applied.
 
-    The same body, or another body with the same trace, is a retry of it.
-    `applied_at` stays null until its effects are committed. Setting `failures` to 0 queues it
+    Another webhook with the same body or the same trace is a retry of this one. `applied_at` stays
+    null until the effects of the event are committed. Setting `failures` to 0 queues the event
     again.
     """
 
@@ -22,7 +22,7 @@ class ProviderEvent(models.Model):
     body = models.BinaryField()  # As received, even if it is unreadable.
     received_at = models.DateTimeField(db_default=Now())
     applied_at = models.DateTimeField(null=True)
-    # Failed tries to apply it. After a few it is quarantined.
+    # Failed tries to apply the event. After a few failures the event waits for an operator.
     failures = models.PositiveSmallIntegerField(db_default=0)
 
     class Meta:
@@ -55,7 +55,7 @@ class ProviderSuppression(models.Model):
     id = models.BigAutoField(primary_key=True)
     address_key = models.CharField(max_length=254, db_collation="C")
     stream = models.CharField(max_length=100)
-    refuses = models.BooleanField()  # False if it was lifted.
+    refuses = models.BooleanField()  # False if the suppression was lifted.
     reason = models.CharField(max_length=40, blank=True)
     origin = models.CharField(max_length=40, blank=True)
     at = models.DateTimeField()
@@ -75,8 +75,9 @@ class ProviderSuppression(models.Model):
 class SuppressionChange(models.Model):
     """A change that we request from the provider.
 
-    It is written in the transaction that caused it and sent afterwards. It is kept forever, because
-    the provider later reports it like any other change. Only an address's latest one is sent.
+    A change is written in the transaction that caused it and sent afterwards. It is kept forever,
+    because the provider later reports it like any other change. Only the latest change of an
+    address is sent.
     """
 
     class Change(models.TextChoices):

@@ -1,7 +1,8 @@
 """Quarantine waiting deliveries that may have been sent, so they are looked up.
 
-The order is always send, then mark. Two cases break it: a mark without a settled delivery, and an
-acceptance after the claim was lost (docs/decisions/0006). Only the first raises an alarm.
+A delivery is always sent first and then marked. Two cases break this order: a mark without a
+settled delivery, and an acceptance after the claim was lost (docs/decisions/0006). Only the first
+raises an alarm.
 """
 
 import logging
@@ -21,7 +22,8 @@ from delivery.rules.reason import Reason, ReasonCode
 
 logger = logging.getLogger(__name__)
 
-# An acceptance of the copy is recorded. OFFSET makes PostgreSQL check this by the copy's key.
+# In SQL: whether an acceptance of the copy is recorded. OFFSET makes PostgreSQL check this by the
+# copy's key.
 _IS_PROVED = """EXISTS (
     SELECT FROM evidence
     WHERE evidence.issue_id = delivery.issue_id AND evidence.version = delivery.version
@@ -35,8 +37,8 @@ HAS_SENT_MARK = f"(provider_message_id IS NOT NULL OR sent_at IS NOT NULL OR {_I
 def quarantine(cursor: CursorWrapper, batch: int, edition: int, marked: Sequence[int]) -> None:
     """Put each of these waiting deliveries into a separate unknown batch.
 
-    Raises one alarm for each without a recorded acceptance. The caller holds the edition and the
-    batch.
+    Raises one alarm for each delivery without a recorded acceptance. The caller holds the edition
+    and the batch.
     """
     logger.critical(
         "%d deliveries of batch %d are marked as sent but not settled; they are looked up first",

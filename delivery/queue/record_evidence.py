@@ -1,7 +1,8 @@
 """Record the provider's acceptances, and update outcomes and counts.
 
-A settled delivery holds its first acceptance itself. All others are evidence: a webhook before the
-reply, a reply after the claim was lost, a second copy. The order of evidence does not matter.
+The row of a settled delivery holds its first acceptance. All other acceptances are rows of
+evidence: a webhook before the reply, a reply after the claim was lost, a second copy. The order of
+evidence does not matter.
 
 A settling worker locks its batch and not the edition, so the batch is locked here too. Deliveries
 are found by their whole key in sub-queries, because a join may scan an index if statistics are
@@ -26,14 +27,14 @@ from delivery.rules.reason import Reason, ReasonCode
 
 logger = logging.getLogger(__name__)
 
-# An edition whose copies are dropped counts as having none, even if rows remain.
+# An edition whose copies are dropped counts as having no copies, even if rows remain.
 _OF_EDITION = """
     delivery.issue_id = (SELECT issue_id FROM edition
                          WHERE edition.id = %(edition)s AND deliveries_dropped_at IS NULL)
     AND delivery.version = (SELECT version FROM edition WHERE edition.id = %(edition)s)
 """
 
-# OFFSET makes PostgreSQL run each of these once per delivery, by the key. With
+# OFFSET makes PostgreSQL run each of these sub-queries once per delivery, by the key. With
 # `recipient_id = ANY(…)`, a server before 17 may read all copies of the edition.
 _THEIR_DELIVERIES = f"""
     (SELECT DISTINCT unnest(%(recipients)s::bigint[])) AS wanted (recipient), LATERAL (
@@ -168,7 +169,8 @@ def raise_duplicate_alarms(cursor: CursorWrapper, edition: int, recipients: Sequ
     )
     new = 0
     for recipient, own, others in cursor.fetchall():
-        # The ids in their order, each once. The delivery's own id comes first, if it has one.
+        # The provider's ids in their order, each once. The delivery's own id comes first, if it has
+        # one.
         ids = list(dict.fromkeys([own, *others] if own else others))
         new += _raise_for(cursor, edition, recipient, ids)
     if new:
@@ -196,7 +198,7 @@ def unapplied_evidence(cursor: CursorWrapper, batch: int) -> list[int]:
     """Find the recipients in a batch with evidence that is not applied yet.
 
     Call this in the transaction that gives up a lease. Evidence that came during the lease was left
-    to its holder.
+    to the worker that held it.
     """
     cursor.execute("SELECT unapplied_evidence_1(%s)", [batch])
     return sorted(row[0] for row in cursor.fetchall())
@@ -240,9 +242,10 @@ def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence
 
 _BEFORE = ("waiting", "unknown", "suppressed", "withdrawn", "failed")
 
-# One statement, so that outcomes, counts and states always agree. A delivery keeps the id that it
-# has, and otherwise takes the earliest evidence. The update reads whole batches and takes each
-# proof from one JSON object: a join could read all deliveries (queue/batches/write_outcomes.py).
+# One statement, so that outcomes, counts and states always agree. A delivery that has a provider id
+# keeps it. Any other delivery takes the id of its earliest evidence. The update reads whole batches
+# and takes each proof from one JSON object, because a join could read all deliveries
+# (queue/batches/write_outcomes.py).
 _PROOF = "proofs -> recipient_id::text ->>"
 _SETTLE = f"""
     WITH proof AS (

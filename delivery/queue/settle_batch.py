@@ -79,8 +79,8 @@ def settle_call_and_claim(
 ) -> Claim | None:
     """Write how a call ended, and claim the next batch in the same transaction.
 
-    Both need one round trip and one commit. Returns None if no batch is due, and also after a call
-    that must be settled in more than one statement.
+    The settlement and the claim together need one round trip and one commit. Returns None if no
+    batch is due, and also after a call that must be settled in more than one statement.
     """
     values = _values(claim, settlement, looked_up=False) | {"attempt": attempt, "result": result}
     next_batch = arguments_of_claim(worker, lease_s, unless_slowed=True)
@@ -174,7 +174,7 @@ def _needs_edition_lock(claim: Claim, settlement: Settlement) -> bool:
 def _settle_alone(
     claim: Claim, settlement: Settlement, values: Mapping[str, Any], then: Calls | None = None
 ) -> tuple[Any, ...] | None:
-    """Settle a call in one statement. None if it needs more than one.
+    """Settle a call in one statement; return its row, or None if one is not enough.
 
     The row's first value is None if the claim was lost. The results of `then` follow in the row.
     """
@@ -209,7 +209,7 @@ def _state_after(settlement: Settlement, looked_up: bool, control: str) -> str:
         case Next.LOOK_UP:
             return "unknown"
         case Next.WAIT_FOR_DECISION:
-            # Waiting deliveries continue after a resume. Unknown ones need a decision.
+            # Waiting deliveries continue after a resume. Unknown deliveries need a decision.
             return "parked" if looked_up else "paused"
         case _:
             return "ready" if control == "running" else "paused"
@@ -247,7 +247,7 @@ def _values(claim: Claim, settlement: Settlement, looked_up: bool) -> dict[str, 
 def array_literal(values: Sequence[object]) -> str:
     """Write a PostgreSQL array: the driver would adapt every value separately.
 
-    JSON writes numbers, times and printable strings as PostgreSQL reads them, and null too.
+    JSON writes numbers, times, printable strings and null as PostgreSQL reads them.
     """
     return f"{{{orjson.dumps(values).decode()[1:-1]}}}"
 
@@ -284,7 +284,8 @@ def _change_deliveries(
         and settlement.next is Next.WAIT_FOR_DECISION
         and (waiting := waiting_recipients(claim.batch))
     ):
-        # Deliveries that were provably not accepted must not wait for a decision with unknown ones.
+        # Deliveries that were provably not accepted must not wait for a decision together with
+        # unknown deliveries.
         split_off(cursor, claim.batch, claim.edition, waiting)
 
 
@@ -303,7 +304,7 @@ def _change_edition(
 def _was_judged(settlement: Settlement) -> bool:
     """Whether the provider judged deliveries of this call.
 
-    A look-up may find older acceptances.
+    A look-up may find acceptances of older calls.
     """
     return any(
         isinstance(outcome, Sent | Suppressed | Failed) for outcome in settlement.outcomes.values()

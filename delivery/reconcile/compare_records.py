@@ -54,9 +54,9 @@ class SearchCoverage:
     """The mail that the provider's search shows on a walk that began at `walked_at`.
 
     Mail accepted before `since` is no longer kept, and mail accepted after `until` may not be
-    indexed yet. If the search does not show the mail accepted last, `shows_later_mail` is false.
-    Then it covers only mail older than the newest that it shows. Times are by the database's
-    clock.
+    indexed yet. If the search does not show the mail accepted last, `shows_later_mail` is false. In
+    that case the search covers only mail that is older than the newest mail it shows. Times are by
+    the database's clock.
     """
 
     walked_at: datetime
@@ -68,7 +68,7 @@ class SearchCoverage:
 
     @property
     def since(self) -> datetime:
-        # One day less than the provider keeps, because its days may begin at another hour.
+        # One day less than the provider keeps mail, because its days may begin at another hour.
         return self.walked_at - timedelta(days=self.retention_days - 1)
 
     @property
@@ -95,7 +95,7 @@ def reconcilable_at(
 ) -> datetime:
     """Compute the earliest time at which an edition can be reconciled.
 
-    By then its calls have ended and the index shows them.
+    By then the edition's calls have ended, and the provider's index shows them.
     """
     return unreconciled_since + timedelta(seconds=deadline_s + last_lookup_after_s)
 

@@ -20,8 +20,8 @@ from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.rules.edition_state import restored
 from delivery.tasks.periodic_task_lease import make_due
 
-# Part of a restore's transaction, so that no worker can claim a batch after it and before the next
-# check. No database has the oid 0. pg_restore leaves an empty search_path.
+# This SQL is part of a restore's transaction, so that no worker can claim a batch between the
+# restore and the next check. No database has the oid 0. pg_restore leaves an empty search_path.
 DECLARE_IN_SQL = """
     RESET search_path;
     INSERT INTO database_identity (id, system_identifier, timeline, database, since)
@@ -54,8 +54,8 @@ class IdentityCheck:
 def check_identity() -> IdentityCheck:
     """Compare the database's identity with the stored one, and store it.
 
-    If it differs, every open edition stops in the same transaction. It takes one statement while
-    nothing has changed.
+    If it differs, every open edition stops in the same transaction. While nothing has changed, the
+    check takes only one statement.
     """
     with short_transaction() as cursor:
         stored = _compare_identity(cursor, lock=False)
@@ -156,7 +156,8 @@ def _store(cursor: CursorWrapper) -> None:
 def _prepare_restored_database(cursor: CursorWrapper) -> tuple[int, ...]:
     reader_hooks.registered().reserve_ids()
     skip_numbers()
-    # Readers who unsubscribed after the backup are on the provider's list.
+    # Poll the provider's suppression lists soon: they have the readers who unsubscribed after the
+    # backup.
     make_due(polling_tasks_by_stream().values())
     return _stop_open_editions(cursor)
 
@@ -177,7 +178,7 @@ def _analyse() -> None:
 
 
 def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
-    """Stop every open edition. A scheduled one may have been sent after the backup."""
+    """Stop every open edition. Scheduled editions may have been sent after the backup."""
     cursor.execute(
         """
         SELECT id, issue_id FROM edition

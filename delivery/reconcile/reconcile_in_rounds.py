@@ -51,8 +51,8 @@ def reconcile(
 ) -> ReconcileResult:
     """Reconcile an issue's editions, or every edition that may differ.
 
-    With `waits`, walk again where that may help. Raises `SearchUnavailableError`; findings up to
-    then stay recorded.
+    With `waits`, wait and walk again while that may remove an obstacle. Raises
+    `SearchUnavailableError`; findings up to then stay recorded.
     """
     retention_days = settings.POSTMARK_RETENTION_DAYS
     editions = record_findings.load_editions(issue, retention_days=retention_days)
@@ -94,7 +94,7 @@ def reconcile(
                 (report.first, version, count)
                 for report in reports.values()
                 for version, count in sorted(report.unknown.items())
-                # Without mail that its readers or authors request again.
+                # Leave out mail that readers or authors request again.
                 if report.first.issue not in {*KIND_BY_ISSUE, TEST_ISSUE}
             ]
             later = [report.again_at for report in reports.values()]

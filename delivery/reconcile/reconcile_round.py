@@ -37,7 +37,7 @@ from delivery.rules.delivery_key import DeliveryKey, read
 
 logger = logging.getLogger(__name__)
 
-# The deliveries looked up individually in a round. The next round continues.
+# At most this many deliveries are looked up individually in a round. The next round continues.
 MAX_SINGLE_LOOKUPS = 5_000
 # Recipient ids are close together, so a chunk of bits is created only where an id was seen.
 CHUNK_BITS = 4096
@@ -65,8 +65,9 @@ class RecipientSet:
 class RoundReport:
     """The findings of a round about the issue of the edition `first`.
 
-    `obstacles` are by edition. `unknown` counts messages of versions that are not in this database,
-    `too_fresh` those that only a walk from `again_at` can judge.
+    `obstacles` are by edition. `unknown` counts messages of versions that are not in this database.
+    `too_fresh` counts messages that can be judged only by a walk that begins at `again_at` or
+    later.
     """
 
     first: EditionRecord
@@ -108,13 +109,13 @@ class ReconcileRound:
 
     def run(self) -> RoundReport:
         """Run the round. Raises `SearchUnavailableError` if the provider cannot be asked."""
-        # Queried before the walk: if the search shows the last accepted mail now, the walk also
-        # shows all earlier mail.
+        # Search for the last accepted mail before the walk: if the search shows the last accepted
+        # mail now, the walk also shows all earlier mail.
         last = record_findings.find_last_accepted(self._stream)
         shows_later_mail = last is None or bool(self._search.about("attempt", last[0].hex))
         shows_later_mail &= self._shows_mail_after_the_restore()
         self._walk()
-        # Queried after the walk, because a version may be published meanwhile.
+        # The versions are read after the walk, because a version may be published meanwhile.
         versions = Edition.objects.filter(issue_id=self._issue).values_list("version", flat=True)
         for version in versions:
             del self.report.unknown[version]
@@ -134,9 +135,9 @@ class ReconcileRound:
     def _shows_mail_after_the_restore(self) -> bool:
         """Whether the search shows mail accepted after the restore.
 
-        The last accepted mail on record may be older than the backup, and proves nothing about
-        mail that was accepted after it. So the mail must be later than all calls before the
-        restore. Without such mail, a check mail is sent.
+        The last accepted mail on record may be older than the backup, and proves nothing about mail
+        that was accepted after it. So this method searches for mail that is later than all calls
+        before the restore. If there is no such mail, it sends a check mail.
         """
         open_since = [
             walked.unreconciled_since
@@ -147,7 +148,7 @@ class ReconcileRound:
             return True
         calls_end_at = max(open_since) + timedelta(seconds=settings.DELIVERY_HTTP_DEADLINE_S)
         if self._walked_at <= calls_end_at:
-            return True  # It is too early in any case.
+            return True  # It is too early to reconcile in any case.
         later = record_findings.find_accepted_after(self._stream, calls_end_at)
         if later is None:
             edition = next(iter(self._editions.values())).edition
@@ -178,7 +179,7 @@ class ReconcileRound:
         except OperationalError:
             raise
         except DatabaseError as error:
-            # The error's message may contain a row.
+            # The error's message is not logged, because it may contain a row.
             logger.error(
                 "the counts of edition %d do not balance; the database reported %s",
                 walked.edition,
@@ -198,7 +199,8 @@ class ReconcileRound:
             by_version: dict[int, list[tuple[int, FoundMessage]]] = defaultdict(list)
             for listed in messages:
                 key = read(listed.delivery)
-                # How the search compares is not documented, so each result is compared again.
+                # Postmark does not document how its search compares values, so each result is
+                # compared again.
                 if key is None or key.issue != self._issue or key.version not in self._editions:
                     is_new = self._count_other(listed)
                     if key is not None and key.issue == self._issue:
@@ -240,7 +242,7 @@ class ReconcileRound:
             self.report.without_delivery += self._count_other(listed)
 
     def _count_other(self, listed: FoundMessage) -> bool:
-        """Count a message that differs from the recorded one, once per id."""
+        """Count a message that our record lacks or that differs from it, once per id."""
         if listed.message_id in self._others:
             return False
         self._others.add(listed.message_id)

@@ -35,7 +35,7 @@ class EditionRecord:
     """An edition to reconcile.
 
     `backup_not_before` is the time of the last known call before `unreconciled_since`, or of
-    publishing if no call is known. If it `is_scheduled`, `published_at` is the time of
+    publishing if no call is known. If the edition `is_scheduled`, `published_at` is the time of
     scheduling.
     """
 
@@ -52,7 +52,7 @@ class EditionRecord:
 
 
 def load_editions(issue: uuid.UUID | None, *, retention_days: int) -> list[EditionRecord]:
-    """Load an issue's editions, or each that may differ from the provider's record."""
+    """Load an issue's editions, or every edition that may differ from the provider."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -111,7 +111,7 @@ def find_last_accepted(stream: str) -> tuple[uuid.UUID, datetime] | None:
 def find_accepted_after(stream: str, after: datetime) -> tuple[uuid.UUID, bool] | None:
     """Find the first call accepted later on a stream, and whether it is check mail.
 
-    One with a future time was accepted before the database's clock was set back.
+    A call with a future time was accepted before the database's clock was set back.
     """
     accepted = Attempt.objects.filter(stream=stream, accepted__gt=0, started_at__lte=Now())
     row = (
@@ -128,9 +128,10 @@ def _deliveries(record: EditionRecord) -> QuerySet[Delivery]:
 
 
 def load_recorded(record: EditionRecord, recipients: Sequence[int]) -> dict[int, RecordedDelivery]:
-    """Load the deliveries of these recipients, where they have one."""
+    """Load the deliveries of these recipients; some of them may have no delivery."""
     with connection.cursor() as cursor:
-        # Each copy by its whole key: OFFSET and LATERAL prevent other plans (record_evidence.py).
+        # Each copy is read by its whole key: OFFSET and LATERAL prevent other plans
+        # (record_evidence.py).
         cursor.execute(
             """
             SELECT copy.* FROM unnest(%s::bigint[]) AS wanted (recipient), LATERAL (
@@ -205,7 +206,8 @@ def raise_not_at_provider_alarm(record: EditionRecord, key: str, recipient: int)
 def quarantine_bare_marks(record: EditionRecord) -> int:
     """Quarantine waiting deliveries with a sent time or provider id; return how many.
 
-    They are looked up. A leased batch is left to its worker, which does the same before a call.
+    The quarantined deliveries are looked up. A leased batch is left to its worker, which
+    quarantines such deliveries before a call.
     """
     with short_transaction() as cursor:
         lock_edition(cursor, record.edition)

@@ -58,7 +58,8 @@ class AuditRule(Enum):
             FROM batch WHERE edition_id = edition.id AND rolled_up) AS held
         WHERE edition.id = ANY(%s) AND (({_IN_TOTALS}) <> ({_IN_BATCHES}) OR unfinished > 0)
         """  # noqa: S608 -- constants
-    # Per edition, because a delivery that is resent in another batch stays counted in its old one.
+    # This rule compares sums of whole editions, because a delivery that is resent in another batch
+    # stays counted in its old batch.
     FEEDBACK_COUNTS_EQUAL_ROWS = """
         SELECT edition.id AS edition, counted.bounced, counted.complained,
                held.bounced AS found_bounced, held.complained AS found_complained

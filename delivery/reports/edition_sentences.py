@@ -22,7 +22,7 @@ STATE_WORDS: Mapping[EditionState, Promise] = {
     EditionState.CLOSED: _("closed"),
 }
 
-# By `Edition.GoesTo`.
+# The words for an audience, by `Edition.GoesTo`.
 AUDIENCE_WORDS: Mapping[str, Promise] = {
     "everyone": _("all confirmed readers"),
     "reached": _("readers who were sent an earlier version"),
@@ -30,7 +30,7 @@ AUDIENCE_WORDS: Mapping[str, Promise] = {
     "nobody": _("nobody (archive only)"),
 }
 
-# The same audiences of an edition that waits for its time.
+# The words for the same audiences while the edition waits for its scheduled time.
 _LATER_AUDIENCE_WORDS: Mapping[str, Promise] = {
     **AUDIENCE_WORDS,
     "everyone": _("everyone confirmed by then"),
@@ -40,7 +40,7 @@ _LATER_AUDIENCE_WORDS: Mapping[str, Promise] = {
 
 ARCHIVE_ONLY = _("Not mailed: archive only.")
 
-# By `Alarm.Kind`.
+# The words for an alarm, by `Alarm.Kind`.
 ALARM_WORDS: Mapping[str, Promise] = {
     "accepted_twice": _("Postmark accepted a second copy"),
     "marked_unsettled": _("Marked as sent but not settled"),
@@ -60,7 +60,7 @@ def audience_words(
 ) -> str:
     """Name an audience and its tags within a sentence, such as “to …”.
 
-    The audience of an edition that `is_scheduled` is known at its time only.
+    The audience of an edition that `is_scheduled` is known only at its scheduled time.
     """
     audience = str((_LATER_AUDIENCE_WORDS if is_scheduled else AUDIENCE_WORDS)[goes_to])
     if goes_to == "nobody" or not (with_tags or without_tags):

@@ -93,7 +93,7 @@ _OPEN_BATCHES = f"""
 
 
 def _select(batches: str) -> str:
-    """Write the statement up to its WHERE; `batches` selects them, summed by state."""
+    """Write the statement up to its WHERE; `batches` sums the batches by state."""
     return f"""
     SELECT edition.id AS edition, issue_id AS issue, version, title, kind, goes_to,
            with_tags, without_tags,
@@ -166,7 +166,7 @@ def load_all_counts(
 ) -> list[EditionCounts]:
     """Load the counts of these editions, or of all, oldest first.
 
-    `open_only` leaves out those that have ended, and scheduled ones that are not due.
+    `open_only` leaves out editions that have ended, and scheduled editions that are not due.
     """
     return _read(
         f"""
@@ -202,7 +202,7 @@ def rows_by_name(cursor: CursorWrapper) -> list[dict[str, Any]]:
 
 
 def pop_slowed_to(row: dict[str, Any]) -> float | None:
-    """Remove the slowdown's columns from a row; return its rate now, if any."""
+    """Remove the slowdown's columns from a row; return the slowed rate now, if any."""
     slowdown = slowdown_from([row.pop(name) for name in SLOWDOWN_NAMES])
     return slowed_to(slowdown, settings.DELIVERY_RATE_PER_S)
 

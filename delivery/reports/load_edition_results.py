@@ -45,7 +45,7 @@ _READ = f"""
 
 @dataclass(frozen=True, slots=True)
 class EditionResults:
-    """Copies by what was reported about them, out of the `sent` ones."""
+    """How many of an edition's `sent` copies each kind of event was reported for."""
 
     edition: int
     published_at: datetime

@@ -6,7 +6,7 @@ from delivery.mail.merge_fields import UnknownField
 
 
 def unknown_field_sentence(field: UnknownField) -> str:
-    """Write that a merge field is unknown, and which fields there are."""
+    """Write that a merge field is unknown, and which fields exist."""
     unknown = _("There is no merge field “{field}”.").format(field=_braced(field.shown_name))
     if field.meant:
         hint = _("Did you mean “{field}”?").format(field=_braced(field.meant))

@@ -21,10 +21,10 @@ from delivery.rules.edition_counts import EditionCounts
 from delivery.tasks.periodic_task_lease import IS_ACTIVE
 
 MAX_EDITIONS = 50
-# Limited, because the counts of each are a sum over all its batches.
+# The number is limited, because the counts of each newsletter are a sum over all its batches.
 MAX_NAMED = 10
 
-# Without the unknown deliveries of ended editions, which are no longer looked up.
+# These counts leave out the unknown deliveries of ended editions, which are no longer looked up.
 BATCHES = f"""
     SELECT state, count(*), sum(waiting), sum(unknown),
            extract(epoch FROM clock_timestamp() - min(due_at)

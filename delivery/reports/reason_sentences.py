@@ -25,7 +25,7 @@ def reason_sentence(reason: Reason | None) -> str:
     try:
         sentence = _sentence(reason.code, reason.params)
     except KeyError:
-        # A newer version wrote it: its code or its parameters are unknown here.
+        # A newer version of Homing wrote this reason: its code or its parameters are unknown here.
         sentence = f"{reason.code.replace('_', ' ').capitalize()}."
     remedy = REMEDIES.get(reason.params.get("remedy", ""), "")
     return f"{sentence} {remedy}".strip()
@@ -37,7 +37,7 @@ def _sentence(code: str, params: Params) -> str:
     if render := RENDERERS.get(code):
         return render(params)
     if code in {Code.QUERY_STATUS, Code.QUERY_UNREADABLE, Code.QUERY_INCOMPLETE}:
-        # Older versions stored the name itself.
+        # Older versions stored the request's name itself, and not its constant.
         params = {**params, "subject": _SUBJECTS.get(params["subject"], params["subject"])}
     words = _in_words(params)
     sentence = str(SENTENCES[code]).format_map(words)
@@ -233,7 +233,7 @@ SENTENCES: Mapping[str, Promise] = {
     ),
 }
 
-# The requests that can fail, by the constants of postmark/responses.py.
+# The requests that can fail, by the constants of postmark/classify_responses.py.
 _SUBJECTS: Mapping[str, Promise] = {
     "search": _("message search"),
     "bounces": _("list of bounces"),

@@ -88,9 +88,9 @@ _HEALTH = f"SELECT * FROM ({_STATE}) AS state, ({_CALLS}) AS calls"  # noqa: S60
 class Health:
     """The health of sending at `now` by the database's clock.
 
-    The last call and failure are those of the last day. `response_s` is the median of the last
-    calls. `poll_failures` counts the failures since `polled_at`. `write_fault` is a fault of the
-    database that stops all workers.
+    The last call and the last failure are searched in the last day only. `response_s` is the median
+    of the last calls. `poll_failures` counts the failures since `polled_at`. `write_fault` is a
+    fault of the database that stops all workers.
     """
 
     now: datetime
@@ -125,7 +125,7 @@ Clock = Callable[[datetime], str]
 
 
 class HealthLine(NamedTuple):
-    """One line: its subject, a short state, and more sentences."""
+    """One line about the health of sending: subject, short state, and more sentences."""
 
     name: str
     glyph: str
@@ -173,7 +173,7 @@ def _workers(health: Health, at: Clock) -> HealthLine:
     return HealthLine(name, "waiting", "calm", _("None is running"), " ".join(more))
 
 
-# By the result of the last call: glyph, tone, and the state in words.
+# The glyph, the tone and the state in words, by the result of the last call.
 _RESULTS = {
     "answered": ("sent", "sent", gettext_lazy("Accepts mail")),
     "refused": ("attention", "fault", gettext_lazy("Refused the last call")),

@@ -25,7 +25,7 @@ CREATE_DATABASE = "createdb --encoding=UTF8 --template=template0 --locale=C.UTF-
 
 
 class Problem(NamedTuple):
-    """A problem by the id of its system check, in a sentence, and what to do."""
+    """A problem: the id of its system check, a sentence, and what to do."""
 
     id: str
     sentence: str
@@ -33,7 +33,7 @@ class Problem(NamedTuple):
 
     @property
     def is_error(self) -> bool:
-        """Whether Homing does not work with it."""
+        """Whether Homing does not work while this problem exists."""
         return self.id.startswith("delivery.E")
 
 

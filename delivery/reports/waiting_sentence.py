@@ -21,7 +21,7 @@ _AWAITS_LATER_MAIL = frozenset(
 
 
 def waiting_sentence(counts: EditionCounts, zone: tzinfo = UTC) -> str:
-    """Write what the edition waits for, with times in `zone`; empty for nothing."""
+    """Write what the edition waits for, with times in `zone`; may be empty."""
     match state_of(counts):
         case EditionState.NEEDS_ATTENTION:
             return _needs_attention(counts)
@@ -41,7 +41,7 @@ def waiting_sentence(counts: EditionCounts, zone: tzinfo = UTC) -> str:
 
 
 def _clock(at: datetime, zone: tzinfo) -> str:
-    """Write a time of day. UTC is named, because pages show the newsletter's zone."""
+    """Write a time of day. UTC is named, because pages show times in another zone."""
     return f"{clock(at, zone)}{' UTC' if zone is UTC else ''}"
 
 

@@ -207,9 +207,10 @@ def needs_check_mail(
     elapsed_s: float,
     policy: Policy,
 ) -> bool:
-    """Whether an empty result will soon count, if nothing was accepted after the call.
+    """Whether it is time for a check mail, if nothing was accepted after the call.
 
-    The last look-up but one is early enough: the last one can then show the check mail.
+    The check mail is needed at the last look-up, which may count an empty result. So it is sent at
+    the look-up before the last one.
     """
     if not policy.resend_when_absent or not isinstance(result, SearchAnswered):
         return False

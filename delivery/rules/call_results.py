@@ -19,7 +19,7 @@ class Deferred:
 
 
 class Unanswered(WithReason):
-    """A message or whole call without a usable answer: it may have been accepted."""
+    """A message or call without a usable answer: the mail may have been accepted."""
 
 
 class RejectedForAll(WithReason):
@@ -48,7 +48,7 @@ class AllAccepted:
 
     @property
     def messages(self) -> Sequence[Sent]:
-        """The same, one result for each message."""
+        """The acceptances as one result for each message."""
         return [*map(Sent, self.message_ids, self.times)]
 
 
@@ -80,7 +80,7 @@ CallResult = (
 
 
 def was_too_fast(result: CallResult) -> bool:
-    """Whether the provider asked for a lower rate, for the call or a message of it."""
+    """Whether the provider asked for a lower rate for the call or one of its messages."""
     results = [result, *result.messages] if isinstance(result, Answered) else [result]
     return any(isinstance(one, Deferred) and one.too_fast for one in results)
 
@@ -119,8 +119,8 @@ LookupResult = SearchAnswered | SearchFailed
 class LaterMail(Enum):
     """What a search shows of mail that was accepted on the stream after the call.
 
-    A search that shows it also shows earlier mail. Otherwise an empty result about the call proves
-    nothing.
+    A search that shows later mail also shows earlier mail. Otherwise an empty result about the call
+    proves nothing.
     """
 
     NONE = auto()  # Nothing was accepted later.

@@ -7,7 +7,7 @@ from uuid import UUID
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.rules.scheduled_time import ScheduledTime
 
-# A worker looks for due copies every second.
+# Copies that are due normally move within this time, because a worker looks for them every second.
 MOVES_WITHIN = timedelta(seconds=60)
 _CALLED_BACK = frozenset({ReasonCode.CALLED_BACK, ReasonCode.CALLED_BACK_BEFORE_ITS_TIME})
 
@@ -20,12 +20,12 @@ class EditionCounts:
     batches. `last_call_at` is when the last call started or ended. `write_fault` is a fault of the
     database that stops all workers. `missed` counts failed copies that need a decision. `bounced`
     and `complained` are no outcomes: most of these copies are also in `sent`. `being_sent` counts
-    the waiting copies that a worker holds, `awaiting_decision` the unknown ones that need a
-    decision. `unreconciled`: the database was restored and is not yet compared with the provider.
+    the waiting copies that a worker holds. `awaiting_decision` counts the unknown copies that need
+    a decision. `unreconciled`: the database was restored and is not yet compared with the provider.
     `slowed_to_per_s` is the rate of all workers after a 429. The `audience` of transactional mail
-    is everyone who has requested it so far. `scheduled` stays after publication. `goes_to` is a
-    value of `Edition.GoesTo`, and the tags are the names of those that limit the audience. After
-    `deliveries_dropped_at` only these counts are kept.
+    is everyone who has requested it so far. `scheduled` stays set after publication. `goes_to` is a
+    value of `Edition.GoesTo`. `with_tags` and `without_tags` are the names of the tags that limit
+    the audience. After `deliveries_dropped_at` only these counts are kept, and no deliveries.
     """
 
     edition: int
@@ -75,9 +75,9 @@ class EditionCounts:
 
     @property
     def still_since(self) -> datetime | None:
-        """Since when no copy moved although some are due; None if copies moved lately.
+        """The time since which no due copy moved; None if copies moved lately.
 
-        A copy moves when its call starts or ends. The time before it was due does not count.
+        A copy moves when its call starts or ends. The time before a copy was due does not count.
         """
         began = [self.published_at, self.held_until, self.control_at, self.last_call_at]
         if self.queued_batches and not self.leased_batches:
@@ -97,13 +97,13 @@ class EditionCounts:
 
     @property
     def has_started(self) -> bool:
-        """Whether it was ever published."""
+        """Whether the edition was ever published."""
         never_began = self.control == "cancelled" and self.scheduled is not None
         return self.control != "scheduled" and not (never_began and not self.audience)
 
     @property
     def is_called_back(self) -> bool:
-        """Whether it was cancelled before any copy was sent.
+        """Whether the edition was cancelled before any copy was sent.
 
         If a copy proves to have been sent, the edition counts as cancelled, not as called back.
         """
@@ -117,18 +117,18 @@ class EditionCounts:
 
     @property
     def is_due(self) -> bool:
-        """Whether its scheduled time has come."""
+        """Whether the edition's scheduled time has come."""
         waits = self.control == "scheduled" and not self.unreconciled
         return waits and self.scheduled is not None and self.scheduled.utc <= self.now
 
     @property
     def has_tags(self) -> bool:
-        """Whether tags limit its readers."""
+        """Whether tags limit the edition's readers."""
         return bool(self.with_tags or self.without_tags)
 
     @property
     def is_limited(self) -> bool:
-        """Whether it goes to some confirmed readers only."""
+        """Whether the edition goes to only some of the confirmed readers."""
         return self.has_tags or self.goes_to in ("reached", "unreached")
 
     @property

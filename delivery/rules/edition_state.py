@@ -25,13 +25,13 @@ AWAITS_DECISION = frozenset({EditionState.PAUSED, EditionState.NEEDS_ATTENTION})
 
 
 def state_of(counts: EditionCounts) -> EditionState:
-    """Derive the state: `sending` while anything in it still moves automatically."""
+    """Derive the state: `sending` while any copy still moves automatically."""
     if counts.control in {"cancelled", "closed"}:
         return EditionState(counts.control)
     if counts.control == "stopped":
         return EditionState.NEEDS_ATTENTION
     if counts.control == "scheduled":
-        # Its time may have passed while the database was being restored.
+        # The scheduled time may have passed while the database was being restored.
         return EditionState.NEEDS_ATTENTION if counts.unreconciled else EditionState.SCHEDULED
     is_open = counts.waiting > 0 or counts.unknown > 0
     if counts.unreconciled and is_open:

@@ -21,18 +21,18 @@ class WithReason:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The provider accepted it; `at` is the provider's time, None if it named none."""
+    """The provider accepted the copy; `at` is by the provider's clock, or None."""
 
     message_id: str
     at: datetime | None
 
 
 class Suppressed(WithReason):
-    """It must not be mailed: suppressed by us, or inactive at the provider (406)."""
+    """The copy must not be sent: suppressed by us, or inactive at the provider (406)."""
 
 
 class Withdrawn(WithReason):
-    """The reader unsubscribed before it was sent."""
+    """The reader unsubscribed before the copy was sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,12 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """It may have been accepted. The provider is asked before anything else happens."""
+    """The copy may have been accepted. First of all, the provider is asked about it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """It was provably not accepted and waits for its next try."""
+    """The copy was provably not accepted and waits for its next try."""
 
 
 Outcome = Sent | Suppressed | Withdrawn | Failed | Unknown | Waiting
@@ -87,7 +87,7 @@ class AllSent(Mapping[int, Sent]):
 
     @classmethod
     def among(cls, outcomes: Mapping[int, Outcome]) -> AllSent:
-        """Return the deliveries that were sent among these."""
+        """Return those of these deliveries that were sent."""
         if isinstance(outcomes, cls):
             return outcomes
         sent = {who: one for who, one in outcomes.items() if isinstance(one, Sent)}
@@ -107,7 +107,7 @@ class Next(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """Everything that settling writes.
+    """All values that settling a batch writes.
 
     `outcomes` holds the deliveries whose outcome changes, by recipient. The next step is due in
     `delay_s`. A scheduled look-up also waits until `lookup_after_s` after the attempt became

@@ -12,12 +12,12 @@ from typing import Any
 class ReasonCode(StrEnum):
     """Every reason code. `reports/reason_sentences.py` has the sentence of each."""
 
-    # A call that never reached the provider.
+    # Why a call never reached the provider.
     NO_TIME_LEFT = auto()
     NO_CONNECTION = auto()  # url, error
     DATABASE_AWAY = auto()
 
-    # A call without a usable response.
+    # Why a call has no usable response.
     NO_RESPONSE_IN_TIME = auto()
     CONNECTION_BROKE = auto()  # error
     RESPONSE_TOO_LONG = auto()
@@ -42,7 +42,7 @@ class ReasonCode(StrEnum):
     NOT_THE_API = auto()  # status
 
     # The result of a look-up or of another query. `subject` is a constant of
-    # postmark/responses.py.
+    # postmark/classify_responses.py.
     QUERY_STATUS = auto()  # subject, status
     QUERY_UNREADABLE = auto()  # subject
     QUERY_INCOMPLETE = auto()  # subject
@@ -90,7 +90,7 @@ class ReasonCode(StrEnum):
     DELIVERY_MARKED_UNSETTLED = auto()  # recipient
     NOT_AT_PROVIDER = auto()  # recipient
     EVENT_FOR_OTHER_ADDRESS = auto()  # recipient
-    # Also why a batch waits whose worker crashed, or that a halving made from such a batch.
+    # Also the reason of a batch that waits because its worker crashed, and of its halves.
     BATCH_CRASHED = auto()
 
     # Current problems of a worker. Health checks are public, so these parameters hold no address,
@@ -200,7 +200,7 @@ class Reason:
         )
 
     def __str__(self) -> str:
-        """Write it for log lines, where the provider's “quoted” text is redacted."""
+        """Write the reason for log lines, where the provider's “quoted” text is redacted."""
         shown = {
             name: f"“{value}”" if name == "text" else value for name, value in self.params.items()
         }

@@ -22,7 +22,7 @@ class ScheduledTime:
 
     @property
     def words(self) -> str:
-        """Write its time in both zones: Thu 24 Sep 2026, 07:00 Europe/Lisbon (06:00 UTC)."""
+        """Write the time in both zones: Thu 24 Sep 2026, 07:00 Europe/Lisbon (06:00 UTC)."""
         local = datetime.fromisoformat(self.local)
         utc = self.utc.astimezone(UTC)
         if self.zone == "UTC":

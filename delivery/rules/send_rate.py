@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
-# The time in which a reduced rate doubles. At a provider's true limit about one call in this time
-# is refused. With a much longer time, calls refused by chance would decide the rate. If one call in
+# A reduced rate doubles in this time. At a provider's true limit, about one call is refused in each
+# such time. With a much longer time, calls refused by chance would decide the rate. If one call in
 # 20 is refused, a rate that doubles in a minute falls to the floor. A rate that doubles in two
 # seconds settles at some thousands per second.
 DOUBLES_IN_S = 2.0

@@ -241,8 +241,8 @@ def _search_all(
 ) -> tuple[LaterMail, LookupResult]:
     """Search for later mail, then for the unknown deliveries.
 
-    Later mail comes first: if the search shows it now, the searches that follow also show all
-    earlier mail. Afterwards it could show later mail that was indexed in between.
+    The search for later mail comes first: if it finds that mail, the searches that follow also show
+    all earlier mail. A search afterwards could find later mail that was indexed only in between.
     """
     later_mail = LaterMail.NONE
     if later is not None:

@@ -1,8 +1,9 @@
 """Kill at every crash point and compare: `python -m tests.crash_points [--pairs]`.
 
-It uses a database of its own. With `--serve` it uses that of DATABASE_URL, deletes everything in
-it, reads the names of scenarios from stdin, and answers each with a line of JSON: so one warm
-process plays all for the tests. Exit code 1: a promise was broken.
+The command creates a separate database. With `--serve` it uses the database of DATABASE_URL and
+deletes everything in it. Then it reads the names of scenarios from stdin and answers each name with
+a line of JSON, so that one warm process plays all scenarios of the tests. Exit code 1: a promise
+was broken.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def main() -> int:
             os.environ["DATABASE_URL"] = database_url(cluster.data_dir, "postgres")
         provider = Provider()
         stack.callback(provider.end)
-        # Settings are read here, once.
+        # Set these variables first, because Django reads its settings only once.
         os.environ["DJANGO_SETTINGS_MODULE"] = "tests.crash_points.settings"
         os.environ["POSTMARK_BASE_URL"] = provider.url
         import django
@@ -90,7 +91,7 @@ def _options() -> argparse.ArgumentParser:
 
 
 class Player:
-    """Player of the points of scenarios, which counts and reports."""
+    """Plays scenarios up to their points, counts the runs and reports failures."""
 
     def __init__(self, runner: ScenarioRunner, dice: random.Random, at_most_s: float) -> None:
         self.tally: Counter[str] = Counter()
@@ -126,7 +127,7 @@ class Player:
                 self.tally["pairs"] += 1
 
     def play(self, scenario: Scenario, kills: tuple[int | None, ...]) -> Ending:
-        """Play it once with these kills; report failures."""
+        """Play the scenario once with these kills; report failures."""
         ending = self._runner.run(scenario, kills)
         self.tally["kills"] += len(ending.fell_at)
         if ending.breaches:

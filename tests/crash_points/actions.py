@@ -40,7 +40,7 @@ KEY = "the-author-pressed-once"
 
 @dataclass(frozen=True)
 class Stage:
-    """Initial state of a scenario: the author, the readers and the hold.
+    """The initial state of a scenario: the author, the readers and the hold.
 
     With `one_machine` the processes find each other's lists of unsent calls.
     """
@@ -52,11 +52,11 @@ class Stage:
 
 
 def _discard(line: str) -> None:
-    """Discard progress."""
+    """Discard a line of progress."""
 
 
 class Interrupted(Postmark):
-    """Client that once runs another action after an answer, before it returns it."""
+    """A client that once gets an answer and runs another action before it returns it."""
 
     meanwhile: Callable[[], object] | None = None
 
@@ -76,7 +76,7 @@ class Interrupted(Postmark):
 
 @dataclass(frozen=True)
 class LostCall:
-    """Recorded call whose result only this worker knows."""
+    """A recorded call whose result only this worker knows."""
 
     claim: Claim
     attempt: uuid.UUID
@@ -160,7 +160,7 @@ class Hands:
             return LostCall(claimed, attempt, started)
 
     def record_a_late_refusal(self, lost: LostCall) -> None:
-        """Let the worker of that call record a refusal by the provider."""
+        """Let the worker of the lost call record a refusal by the provider."""
         settlement = after_call_or_lookup.after_call(
             Deferred(because("Postmark was under maintenance (503).")),
             lost.recipients,

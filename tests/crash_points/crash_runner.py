@@ -1,4 +1,4 @@
-"""Runner that plays scenarios and kills them. It forks, and so has no threads."""
+"""Runner that plays scenarios and kills them. It has no threads, because it forks."""
 
 import gc
 import os
@@ -27,7 +27,7 @@ from tests.delivery.edition_factory import Newsroom
 
 # No scenario waits, so an action that takes this long is stuck.
 LONGEST_ACT_S = 60
-# A live session holds this lock: getting it proves that the session has ended.
+# A session holds this lock while it lives: getting the lock proves that the session has ended.
 ALIVE = 180926
 
 Act = Callable[[Hands], None]
@@ -35,7 +35,7 @@ Act = Callable[[Hands], None]
 
 @dataclass
 class Ending:
-    """Result of one run. `fell_at`: the points at which processes were killed."""
+    """The result of one run. `fell_at` has the points at which processes were killed."""
 
     fell_at: list[Point]
     points: list[Point]
@@ -127,7 +127,7 @@ def _perform(
 
 
 class _Survivor:
-    """Process that is never killed. It prepares, recovers at the end, and compares."""
+    """The process that is never killed. It prepares, recovers and finally compares."""
 
     def __init__(self, provider: Provider) -> None:
         self._line, theirs = Pipe()
@@ -147,7 +147,7 @@ class _Survivor:
 
 
 class _SurvivorProcess:
-    """Methods of the survivor, one for each question."""
+    """The methods of the survivor, one for each question that the parent asks."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
@@ -155,7 +155,7 @@ class _SurvivorProcess:
         self._cancelled_with: promises_kept.Accepted | None = None
 
     def serve(self, line: Connection) -> None:
-        """Answer until the parent has ended. Never returns."""
+        """Answer the parent's questions until the parent has ended. Never returns."""
         try:
             while True:
                 question, arguments = line.recv()
@@ -168,7 +168,7 @@ class _SurvivorProcess:
 
     def prepare(self, scenario: Scenario) -> Stage:
         _empty()
-        # Every site on which a worker has run has a recorded identity.
+        # Record the database's identity, as on every site where a worker has run.
         database_identity.check_identity()
         # The admin's log names the content type. Create it now, so that earlier scenarios do not
         # change the number of statements.
@@ -219,7 +219,7 @@ def _empty() -> None:
     """Reset the database to its state after the migrations."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {SEEDS}.clean()")
-        # An emptied table has no statistics, so a restored database always has one to analyse.
+        # An emptied table has no statistics. So a restored database always has a table to analyse.
         cursor.execute("TRUNCATE django_session")
     # The first code that reads this row creates it. Create it now, so that the first run of a
     # scenario has no more statements than later runs.

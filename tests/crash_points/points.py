@@ -1,4 +1,4 @@
-"""Crash points: numbered and named, and the kill at one of them."""
+"""Number and name the crash points, and kill the process at one of them."""
 
 import os
 import signal
@@ -14,7 +14,8 @@ OURS = tuple(
     f"{ROOT / package}{os.sep}"
     for package in ("delivery", "idempotency", "newsletter_site", "publishing", "subscribers")
 )
-# Every transaction of the queue passes this function; its caller is a better name.
+# Every transaction of the queue passes a function of this file, so a point is named after its
+# caller.
 SAYS_NOTHING = ("short_transaction.py",)
 
 
@@ -22,8 +23,8 @@ SAYS_NOTHING = ("short_transaction.py",)
 class Point:
     """One instant of a scenario.
 
-    `world` counts what was committed or answered before it. Points of one world differ only for the
-    killed process itself.
+    `world` counts the commits and answers before this instant. Two points of the same world differ
+    only for the killed process itself.
     """
 
     number: int
@@ -35,7 +36,7 @@ class Point:
 
 
 class Watch:
-    """Points that this process has passed. Counting starts with `begin`."""
+    """The points that this process has passed. Counting starts with `begin`."""
 
     def __init__(self) -> None:
         self.passed: list[Point] = []
@@ -100,7 +101,7 @@ def listen_to_calls(kill_when_answered: Callable[[int], None]) -> None:
 
     The points are: before connecting, before each part of the request, and when the answer has
     arrived but is unread. `kill_when_answered(pid)` makes another process kill this one at that
-    last instant, because it cannot act itself.
+    last instant, because a process that waits for an answer cannot act itself.
     """
 
     def hear(event: str, arguments: tuple[Any, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Promises after a crash and at the end; a sentence reports each broken one."""
+"""Promises after a crash and at the end. A sentence reports each broken promise."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ def in_the_end(hands: Hands, accepted: Accepted, leaves_out: frozenset[str]) -> 
 def world(accepted: Accepted) -> Any:
     """Return all state that outlives a process, without names and times.
 
-    It serves to compare two crashes.
+    The result is used to compare two crashes.
     """
     seen: list[Any] = [sorted(Counter(key.rpartition(".")[0] for key, _ in accepted).values())]
     for query in (

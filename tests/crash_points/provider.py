@@ -1,4 +1,4 @@
-"""Provider of the crash points: the sandbox in a process behind a proxy.
+"""The provider of the crash points: the sandbox, in a process behind a proxy.
 
 The proxy forwards every byte. On request it kills the calling process when the sandbox's answer has
 arrived, before it forwards a byte of that answer.
@@ -24,7 +24,7 @@ PIECE = 65536
 
 
 class Proxy:
-    """Proxy of the sandbox, at a separate address."""
+    """A proxy in front of the sandbox, at a separate address."""
 
     def __init__(self, sandbox_port: int) -> None:
         self._sandbox_port = sandbox_port
@@ -47,7 +47,7 @@ class Proxy:
     def _serve(self, caller: socket.socket) -> None:
         sandbox = socket.create_connection(("127.0.0.1", self._sandbox_port))
         sandbox.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        # The process that made the call of this connection, if it is to be killed.
+        # The process that made the call of this connection, if it has to be killed.
         victims: list[int] = []
         back = threading.Thread(target=self._back, args=(sandbox, caller, victims), daemon=True)
         back.start()
@@ -83,7 +83,7 @@ def _shut(connection: socket.socket) -> None:
 
 
 class Desk:
-    """Questions to the provider from other processes, one method each."""
+    """The questions that other processes ask the provider, with a method for each."""
 
     def __init__(self, server: SandboxServer, proxy: Proxy) -> None:
         self._sandbox = server.sandbox
@@ -139,7 +139,7 @@ class Desk:
 
 
 class Provider:
-    """Client of the provider in another process. Every process has its own connection."""
+    """A client of the provider's process. Every process has its own connection."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(

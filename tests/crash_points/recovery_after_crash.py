@@ -7,7 +7,7 @@ from delivery.reconcile import database_identity
 from delivery.rules.edition_state import EditionState
 from tests.crash_points.actions import Hands
 
-# Longer than a lease and its call together, and than any wait for a retry or a look-up.
+# Longer than a lease and its call together, and longer than any wait for a retry or a look-up.
 A_LONG_WHILE_S = 2000.0
 ENDED = {EditionState.SUCCEEDED, EditionState.CANCELLED, EditionState.CLOSED}
 # Each round recovers, looks up or sends something. No scenario needs this many rounds.
@@ -23,7 +23,7 @@ def recover(hands: Hands) -> None:
 
     An author who got no answer posts the form again. An operator fixes faults, resumes paused
     editions, reconciles a restored database, and decides on batches that wait for a decision.
-    Nothing else happens.
+    Nobody does anything else.
     """
     if hands.edition is None:
         hands.publish()
@@ -54,6 +54,7 @@ def _operate(hands: Hands) -> None:
 
 def _is_over(hands: Hands) -> bool:
     counts = hands.counts()
-    # A welcome letter has succeeded when a reader was missed; its page sends it again.
+    # A welcome letter has succeeded even if it missed a reader. Its page can send it to that reader
+    # again.
     missed = counts.missed and hands.state() is EditionState.SUCCEEDED
     return hands.state() in ENDED and not (counts.waiting or counts.unknown or missed)

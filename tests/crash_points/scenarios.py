@@ -1,4 +1,4 @@
-"""Scenarios that are played up to each of their points; each is small."""
+"""The small scenarios that are played up to each of their points."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,11 +19,12 @@ Step = Callable[[Hands], object]
 
 @dataclass(frozen=True)
 class Scenario:
-    """Scenario: the actions, and the provider's faults.
+    """A scenario: the actions, and the provider's faults.
 
-    The edition is published before it begins, unless `is_published` is false. At the end every
-    reader has one copy. Only readers with an outcome in `leaves_out` may have none. `settings` are
-    Django settings for this scenario. With `one_machine` a dead process is noticed at once.
+    The edition is published before the scenario begins, unless `is_published` is false. At the end
+    every reader has one copy. Only readers with an outcome in `leaves_out` may have no copy.
+    `settings` are Django settings for this scenario. With `one_machine` a dead process is noticed
+    at once.
     """
 
     name: str
@@ -45,7 +46,7 @@ work, step = Hands.work, Hands.step
 
 
 def asked(hands: Hands) -> None:
-    """Let time pass until the first look-up of these settings is due."""
+    """Let time pass until the first look-up is due."""
     hands.time_passes(130.0)
 
 
@@ -63,7 +64,7 @@ def a_webhook_comes_first(hands: Hands) -> None:
 
 
 def one_wakes_up_in_the_next_call(hands: Hands) -> None:
-    """Resume a worker frozen in its call while another calls with its batch."""
+    """Resume a frozen worker while another worker makes a call with the same batch."""
     lost = hands.a_worker_is_lost_in_its_call()
     later(hands)
     hands.before_the_next_answer_is_read(lambda: hands.record_a_late_refusal(lost))
@@ -140,7 +141,7 @@ def resend_unknown(hands: Hands) -> None:
 
 
 def is_a_welcome_letter(hands: Hands) -> None:
-    """Change the kind, which no program can do after publishing."""
+    """Make the edition a welcome letter. Homing itself never does that."""
     with watch.not_counted(), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
         Edition.objects.update(kind=Edition.Kind.WELCOME)

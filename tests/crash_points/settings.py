@@ -1,17 +1,17 @@
-"""Settings for a process whose statements are watched."""
+"""Settings for the processes that are killed at crash points."""
 
 from newsletter_site.settings import *  # noqa: F403
 from newsletter_site.settings import DATABASES
 
 DATABASES["default"]["ENGINE"] = "tests.crash_points.watched_database"
-# Crashed workers are the subject here: hundreds of warnings would hide the one that fails.
+# Workers crash on purpose here. Hundreds of warnings about them would hide a real failure.
 LOGGING = {
     "version": 1,
     "handlers": {"nowhere": {"class": "logging.NullHandler"}},
     "root": {"handlers": ["nowhere"]},
 }
 
-# Small enough for few points, large enough to halve a batch.
+# This size is small enough for few points, and large enough to halve a batch.
 DELIVERY_BATCH_SIZE = 3
 # Tests shift stored times instead of waiting. The result must not depend on real time.
 DELIVERY_HTTP_DEADLINE_S = 60.0

@@ -24,7 +24,7 @@ Played = Callable[[str], dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def played(database_url: str) -> Iterator[Played]:
-    """Play scenarios in one warm process; return the counts and its output."""
+    """Play scenarios in one warm process; return the counts and the process's output."""
     with subprocess.Popen(
         [sys.executable, "-m", "tests.crash_points", "--serve", "--seed", str(SEED)],
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""Faults of a call and of the search in a random history: the sandbox's, by name."""
+"""The sandbox's faults of calls and searches that a random history uses, by name."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -39,12 +39,12 @@ SEARCH_IS_DOWN: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
         "429": ("search_429", {"calls": None, "retry_after": 30}),
     }
 )
-# Seconds within the schedule of look-ups.
+# How long the search may lag, in seconds. Each value is within the schedule of look-ups.
 SEARCH_LAGS_S = (60, 200, 700)
 
 
 class LossPoint(StrEnum):
-    """Point at which a worker may be lost. No transaction is open."""
+    """A point at which a worker may be lost. No transaction is open there."""
 
     CLAIMED = "after the claim, before its call is on record"
     STARTED = "after its call is on record, before the call"

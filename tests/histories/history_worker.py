@@ -26,7 +26,7 @@ class LostError(BaseException):
 
 
 class Facts(Protocol):
-    """What a history knows about its calls."""
+    """The facts that a history knows about its calls."""
 
     judged: dict[str, set[str]]
 
@@ -35,7 +35,7 @@ class Facts(Protocol):
 
 
 class HistoryWorker:
-    """One worker of a history; a lost one is replaced."""
+    """One worker of a history. If the worker is lost, it is replaced."""
 
     def __init__(self, sandbox: Sandbox, url: str, facts: Facts, *, resends: bool) -> None:
         self._policy = after_call_or_lookup.Policy(
@@ -54,7 +54,7 @@ class HistoryWorker:
         )
 
     def step(self, fault: str = "", lost_at: LossPoint | None = None) -> bool:
-        """Do one due thing. Return False if nothing was due."""
+        """Do one due look-up or call. Return False if nothing was due."""
         self._client.fault, self._client.lost_at = fault, lost_at
         try:
             return self._dispatcher.step(self._is_stopping)
@@ -69,7 +69,7 @@ class HistoryWorker:
 
 
 class CheckedClient(Postmark):
-    """The real client; every call is checked before it is made."""
+    """The real client, which checks every call before it is made."""
 
     def __init__(self, sandbox: Sandbox, url: str, facts: Facts) -> None:
         super().__init__(url, "sandbox", deadline_s=DEADLINE_S)
@@ -78,7 +78,7 @@ class CheckedClient(Postmark):
         self.lost_at: LossPoint | None = None
 
     def may_be_lost(self, here: LossPoint) -> None:
-        """End the worker here, if the history wants that."""
+        """Lose the worker here, if the history has chosen this point."""
         if self.lost_at is here:
             raise LostError
 

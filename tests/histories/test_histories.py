@@ -1,8 +1,8 @@
 """Random histories of publishing and delivery, seeded and replayable.
 
-Hypothesis chooses the steps and shortens a history that fails. After each step the counts balance
-and no reader has a second copy that nobody chose. At the end every copy is accounted for. More:
-`HOMING_HISTORIES=200 ./homing test tests/histories --hypothesis-seed 7`.
+Hypothesis chooses the steps and shortens a history that fails. After each step the counts balance,
+and no reader has a second copy unless an author chose to resend. At the end every copy is accounted
+for. For more histories: `HOMING_HISTORIES=200 ./homing test tests/histories --hypothesis-seed 7`.
 """
 
 import functools
@@ -63,7 +63,7 @@ DECISIONS: Mapping[str, Callable[[int], int | None]] = {
     "send to missed": functools.partial(edition_control.send_to_missed, batch_size=2),
     "resend unknown": edition_control.resend_unknown,
 }
-# More decisions that continue a history than those that end it.
+# Decisions that continue a history are drawn more often than decisions that end it.
 DECIDED = (*["resume"] * 5, *["pause", "ask again", "resend unknown", "send to missed"] * 2)
 
 
@@ -95,7 +95,7 @@ def rows() -> list[Row]:
 
 
 class Histories(RuleBasedStateMachine):
-    """Possible steps, and what holds after each. The test sets their provider."""
+    """The possible steps, and the checks after each step. The test sets the provider."""
 
     provider: ClassVar[SandboxServer]
 
@@ -120,10 +120,11 @@ class Histories(RuleBasedStateMachine):
         self.clock_was_set = False
         self.editions: list[Edition] = []
         self.held_until_s: dict[str, float] = {}
-        # By reader: how they left. By key: the provider's final refusals.
+        # `gone` says how each lost reader left. `judged` has the provider's final refusals by key.
         self.gone: dict[int, str] = {}
         self.judged: dict[str, set[str]] = {}
-        # Keys that an author chose to resend, and copies that the provider reported.
+        # `risked` has the keys that an author chose to resend. `reported` has the copies that the
+        # provider reported.
         self.risked: set[str] = set()
         self.reported: set[str] = set()
         self._publish(readers, batch, hold_s)
@@ -185,7 +186,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(worker=st.integers(0, WORKERS - 1), fault=a_fault)
     def work(self, worker: int, fault: str) -> None:
-        """Let a worker do the next thing; if that is a call, it may fail."""
+        """Let a worker do its next look-up or call. A call may fail."""
         self._next_thing(worker, fault, None)
 
     @rule(worker=st.integers(0, WORKERS - 1), fault=a_fault, at=st.sampled_from(list(LossPoint)))
@@ -193,7 +194,7 @@ class Histories(RuleBasedStateMachine):
         self._next_thing(worker, fault, at)
 
     def _next_thing(self, worker: int, fault: str, lost_at: LossPoint | None) -> None:
-        """Wait for due work: a fault without a call tests nothing."""
+        """Wait until work is due, because a fault without a call tests nothing."""
         for wait_s in (0.0, 35.0, 90.0, 300.0):
             self._pass(wait_s)
             if self.workers[worker].step(fault, lost_at):
@@ -272,7 +273,7 @@ class Histories(RuleBasedStateMachine):
         state = Edition.objects.get(issue_id=uuid.UUID(hex=issue), version=version).control
         if state != "running":
             return f"the edition is {state}: {keys}"
-        # Real time passes too.
+        # The margin of 60 seconds is for the real time that passes.
         if self.passed_s + 60 < self.held_until_s[edition] and not self.clock_was_set:
             return f"the hold has not ended: {keys}"
         for key in keys:

@@ -1,7 +1,7 @@
-"""Explorer that visits every reachable state, nearest first, and checks it.
+"""Visit every reachable state of a machine, the nearest first, and check it.
 
-It is independent of delivery. A machine has a first state, a function for the possible next steps,
-and promises for every step and for the end.
+The explorer knows nothing about delivery. A machine has a first state, a function for the possible
+next steps, and promises for every step and for the end.
 """
 
 from collections import defaultdict
@@ -14,12 +14,12 @@ S = TypeVar("S", bound=Hashable)
 
 @dataclass(frozen=True)
 class Machine(Generic[S]):
-    """State machine to explore.
+    """A state machine to explore.
 
-    `promise` returns the sentence that a step (before, after) breaks, or "". `key` makes states
-    equal that differ only in names. `prompt` says which steps happen automatically. `last` is the
-    step that happens only if no other does. Automatic steps alone must lead from every state to the
-    `end`.
+    `promise` returns the promise that a step from one state to the next breaks, or "". `key` is
+    equal for states that differ only in names. `prompt` says which steps happen automatically.
+    `last` is a step that happens only if no other step is possible. Automatic steps alone must lead
+    from every state to the `end`.
     """
 
     first: S
@@ -33,7 +33,7 @@ class Machine(Generic[S]):
 
 @dataclass(frozen=True)
 class Exploration(Generic[S]):
-    """Result: the number of states, and the shortest way to the first fault."""
+    """The result: the number of states, and the shortest way to the first fault."""
 
     states: int
     steps: int

@@ -8,8 +8,8 @@ from tests.small_model.worlds import Variant
 def provider_steps(state: State, variant: Variant) -> Steps:
     """Return the provider's steps.
 
-    A call whose bytes are under way may be accepted or deferred until its deadline, even if no
-    caller waits. Bytes that have not arrived by then are lost.
+    Until its deadline, a call whose bytes are under way may be accepted or deferred, even if its
+    worker no longer waits. Bytes that have not arrived by the deadline are lost.
     """
 
     def then(what: str, call: Call) -> tuple[Step, State]:
@@ -35,7 +35,7 @@ def provider_steps(state: State, variant: Variant) -> Steps:
 
 
 def sweep_steps(state: State, index: int) -> Steps:
-    """Return the steps of the lease reaper: see a lost worker, act a moment later."""
+    """Return the lease reaper's steps: see a lost worker, then recover its batch."""
     batch, lost = state.batch, state.sweeps[index]
 
     def then(what: str, lost: Lost, batch: Batch = batch) -> tuple[Step, State]:
@@ -101,7 +101,7 @@ def person_steps(state: State) -> Steps:
 
 
 def tick(state: State, variant: Variant) -> State:
-    """Let one tick pass. Counters stop where no step could see a difference."""
+    """Let one tick pass. A counter stops when no step could notice a further change."""
     batch, last = state.batch, variant.schedule[-1]
     in_doubt = batch.state in ("unknown", "looking_up")
     later = batch._replace(

@@ -1,4 +1,4 @@
-"""Promises for every step of the protocol, in every crash, freeze or race."""
+"""Promises that every step of the protocol keeps, in every crash, freeze or race."""
 
 from collections.abc import Callable
 
@@ -27,7 +27,7 @@ def _absent_is_absent(_: State, after: State) -> bool:
     return not any(may_have(after, call) for call in after.calls if call.number != under_way)
 
 
-# The outcome that a batch's one delivery must have in each state of the batch.
+# The outcomes that a batch's only delivery may have in each state of the batch.
 _OUTCOMES = {
     "done": {"sent", "failed", "withdrawn"},
     "unknown": {"unknown"},

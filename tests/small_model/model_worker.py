@@ -104,7 +104,7 @@ def _claimed(state: State, name: str, lease: int) -> tuple[State, Claim]:
 
 
 def _new_epoch(state: State) -> int:
-    """Return an epoch that no process remembers. The database counts up instead."""
+    """Return an epoch that no process remembers. The real database counts up instead."""
     known = {state.batch.epoch} | {worker.claim.epoch for worker in state.workers}
     known |= {call.epoch for call in state.calls} | {lost.epoch for lost in state.sweeps}
     return next(number for number in range(1, len(known) + 2) if number not in known)
@@ -149,7 +149,7 @@ def _change_call(state: State, call: Call) -> State:
 
 
 def _holds(batch: Batch, worker: Worker, was: str, outcome: str) -> bool:
-    """Check the settlement's guards, and the row's outcome."""
+    """Check the guards of a settlement, and the outcome in the delivery's row."""
     return (batch.state, batch.epoch, batch.outcome) == (was, worker.claim.epoch, outcome)
 
 
@@ -167,7 +167,7 @@ def _settled(state: State, worker: Worker, variant: Variant) -> State:
             batch = ended(batch, "sent")
         case "unknown":
             batch = batch._replace(state="unknown", outcome="unknown", due=variant.schedule[0])
-        case _:  # Refused for now or not sent, so certainly not accepted.
+        case _:  # The call was refused for now or not sent, so its copy was certainly not accepted.
             batch = requeued(batch._replace(due=variant.pause), state.control)
     return state._replace(batch=batch, reported=reported)
 
@@ -189,7 +189,7 @@ def ended(batch: Batch, outcome: str) -> Batch:
 
 
 def _asked_for_later_mail(state: State, worker: Worker, variant: Variant) -> Worker:
-    """Return the worker after it asked for later mail, if the deadline has passed."""
+    """Return the worker after its search for later mail, if the deadline has passed."""
     call = call_of(state, worker.claim.attempt)
     exists = call is not None and has_later_mail(call, variant)
     shown = call is not None and call.later_shown
@@ -198,7 +198,7 @@ def _asked_for_later_mail(state: State, worker: Worker, variant: Variant) -> Wor
 
 
 def has_later_mail(call: Call, variant: Variant) -> bool:
-    """Return whether mail was accepted after this call could be."""
+    """Return whether other mail was accepted after this call's last chance."""
     return call.checked or (variant.other_mail and call.left <= 0)
 
 
@@ -222,7 +222,7 @@ def _needs_check_mail(state: State, worker: Worker, variant: Variant) -> bool:
 
 
 def _found(state: State, worker: Worker) -> str:
-    """Return the result of a search by attempt; without an attempt, by delivery."""
+    """Return the result of a search by the attempt, or by the delivery without one."""
     attempt = worker.claim.attempt
     hits = (call.shown for call in state.calls if attempt == 0 or call.number == attempt)
     return "found" if worker.kept or any(hits) else "absent"
@@ -243,7 +243,7 @@ def _looked_up(state: State, worker: Worker, variant: Variant) -> State:
         return state._replace(batch=batch._replace(due=min(variant.pause, early)))
     is_over = variant.one_silence and worker.witnessed
     if not _is_last(batch, variant) and not is_over:
-        # Keep the distance of the schedule between two look-ups.
+        # Between two look-ups at least the time of the schedule must pass.
         apart = variant.schedule[batch.lookups + 1] - variant.schedule[batch.lookups]
         due = max(apart, variant.schedule[batch.lookups + 1] - batch.doubt)
         return state._replace(batch=batch._replace(lookups=batch.lookups + 1, due=due))

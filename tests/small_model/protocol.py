@@ -1,8 +1,8 @@
 """The delivery protocol as a small machine: states and possible next steps.
 
-It has one batch with one delivery, some workers, the lease reaper, a provider and a clock.
-`model_worker.py` and `model_environment.py` hold the steps; the test next to them runs each with
-the real code.
+The machine has one batch with one delivery, some workers, the lease reaper, a provider and a clock.
+`model_worker.py` and `model_environment.py` hold the steps; `test_small_model.py` runs each step
+with the real code.
 """
 
 from collections.abc import Hashable
@@ -62,7 +62,7 @@ def _all_steps(state: State, variant: Variant) -> Steps:
 def _without_forgotten_calls(state: State) -> State:
     """Drop calls without effect that every process has forgotten.
 
-    They cannot make a difference any more.
+    Such calls cannot change any later step.
     """
     known = {worker.call for worker in state.workers if worker.call}
     known |= {worker.claim.attempt for worker in state.workers} | {state.batch.attempt}
@@ -71,10 +71,11 @@ def _without_forgotten_calls(state: State) -> State:
 
 
 def same_but_for_names(state: State) -> Hashable:
-    """Return a state without names; states that behave alike may still differ.
+    """Return a state without its names. States that behave alike may still differ.
 
     Workers are interchangeable, and so are reapers. Calls are renumbered, beginning with the
-    recorded one. Only one property of an epoch matters: whether it is the batch's.
+    recorded one. Only one property of an epoch matters: whether it is the current epoch of the
+    batch.
     """
     batch = state.batch
     number = {0: 0, batch.attempt: 1 if batch.attempt else 0}
@@ -98,7 +99,7 @@ def same_but_for_names(state: State) -> Hashable:
 
 
 def has_ended(state: State) -> bool:
-    """Return whether nothing is open, or all of it waits for an author to resume."""
+    """Return whether nothing is open, or the open work waits for an author to resume."""
     return state.batch.state == "done" or (state.batch.state, state.control) == ("paused", "paused")
 
 

@@ -1,4 +1,4 @@
-"""State of the model as plain values. Times are remaining ticks, so it is finite."""
+"""The model's state as plain values. It is finite, because times are ticks left."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ UNDER_A_LEASE = ("claimed", "sending", "looking_up")
 
 
 class Batch(NamedTuple):
-    """Row of the batch, with that of its one delivery."""
+    """The rows of the batch and of its one delivery."""
 
     state: str = "ready"
     epoch: int = 0
@@ -23,16 +23,16 @@ class Batch(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """Values that a worker keeps from its claim."""
+    """The values that a worker keeps from its claim."""
 
     epoch: int = 0
     attempt: int = 0
 
 
 class Worker(NamedTuple):
-    """Worker between two steps; `at` is its last step.
+    """A worker between two steps; `at` is its last step.
 
-    A frozen worker makes no step while others do.
+    A frozen worker makes no step while other workers continue.
     """
 
     at: str = "idle"
@@ -45,13 +45,14 @@ class Worker(NamedTuple):
 
 
 class Call(NamedTuple):
-    """Call as the provider sees it. `Batch.attempt` is its record in the database."""
+    """A call as the provider sees it. `Batch.attempt` is its record in the database."""
 
     number: int
     epoch: int
     left: int  # ticks to the deadline; negative afterwards
     copy: str = "not written"  # not written | under way | accepted | put off
-    listed: bool = False  # its process lists it as unsent, also after its end
+    # the worker's process lists the call as unsent, even after the process has ended
+    listed: bool = False
     age: int = 0  # ticks since the acceptance
     shown: bool = False  # whether the provider's search shows the copy
     checked: bool = False  # whether check mail was sent for it
@@ -59,7 +60,7 @@ class Call(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """Batch of a lost worker that a reaper saw. The reaper acts a moment later.
+    """The batch of a lost worker, which a reaper has seen and will recover later.
 
     `dead`: the worker's process has ended. `unsent`: that process listed the batch's call.
     """
@@ -93,7 +94,7 @@ def call_of(state: State, number: int) -> Call | None:
 
 
 def may_have(state: State, call: Call) -> bool:
-    """Return whether the provider accepted the call's copy, or still may."""
+    """Return whether the provider accepted the call's copy, or may still accept it."""
     if call.copy == "accepted":
         return True
     if call.left <= 0:

@@ -1,6 +1,6 @@
 """The small model keeps its promises, and the real queue matches it.
 
-After every step of a random walk the batch in a real database is as in the model.
+After every step of a random walk, the batch in a real database equals the batch of the model.
 """
 
 import os
@@ -48,7 +48,8 @@ WALKS, STEPS = 25, 40
 QUICKLY_BROKEN = ("no quiet period", "a failed look-up taken for “not there”")
 
 
-# `make proofs PROOFS=model` explores larger worlds, and takes every rule of look-ups away.
+# `make proofs PROOFS=model` explores larger worlds, and also tests the model without each rule of
+# look-ups.
 IS_WHOLE = os.environ.get("HOMING_MODEL") == "whole"
 EXPLORED = WORLDS | LARGER_WORLDS if IS_WHOLE else SMALL_WORLDS
 BROKEN = [name for name in SENDS_TWICE if IS_WHOLE or name in QUICKLY_BROKEN]
@@ -129,7 +130,7 @@ def _that_can_be_done(state: State) -> list[tuple[Step, State]]:
 
 
 def _weight(step: Step) -> float:
-    """Make interruptions rarer than work, as walks would make no progress otherwise."""
+    """Make interruptions rarer than work. Otherwise walks would make no progress."""
     if step.what in ("pauses", "cancels", "crashes", "gives the batch back"):
         return 0.1
     return 0.5 if step == PASSES else 1.0
@@ -142,7 +143,7 @@ def _as_stored(batch: Batch) -> tuple[object, ...]:
 
 
 class RealQueue:
-    """One edition for one reader, and the model's workers as real calls."""
+    """One edition for one reader. The steps of the model's workers run the real code."""
 
     def __init__(self, newsroom: Newsroom) -> None:
         self.newsroom = newsroom
@@ -175,7 +176,7 @@ class RealQueue:
             )
 
     def do(self, step: Step, before: State) -> None:
-        """Do a step of the model with the real code. Skip steps that do not call it."""
+        """Do a step of the model with the real code. Skip steps that need no real code."""
         who = step.who
         worker = before.workers["AB".index(who)] if who in self.workers else None
         match bare(step.what):

@@ -1,8 +1,8 @@
-"""Worlds that keep every promise, and rules whose loss breaks one.
+"""Worlds that keep every promise, and rules without which a promise is broken.
 
-Times are whole ticks. They are small, and only their order matters. The guards of the code are
-taken out of the code itself (tests/guards). Here are only the rules about time and silence, which
-no single test can show.
+Times are whole ticks. The numbers are small, because only their order matters. Guards in the code
+are removed from the code itself (tests/guards). This module has only the rules about time and
+silence, which no single test can check.
 """
 
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class Guard(StrEnum):
-    """Rule of look-ups that can be removed."""
+    """A rule of look-ups that a variant can leave out."""
 
     LAST_LOOK = "the client looks at the deadline before the first byte"
     EARLY_LOOK = "silence before the schedule begins does not count"
@@ -26,10 +26,10 @@ class Variant:
     """One protocol in one world.
 
     `lag` is the longest time until the search shows an acceptance; None is forever. With
-    `other_mail` the stream is never silent; otherwise a worker can send `check_mail`. With
-    `in_order` the search shows mail in the order of
-    acceptance. `people` may pause, resume and cancel. With `one_silence` the first silence that a
-    shown later mail confirms is believed, which the real rules do not do.
+    `other_mail` there is always later mail on the stream. Otherwise a worker can send `check_mail`.
+    With `in_order` the search shows mail in the order of acceptance. With `people`, an author may
+    pause, resume and cancel. With `one_silence`, the first empty result counts if the search shows
+    later mail. The real rules wait for the whole schedule.
     """
 
     lease: int = 1
@@ -62,7 +62,8 @@ LAGGING_SEARCH = Variant(lag=None, other_mail=True, max_tries=1)
 # Nothing else is sent: the last batch of an issue, or its only one.
 SILENT_STREAM = Variant(lag=None, check_mail=True, max_tries=1)
 PEOPLE = Variant(people=True, max_tries=1)
-# It shows later mail while it hides an acceptance, but for no longer than the schedule allows.
+# The search shows later mail while it hides an acceptance, but for no longer than the schedule
+# allows.
 OUT_OF_ORDER = Variant(lag=2, schedule=(1, 3), other_mail=True, in_order=False, workers=1)
 # Here the search may hide an acceptance forever and no webhook arrives: the remaining risk.
 HIDING_SEARCH = Variant(lag=None, schedule=(1,), deadline=1, held_after_start=2)
@@ -73,7 +74,7 @@ WORLDS = {
     "a search that lags as long as it likes, in order, and check mail": SILENT_STREAM,
     "an author who pauses, resumes and cancels": PEOPLE,
 }
-# Small enough for every run of the tests.
+# These worlds are small enough for every run of the tests.
 SMALL_WORLDS = {name: replace(variant, workers=1) for name, variant in WORLDS.items()}
 LARGER_WORLDS = {
     "a search that lags in order, and a second try": replace(LAGGING_SEARCH, max_tries=2),
@@ -88,9 +89,9 @@ LARGER_WORLDS = {
     "a lease that ends before the deadline: look-ups count from the deadline on record": (
         replace(PROMPT_SEARCH, held_after_start=1, max_tries=1)
     ),
-    # One silence confirmed by later mail, instead of the whole schedule. Nothing says that the
-    # provider's search keeps the order, so the rules do not use it
-    # (docs/decisions/0036-a-crash-costs-seconds.md).
+    # One empty result counts if the search shows later mail, without the whole schedule. The
+    # provider does not say that its search keeps the order of mail, so the real rules do not use
+    # this (docs/decisions/0036-a-crash-costs-seconds.md).
     "one silence, in order": replace(LAGGING_SEARCH, one_silence=True),
 }
 
@@ -101,7 +102,8 @@ def _without(guard: Guard, of: Variant) -> Variant:
 
 _SILENT_TWICE = replace(SILENT_STREAM, max_tries=2)
 
-# Each sends a second copy. The last three are risks that remain (docs/guarantees.md).
+# In each of these worlds a second copy is sent. The last three are risks that remain
+# (docs/guarantees.md).
 SENDS_TWICE = {
     "silence that counts before the schedule begins": _without(
         Guard.EARLY_LOOK, replace(PROMPT_SEARCH, schedule=(2,))

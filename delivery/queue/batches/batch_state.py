@@ -12,10 +12,11 @@ from delivery.monitoring import delivery_metrics
 from delivery.rules.after_call_or_lookup import CRASHES_BEFORE_SUSPICION
 from delivery.rules.reason import Reason, ReasonCode
 
-# Why a batch waits whose worker crashed before its call. The parts of a halved batch keep it.
+# The reason of a batch that waits because its worker crashed before the call. If the batch is
+# halved, both halves keep this reason.
 CRASHED = Reason.of(ReasonCode.BATCH_CRASHED)
-# Batches that crashed a worker before their last call, or several workers in a row. One lost worker
-# in a call has a sentence of its own.
+# Batches that crashed a worker before their last call, or several workers in a row. If only one
+# worker was lost, during a call, pages show another sentence.
 IS_CRASHING = f"""(batch.state NOT IN ('done', 'parked')
     AND (batch.reason = '{CRASHED.dumps()}' OR batch.crashes >= {CRASHES_BEFORE_SUSPICION}))"""
 

@@ -1,8 +1,8 @@
 """Roll up the counts of finished batches, so that pages read few rows.
 
-The batches keep their counts. `batch_total` holds the sums of those that are marked as rolled up.
-The mark and the sum change in one statement, here and in the trigger on `batch`, so every snapshot
-shows each batch once.
+The batches keep their counts. `batch_total` holds the sums of the batches that are marked as rolled
+up. The mark and the sum change in one statement, here and in the trigger on `batch`, so every
+snapshot shows each batch once.
 """
 
 from delivery.plan_methods import plan_without
@@ -20,8 +20,8 @@ COUNTED_BATCHES = f"""(
     SELECT edition_id, 'done', {_COLUMNS}, 0, 0 FROM batch_total
 ) AS batch"""  # noqa: S608 -- constants
 
-# A locked batch is being changed, so it is left for the next run. The old sums are merged into the
-# new one, so an edition keeps few rows.
+# A locked batch is being changed, so it is left for the next run. The old sums of an edition are
+# merged into its new sum, so an edition keeps few rows.
 _ROLL_UP = f"""
     WITH finished AS (
         SELECT id FROM batch

@@ -42,7 +42,7 @@ COUNT_ROWS = ", ".join(
 def _count_by_outcome(outcomes: Mapping[int, Outcome]) -> Counter[str]:
     if isinstance(outcomes, AllSent):
         return Counter(sent=len(outcomes))
-    # Grouped by type, because a batch has hundreds of outcomes of a few types.
+    # Outcomes are counted by type, because a batch has hundreds of outcomes of a few types.
     types = Counter(map(type, outcomes.values()))
     return Counter({_NAMES[one]: number for one, number in types.items()})
 
@@ -82,8 +82,9 @@ def write_outcomes(
 ) -> None:
     """Write `outcomes` (by recipient) to the deliveries of `batch` that were `old`.
 
-    `settle_batch` writes accepted deliveries. An unknown delivery keeps its provider id and time. A
-    waiting one loses them. Raises `AssertionError` if a delivery had another outcome.
+    `settle_batch` writes accepted deliveries. A delivery that becomes unknown keeps its provider id
+    and sent time. With any other outcome here it loses both. Raises `AssertionError` if a delivery
+    had another outcome.
     """
     if not outcomes:
         return
