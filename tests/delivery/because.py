@@ -1,4 +1,4 @@
-"""A reason with any sentence, for tests that do not check it."""
+"""Make a reason with any sentence, for tests that do not check the sentence."""
 
 from delivery.rules.reason import Reason, ReasonCode
 

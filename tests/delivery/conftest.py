@@ -21,7 +21,7 @@ def provider(settings: object) -> Iterator[SandboxServer]:
 
 @pytest.fixture
 def newsroom(transactional_db: None, provider: SandboxServer, settings: object) -> Newsroom:
-    """Make an author, a list and a provider, with the shortest waits."""
+    """Make an author, a list and a provider. All waits have their shortest length."""
     settings.DELIVERY_HTTP_DEADLINE_S = 5.0  # type: ignore[attr-defined]
     settings.DELIVERY_LEASE_S = 5.0  # type: ignore[attr-defined]
     settings.DELIVERY_LOOKUP_AFTER_S = (60.0, 300.0, 900.0)  # type: ignore[attr-defined]
@@ -54,7 +54,7 @@ def with_missed(newsroom: Newsroom, settings: object, small_batches: None) -> Ed
 
 @pytest.fixture
 def with_parked(newsroom: Newsroom, settings: object, small_batches: None) -> Edition:
-    """Publish to two readers whose call got no answer; they wait for a decision."""
+    """Publish to two readers whose call got no answer; their copies need a decision."""
     settings.DELIVERY_UNKNOWN_POLICY = "hold"  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=2)
     newsroom.sandbox.set_fault("reset")

@@ -1,4 +1,4 @@
-"""A backup of the test database: a copy as another database of the same server."""
+"""Back up the test database by copying it to another database of the same server."""
 
 import uuid
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ class Backup:
         self._source = connection.settings_dict["NAME"]
 
     def make(self) -> None:
-        """Copy it now. The original must have no connections, not even ours."""
+        """Copy the database now. It must have no connections, not even from this process."""
         connection.close()
         with connection._nodb_cursor() as cursor:  # type: ignore[attr-defined]
             cursor.execute(
@@ -28,7 +28,7 @@ class Backup:
             cursor.execute(f'CREATE DATABASE "{self.name}" TEMPLATE "{self._source}"')
 
     def drop(self) -> None:
-        """Drop it, with any connections."""
+        """Drop the copy, even if it has connections."""
         with connection._nodb_cursor() as cursor:  # type: ignore[attr-defined]
             cursor.execute(f'DROP DATABASE IF EXISTS "{self.name}" WITH (FORCE)')
 

@@ -1,4 +1,4 @@
-"""Actions for delivery tests: publish to readers, take one step, look."""
+"""Actions for delivery tests: publish to readers, take steps, read the results."""
 
 import time
 import uuid
@@ -28,7 +28,7 @@ from subscribers.models import Subscriber
 
 
 def steady_dice() -> float:
-    """Jitter that is always the middle of its span."""
+    """Return jitter that is always the middle of its range."""
     return 0.5
 
 
@@ -42,7 +42,7 @@ def never() -> bool:
     return False
 
 
-# Part of the statement that checks the readers just before a call.
+# A part of the statement that checks the readers just before a call.
 THE_LAST_LOOK = "FROM start_batch_1("
 
 
@@ -57,7 +57,7 @@ STORED_TIMES = {
 class Newsroom:
     """An author, a list of confirmed readers, and one worker."""
 
-    sandbox: Sandbox  # of its Postmark sandbox, if a test has one
+    sandbox: Sandbox  # the state of the Postmark sandbox, if the test uses one
 
     def __init__(self) -> None:
         self.author = get_user_model().objects.create_user(username=f"author-{uuid.uuid4().hex}")
@@ -86,7 +86,7 @@ class Newsroom:
         key: str | None = None,
         batch_size: int | None = None,
     ) -> Edition:
-        """Publish an edition, to `readers` new readers and the existing ones."""
+        """Publish an edition to the existing readers and to `readers` new ones."""
         if readers:
             self.confirm(readers, start=Subscriber.objects.count())
         content = Content.from_input(title=title, html=html)
@@ -95,7 +95,7 @@ class Newsroom:
             return publish(self.author.pk, key or uuid.uuid4().hex, content, hold_s=hold_s).edition
 
     def dispatcher(self) -> Dispatcher:
-        """Make a worker's step, with the current settings."""
+        """Make a worker's dispatcher with the current settings."""
         return Dispatcher(
             uuid.uuid4(),
             postmark_from_settings(),
@@ -104,7 +104,7 @@ class Newsroom:
         )
 
     def step(self) -> bool:
-        """Do one thing that is due."""
+        """Do one piece of work that is due."""
         return self.dispatcher().step()
 
     def deliver_all(self) -> None:
@@ -113,18 +113,18 @@ class Newsroom:
             pass
 
     def deliver_after(self, seconds: float) -> None:
-        """Do everything that is due after this time."""
+        """Let `seconds` pass, then do everything that is due."""
         self.let_time_pass(seconds)
         self.deliver_all()
 
     def recover_expired_leases(self) -> int:
-        """Do what every worker does now and then."""
+        """Recover expired leases, as every worker does regularly."""
         return recover_expired_leases()
 
     def let_time_pass(self, seconds: float) -> None:
         """Move every stored time into the past, as if `seconds` had passed.
 
-        This is enough, because all times are compared with the database's clock.
+        No clock needs to change, because all stored times are compared with the database's clock.
         """
         with connection.cursor() as cursor:
             for table, columns in STORED_TIMES.items():
@@ -134,8 +134,8 @@ class Newsroom:
     def wait_for_a_backend_that_waits_for_a_lock(self, sessions: int = 1, doing: str = "") -> None:
         """Wait until this number of other sessions of the database wait for a lock.
 
-        `doing` is a part of their statement. The query uses a second connection, because this one
-        is in a transaction.
+        `doing` is a part of the statement that the sessions run. The query uses a second
+        connection, because Django's connection is in a transaction.
         """
         onlooker = connection.copy()
         try:
@@ -166,27 +166,27 @@ class Newsroom:
         return state_of(self.counts(edition))
 
     def batches(self, edition: Edition) -> Sequence[Batch]:
-        """List its batches in queue order."""
+        """List the edition's batches in queue order."""
         return list(Batch.objects.filter(edition=edition).order_by("position", "pk"))
 
     def batch(self, edition: Edition) -> Batch:
-        """Return its only batch."""
+        """Return the edition's only batch."""
         return Batch.objects.get(edition=edition)
 
     def attempts(self, edition: Edition) -> Sequence[Attempt]:
-        """List its recorded calls, oldest first."""
+        """List the edition's recorded calls, oldest first."""
         calls = Attempt.objects.exclude(batch_id=NO_BATCH)
         return list(calls.filter(edition=edition).order_by("started_at"))
 
     def copies(self, edition: Edition) -> Sequence[Delivery]:
-        """List its deliveries, by recipient."""
+        """List the edition's deliveries, in the order of their recipients."""
         copies = Delivery.objects.filter(issue=edition.issue_id, version=edition.version)
         return list(copies.order_by("recipient"))
 
     def recipients(self, edition: Edition) -> Sequence[int]:
-        """List their recipients, in the same order."""
+        """List the recipients of an edition's deliveries, in the order of `copies`."""
         return [copy.recipient_id for copy in self.copies(edition)]
 
     def outcomes(self, edition: Edition) -> list[str]:
-        """List the outcome of each delivery, by recipient."""
+        """List the outcome of each delivery, in the order of the recipients."""
         return [copy.outcome for copy in self.copies(edition)]

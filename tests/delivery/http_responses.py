@@ -1,11 +1,11 @@
-"""HTTP answers, as bytes and as scripts that give them."""
+"""HTTP answers as bytes, and scripts that send such answers."""
 
 from tests.delivery.postmark_responses import accepted, body
 from tests.delivery.scripted_http_server import Conversation, Script
 
 
 def http(status: str, content: bytes = b"", *headers: str) -> bytes:
-    """Write a whole answer with its length; `headers` such as `Retry-After: 7`."""
+    """Return a whole answer with its length; a header is a text like `Retry-After: 7`."""
     lines = [f"HTTP/1.1 {status}", "Content-Type: application/json", *headers]
     head = "\r\n".join([*lines, f"Content-Length: {len(content)}"])
     return head.encode() + b"\r\n\r\n" + content
@@ -15,7 +15,7 @@ GOOD = http("200 OK", body([accepted()]))
 
 
 def answering(*answers: bytes) -> Script:
-    """For each answer, read one request and send the answer. Then close."""
+    """Make a script that reads a request for each answer and sends it, then closes."""
 
     def script(conversation: Conversation) -> None:
         for answer in answers:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 
 CERTIFICATE = Path(__file__).parent / "loopback.pem"
-# The longest wait of a test. Only a failing test waits this long.
+# The longest time in seconds that a test waits. Only a failing test waits this long.
 PATIENCE_S = 20.0
 
 
@@ -26,7 +26,7 @@ class Conversation:
         self._unread = bytearray()
 
     def read_request(self) -> bytes:
-        """Read the next request, head and body; nothing if the client left before its end."""
+        """Read the next request with its body; return b"" if the client left too early."""
         while b"\r\n\r\n" not in self._unread:
             if not self._receive():
                 return b""
@@ -81,7 +81,7 @@ class Conversation:
         return False
 
     def reset(self) -> None:
-        """End the connection with a reset instead of an orderly close."""
+        """End the connection with a reset instead of a normal close."""
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     def secure(self, context: ssl.SSLContext) -> None:
@@ -89,7 +89,7 @@ class Conversation:
         self._sock = context.wrap_socket(self._sock, server_side=True)
 
     def close(self) -> None:
-        """Close the connection; orderly, unless the script has called `reset`."""
+        """Close the connection normally, unless the script has called `reset`."""
         self._sock.close()
 
     def _closed_within(self, seconds: float) -> bool:
@@ -113,8 +113,8 @@ def _content_length(head: bytes) -> int:
 class ScriptedServer:
     """A server with a script for each connection; an extra connection fails the test.
 
-    `requests` are the complete requests. `received` has every byte after TLS. `was_cut_off` is set
-    once a script saw its client disconnect.
+    `requests` are the complete requests. `received` contains every received byte, after TLS
+    decryption. `was_cut_off` is set when a script has seen its client disconnect.
     """
 
     def __init__(self, *scripts: Script, secure: bool = False) -> None:
@@ -136,7 +136,7 @@ class ScriptedServer:
 
     @property
     def url(self) -> str:
-        """The address on which it listens."""
+        """Return the URL of the server."""
         scheme = "https" if self._context else "http"
         return f"{scheme}://127.0.0.1:{self._listener.getsockname()[1]}"
 
@@ -184,7 +184,7 @@ class ScriptedServer:
                 conversation.secure(self._context)
             script(conversation)
         except OSError:
-            # A client that leaves in the middle of TLS.
+            # The client has disconnected during TLS.
             self.was_cut_off.set()
         except AssertionError as fault:
             self._faults.append(fault)

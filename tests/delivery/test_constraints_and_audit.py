@@ -1,4 +1,4 @@
-"""Constraints and the audit: each rule is broken directly in the database."""
+"""Break each rule directly in the database: a constraint or the audit notices."""
 
 import pytest
 from django.db import IntegrityError, connection, transaction

@@ -25,14 +25,14 @@ from delivery.redact_addresses import redact_addresses
         ("ada@example.org@relay.example, ada\uff20example.org", "…, …"),
         ("mailto:ada@example.org?subject=x", "mailto:…?subject=x"),
         ("the nul\x00@example.org", "the …"),
-        # Quoted twice, or written by programs that are not browsers.
+        # JSON that is quoted twice, with escapes that other programs than browsers write.
         (r'{"m":"\"To\": \"o\\\\u002bb\\\\u0040example.org\""}', r'{"m":"\"To\": \"…\""}'),
         ("o&amp;#39;b&amp;#64;example.org, b&#64example.org, c&#x40example.org", "…, …, …"),
         ("rcpt=20ada=40mail.example.org, 1 of limit=40", "…, 1 of limit=40"),
         ("ada%u0040example.org and ada%EF%BC%A0example.org", "… and …"),
         (r"ada\x40example.org and ada\100example.org", "… and …"),
         ("ada+AEA-example.org and ada\u200b@\u200bexample.org", "… and …"),
-        # Written apart or with a comment.
+        # Addresses with blanks, line ends or comments, or with a word in place of the @.
         ("to ada @ example.org, ada\n@example.org.", "to …, …."),
         ("to ada@ example.org and ada (at) example.org", "to … and …"),
         ("bob[at]example.org, ada(home)@example.org (ada@example.org)", "…, … (…)"),

@@ -1,4 +1,4 @@
-"""Warnings about settings that contradict each other or the stream's own settings."""
+"""Warnings about settings that contradict each other or the provider's stream."""
 
 from typing import Any
 

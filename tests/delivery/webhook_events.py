@@ -1,4 +1,4 @@
-"""Actions for webhook tests: events as Postmark writes them, and a site for them."""
+"""Actions for webhook tests: write events as Postmark does, and run a site."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATH = "/webhooks/postmark/"
 
 
 def credentials(user: str = USER, password: str = PASSWORD) -> str:
-    """Write the header that Basic authentication sends."""
+    """Return the value of the header for Basic authentication."""
     return f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}"
 
 
@@ -48,7 +48,7 @@ def post(
 
 
 def key_of(edition: Edition, recipient: int) -> str:
-    """Write the key as in the metadata."""
+    """Return a delivery's key as the metadata of a mail contains it."""
     return str(DeliveryKey(edition.issue_id, edition.version, recipient))
 
 
@@ -100,7 +100,7 @@ class WebSite:
 
     @property
     def webhook_url(self) -> str:
-        """The URL to which Postmark sends events, with user and password."""
+        """Return the URL to which Postmark sends events, with user and password."""
         return f"http://{USER}:{PASSWORD.replace(' ', '%20')}@127.0.0.1:{self.port}{PATH}"
 
     def __enter__(self) -> WebSite:

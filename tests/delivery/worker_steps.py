@@ -1,4 +1,4 @@
-"""The steps of a worker, one by one, and the states of an edition's batches."""
+"""Take the steps of a worker one by one, and read the states of batches."""
 
 import uuid
 from collections.abc import Sequence
@@ -33,12 +33,12 @@ def changed(copy: Delivery, **values: object) -> str:
 
 
 def copies_by_key(newsroom: Newsroom) -> dict[str, int]:
-    """Count the copies that the provider accepted, by delivery."""
+    """Return the number of copies that the provider accepted for each delivery key."""
     return newsroom.sandbox.outbox.copies(lambda size: size > 0)
 
 
 def begun() -> tuple[Claim, uuid.UUID, Sequence[int]]:
-    """Start the call of the next batch; return it with its attempt and readers."""
+    """Start the call of the next batch; return the claim, the attempt and its readers."""
     claimed, attempt = claim(WORKER, lease_s=30), uuid.uuid4()
     assert claimed is not None
     started = start(claimed, attempt, WORKER, deadline_s=5, lease_s=5)
@@ -47,7 +47,7 @@ def begun() -> tuple[Claim, uuid.UUID, Sequence[int]]:
 
 
 def asked() -> Claim:
-    """Claim the next unknown batch with a due look-up."""
+    """Claim the next unknown batch whose look-up is due."""
     claimed = claim_lookup(WORKER, lease_s=30)
     assert claimed is not None
     return claimed

@@ -1,4 +1,4 @@
-"""The webhook's credentials, which its events must send."""
+"""Set the credentials that events must send to the webhook."""
 
 from typing import Any
 

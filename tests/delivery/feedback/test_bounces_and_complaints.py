@@ -149,7 +149,7 @@ def test_the_same_bounces_do_not_pause_a_resumed_edition(
     tell(gone(halfway)[0], "Bounce", AT + timedelta(seconds=1), ID=9)
     tell(gone(halfway)[10], "Bounce", ID=10)
     assert newsroom.state(halfway) is EditionState.SENDING
-    # Only new bounces count: two of the five copies that were sent since the resume.
+    # Only bounces after the resume count: five copies were sent since then, and two of them bounce.
     tell(gone(halfway)[11], "Bounce", ID=11)
     assert newsroom.state(halfway) is EditionState.PAUSED
     assert Alarm.objects.filter(edition=halfway, kind="bounce_threshold").count() == 2
@@ -158,7 +158,7 @@ def test_the_same_bounces_do_not_pause_a_resumed_edition(
 def test_unknown_copies_count_as_sent_in_rates(
     halfway: Edition, newsroom: Newsroom, settings: Any
 ) -> None:
-    # As if one of the two calls had no answer.
+    # Change the counts as if one of the two calls had got no answer.
     settings.DELIVERY_SURGE_BOUNCES_PERCENT = 21.0
     first = Batch.objects.filter(edition=halfway, sent=5).order_by("position")[0]
     Batch.objects.filter(pk=first.pk).update(sent=0, unknown=5, state="unknown", unknown_since=AT)

@@ -1,4 +1,4 @@
-"""Pending events are applied complaints first, and none blocks another."""
+"""Complaints are the first pending events to be applied; no event blocks another."""
 
 from collections.abc import Callable
 from typing import Any
@@ -112,7 +112,7 @@ def test_a_fault_of_the_database_counts_against_no_event(
             "CREATE TRIGGER refuse BEFORE UPDATE ON delivery EXECUTE FUNCTION refuse()"
         )
         try:
-            # The worker's thread reports it, and pauses.
+            # The error reaches the worker's thread, which reports it and pauses.
             with pytest.raises(Error):
                 event_inbox.apply_pending()
         finally:

@@ -1,4 +1,4 @@
-"""Events and a call's reply, each sent twice, give one state in any order."""
+"""Events and a call's reply, each sent twice, lead to the same state in any order."""
 
 import itertools
 from datetime import UTC, datetime, timedelta
@@ -16,7 +16,7 @@ from tests.delivery.worker_steps import Call
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 REPLY = "reply"
-# The record type, and the fields that differ from those of a delivered copy.
+# Each event: its record type, and the fields that differ from a delivered copy's.
 TOLD: list[tuple[str, dict[str, Any]]] = [
     ("Delivery", {"DeliveredAt": AT}),
     ("Bounce", {"Type": "HardBounce", "BouncedAt": AT + timedelta(hours=1), "Inactive": True}),
@@ -62,7 +62,8 @@ def happen(what: Any, call: Call, edition: Edition, reader: int) -> None:
 
 def test_events_in_any_order_end_in_the_same_state(newsroom: Newsroom, settings: Any) -> None:
     settings.DELIVERY_SURGE_BOUNCES_LEAST = settings.DELIVERY_SURGE_COMPLAINTS_LEAST = 10**6
-    # Every seventh of the 120 orders; each event and the reply is first in some of them.
+    # Test every seventh of the 120 orders. Each event, and also the reply, is first in some of
+    # these orders.
     orders = list(itertools.permutations([*TOLD, REPLY]))[::7]
     edition = newsroom.publish(readers=len(orders), batch_size=1)
     for order in orders:

@@ -1,4 +1,4 @@
-"""A refused mail on request is sent once its suppression is lifted."""
+"""A mail that a reader requested and Postmark refused is sent after lifting."""
 
 from typing import Any
 
@@ -76,7 +76,7 @@ def test_a_sign_up_after_a_bounce_gets_its_mail(newsroom: Newsroom, refusal: Ref
     assert ada.state == "confirmed"
     sent = Delivery.objects.get()
     key = DeliveryKey(sent.issue_id, sent.version, sent.recipient_id)
-    # A second worker, which saw the answer at the same time, finds nothing left to do.
+    # A second worker saw the same answer at the same time. It finds nothing left to do.
     with short_transaction() as cursor:
         assert not requeue_inactive(cursor, key)
     resend_lifted()
@@ -99,7 +99,7 @@ def test_a_complaint_or_unsubscribe_is_never_lifted(newsroom: Newsroom, refusal:
     work(newsroom)
     assert (outcomes(), liftings()) == (["suppressed"], ["refused"])
     assert newsroom.sandbox.suppressions.of(OUTBOUND)[ADA].reason == refusal[0]
-    # The provider's answer is final for this mail.
+    # The provider's second refusal is final for this mail.
     work(newsroom)
     assert outcomes() == ["suppressed"]
 
@@ -183,7 +183,7 @@ def test_our_own_lifting_does_not_lift_the_suppression_of_letters(newsroom: News
     bounce = {"RecordType": "SubscriptionChange", "Recipient": ADA, "Origin": "Recipient"}
     bounce |= {"MessageStream": "broadcast", "SuppressionReason": "HardBounce"}
     assert post({**bounce, "SuppressSending": True, "ChangedAt": "2026-01-01T00:00:00Z"}) == 200
-    # Only the webhook of the transactional stream arrives.
+    # Delete the stored suppressions: only the webhook of the transactional stream arrives.
     ProviderSuppression.objects.all().delete()
     suppress(newsroom)
     sign_up()
@@ -218,5 +218,5 @@ def test_the_desk_shows_who_cannot_be_mailed_and_why(
     page = window.get(f"/admin/newsletters/readers/{ada.pk}/").words
     assert f"Cannot be mailed: {words}." in page
     assert "Not confirmed yet." in page
-    # Postmark's own refusal to lift it is shown too.
+    # The page also shows that Postmark refused to lift the suppression.
     assert "It did not remove the address from its suppression list" in page

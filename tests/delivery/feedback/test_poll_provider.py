@@ -132,7 +132,7 @@ def test_a_failed_poll_is_repeated_later(
     sent: Edition, newsroom: Newsroom, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     happens(newsroom)
-    # Once for each of the two streams.
+    # Let one call fail for each of the two streams.
     newsroom.sandbox.set_fault("bad_gateway_502_html", path=path, calls=2)
     poll_provider.poll(never)
 

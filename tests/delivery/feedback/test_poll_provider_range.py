@@ -1,4 +1,4 @@
-"""The range of a poll: from when, how much, and how far."""
+"""Where a poll of the provider begins, how much it reads, and where it ends."""
 
 import re
 import resource
@@ -40,7 +40,7 @@ Dump = Callable[[Query], bytes | Iterable[bytes]]
 
 @pytest.fixture(autouse=True)
 def one_stream(newsroom: Newsroom, settings: Any) -> None:
-    """Send both kinds of mail over one stream, so that one walk covers all."""
+    """Send both kinds of mail over one stream, so that one poll reads all entries."""
     settings.POSTMARK_TRANSACTIONAL_STREAM = settings.POSTMARK_BROADCAST_STREAM
 
 
@@ -71,7 +71,7 @@ def provider(
                 asked.dumps.append(query)
                 answer = dump(query)
                 if not isinstance(answer, bytes):
-                    # The answer arrives in pieces, and then the connection is cut.
+                    # Send the answer in pieces, and then cut the connection.
                     for piece in answer:
                         talk.write(piece)
                     return
@@ -82,7 +82,7 @@ def provider(
 
     with ScriptedServer(*[script] * walks) as server:
         settings.POSTMARK_BASE_URL, asked.server = server.url, server
-        # A busy machine may be slow, so these have no tight deadline.
+        # Allow a long deadline, because a busy machine may be slow.
         settings.DELIVERY_HTTP_DEADLINE_S = max(60.0, settings.DELIVERY_HTTP_DEADLINE_S)
         yield asked
 
@@ -151,17 +151,19 @@ def test_later_polls_overlap_the_previous_one_slightly(settings: Any) -> None:
         due_again()
         poll_provider.poll(never)
     since = datetime.fromisoformat(asked.bounces[1]["fromdate"])
-    # A margin for differing clocks and late entries of the provider's lists.
+    # The poll begins an hour earlier, because clocks may differ and entries may appear late in the
+    # provider's lists.
     assert since <= to_eastern(last_success_at - timedelta(hours=1))
     assert since >= to_eastern(last_success_at - timedelta(days=1))
     day = datetime.fromisoformat(asked.dumps[1]["fromdate"])
-    # A date is a whole day in a zone that may differ from ours.
+    # The poll begins a day earlier, because a date means a whole day in a time zone that may differ
+    # from ours.
     assert day <= to_eastern(last_success_at - timedelta(days=1))
     assert day >= to_eastern(last_success_at - timedelta(days=4))
 
 
 def test_results_beyond_the_search_limit_are_read_by_earlier_times(settings: Any) -> None:
-    """The search shows ten thousand; here there is one more."""
+    """A search shows at most 10,000 results, and this list has one more."""
 
     def bounces(query: Query) -> bytes:
         offset = int(query["offset"])
@@ -188,7 +190,7 @@ def test_results_beyond_the_search_limit_are_read_by_earlier_times(settings: Any
 def test_hidden_bounces_of_one_second_are_reported(settings: Any, at: datetime | None) -> None:
     def bounces(query: Query) -> bytes:
         one = bounce(1) if at else bounce(1) | {"BouncedAt": "soon"}
-        # An endless walk is ended here and fails the test.
+        # After 100 requests the list is empty, so that an endless poll ends and fails the test.
         return page(MAX_SEARCH_RESULTS + 1, one) if len(asked.bounces) < 100 else page(0)
 
     with provider(settings, bounces=bounces) as asked:
@@ -258,9 +260,10 @@ def test_lease_is_extended_while_a_list_is_read(settings: Any) -> None:
 
 
 KNOWN = 3_500
-# This field is not read. It is long, so that a few entries make a long list.
+# The value of a field that Homing does not read. It is long, so that a few entries make a long
+# list.
 NOTE = b"n" * 5_000
-# The places of the new entries: at the beginning, in the middle and at the end.
+# The positions of the new entries: at the beginning, in the middle and at the end of the list.
 NEW = (0, KNOWN // 2, KNOWN + 2)
 MEMORY_BYTES = 8 * 1024 * 1024
 
@@ -314,7 +317,7 @@ def test_a_long_list_is_stored_without_holding_it_in_memory(known: None, setting
     assert (task().failures, task().last_success_at, task().owner) == (1, None, None)
     assert "broke" in task().last_error
 
-    # It is read again from its beginning, and no event is stored twice.
+    # The list is read again from its beginning, and no event is stored twice.
     PeriodicTask.objects.update(due_at="2000-01-01T00:00:00Z", last_success_at=None)
     with provider(settings, dump=lambda _: chain(chunked(pieces()), [b"0\r\n\r\n"])):
         # Reset the peak of this process (proc(5)).

@@ -1,4 +1,4 @@
-"""Our changes of the provider's suppression list, in order, with its refusals."""
+"""Our changes to the provider's suppression list: their order, and refusals."""
 
 from typing import Any
 
@@ -76,7 +76,7 @@ def test_a_change_without_an_answer_is_sent_again(newsroom: Newsroom, fault: str
     push()
     assert states("a@example.net") == ["waiting"]
     assert PeriodicTask.objects.get().failures == 1
-    # It is not sent again at once.
+    # The change is not sent again at once.
     push()
     assert states("a@example.net") == ["waiting"]
 
@@ -105,7 +105,8 @@ def test_a_webhook_about_our_own_request_changes_nothing(newsroom: Newsroom) -> 
 
     assert post(echo()) == 200
     assert not Suppression.objects.exists()
-    # A change by someone else with the account is new, and not the reader's wish.
+    # If another user of the account changes the list, the change is new and is not the reader's
+    # wish.
     assert post(echo(Recipient="reader1@example.net")) == 200
     (entry,) = Suppression.objects.all()
     assert entry.address_key == "reader1@example.net"

@@ -63,7 +63,7 @@ def test_wrong_password_is_refused_and_stores_no_event(
 ) -> None:
     assert post(b"{}", Authorization=authorization) == 401
     assert not ProviderEvent.objects.exists()
-    # The event is lost, so the mistake is logged, but not the password.
+    # The event is lost, so the log must name the mistake, but not the password.
     assert "is lost" in caplog.text
     assert PASSWORD not in caplog.text
 
@@ -228,7 +228,7 @@ def test_failing_event_is_quarantined_without_blocking_others(
     assert newsroom.outcomes(in_doubt) == ["unknown", "sent", "unknown"]
     assert caplog.text.count("it waits for an operator") == 1
     assert poison["Recipient"] not in caplog.text
-    # Fixed and queued again.
+    # The fault is fixed, and the event is queued again.
     ProviderEvent.objects.update(failures=0)
     event_inbox.apply_pending()
     assert newsroom.outcomes(in_doubt) == ["sent", "sent", "unknown"]
@@ -250,7 +250,7 @@ def test_worker_applies_an_event_that_waited_for_a_lock(
 def test_webhook_answers_503_while_the_database_is_down(newsroom: Newsroom) -> None:
     connection.close()
     with pytest.MonkeyPatch.context() as patch:
-        # Nothing answers at the discard port.
+        # Lead the connection to port 9, where no program answers.
         patch.setitem(connection.settings_dict, "HOST", "127.0.0.1")
         patch.setitem(connection.settings_dict, "PORT", "9")
         assert post(b"{}") == 503

@@ -1,4 +1,4 @@
-"""Events that name another reader's address or another stream change nothing."""
+"""Events with another reader's address or another stream change nothing."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Colours that can be read whatever an author picks, and the look of each choice."""
+"""Text is readable in every colour that an author picks; each choice has its look."""
 
 import pytest
 from hypothesis import example, given

@@ -1,4 +1,4 @@
-"""A value stays data wherever its field is: no tag, attribute, script or style."""
+"""Wherever a field is, its value never becomes a tag, attribute, script or style."""
 
 from html.parser import HTMLParser
 

@@ -1,4 +1,4 @@
-"""From an author's content to the mail that is frozen with the edition."""
+"""An author's content becomes the mail that is stored with the edition."""
 
 import re
 from html.parser import HTMLParser
@@ -94,7 +94,7 @@ def test_a_title_and_a_name_in_it_are_escaped() -> None:
     [
         "<p>x</p>",
         '<a href="{{ unsubscribe_url }}">Unsubscribe</a>',
-        # An invisible field does not count.
+        # A field that readers cannot see does not count.
         "<p>x</p><script>{{ unsubscribe_url }}</script>",
     ],
 )
@@ -230,7 +230,7 @@ def test_normalising_keeps_every_word(broken: str) -> None:
     letter = inline_styles(broken)
     # Mail programs do not show the title element.
     assert "<title" not in letter
-    # A parser like a browser's finds the footer in the frame and not in the letter.
+    # A parser that works like a browser's finds the footer in the frame, not in the letter.
     assert inline_styles(f"<div>{letter}</div><i>foot</i>").endswith("</div><i>foot</i>")
 
 
@@ -255,7 +255,7 @@ def test_deep_nesting_keeps_the_innermost_text(piece: str) -> None:
     for closes, name in re.findall(r"<(/?)([a-z][a-z:0-9]*)", html):
         depth += 0 if name in VOID else -1 if closes else 1
         deepest = max(deepest, depth)
-    # A table itself has four levels.
+    # Each table in the letter has four levels of elements.
     assert deepest <= 4 * MAX_DEPTH
 
 

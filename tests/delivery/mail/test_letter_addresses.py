@@ -1,4 +1,4 @@
-"""A value in an address is encoded, and rooted addresses lead to the site."""
+"""Values in URLs are encoded, and URLs that begin with a slash lead to the site."""
 
 from html import unescape
 from urllib.parse import parse_qs, urlsplit
@@ -157,7 +157,7 @@ def test_only_addresses_of_tags_are_completed(written: str, completed: str) -> N
     ],
 )
 def test_scanning_a_hostile_letter_takes_linear_time(piece: str) -> None:
-    # An expression that tries each end of each beginning would take hours.
+    # A regular expression that tries every end for every beginning would take hours.
     letter = piece * (600_000 // len(piece)) + "{{ name }}"
     assert complete_rooted(letter, SITE).count(SITE) <= letter.count("=/")
     filled = FieldTemplate(letter, html=True).fill({})

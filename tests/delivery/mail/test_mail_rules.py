@@ -17,7 +17,7 @@ LETTER = (
     "<blockquote><p>Soon.</p></blockquote><table><tr><th>a</th><td>b</td></tr></table>"
 )
 GMAIL_STYLES, CLASSIC_FRAME = 8_192, 6_700
-# Properties that Word or Gmail drop, which would break a layout that relies on them.
+# Properties that Word or Gmail drop. A layout that needs one of these properties would break there.
 UNSUPPORTED = re.compile(r"\b(?:display:(?:flex|grid)|position:|float:|var\()")
 
 
@@ -58,7 +58,7 @@ class _Rules(HTMLParser):
 
 
 def broken_rules(html: str) -> list[str]:
-    """Return what breaks a rule of mail HTML."""
+    """Return a text for each broken rule of mail HTML."""
     rules = _Rules()
     rules.feed(html)
     broken = rules.broken
@@ -66,7 +66,7 @@ def broken_rules(html: str) -> list[str]:
         broken.append(f"metas: {sorted(rules.metas)}")
     if sum(map(len, rules.styles)) > GMAIL_STYLES:
         broken.append("Gmail drops style sheets of this size")
-    # Gmail drops a whole style element with a selector that it does not know.
+    # Gmail drops a whole style element if one of its selectors is unknown to Gmail.
     if any("[data-" in sheet and "@media" in sheet for sheet in rules.styles):
         broken.append("selectors of Outlook.com beside the rules for others")
     if html.count("<!--[if mso]>") != html.count("<![endif]-->"):

@@ -152,7 +152,7 @@ def test_an_old_edition_keeps_its_fields_in_code() -> None:
 
 
 def test_long_run_of_blanks_is_parsed_quickly() -> None:
-    # An expression that tries each division of the run would take hours.
+    # A regular expression that tries every division of the blanks would take hours.
     text = "{{" + " " * 100_000
     assert as_text(text) == text
     assert unknown_fields(text) == []

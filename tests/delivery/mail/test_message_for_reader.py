@@ -1,4 +1,4 @@
-"""One reader's message for Postmark, split once and filled for each reader."""
+"""A message for Postmark is split once, and its parts are filled for each reader."""
 
 import email.header
 import uuid
@@ -28,7 +28,7 @@ READER: Recipient = (7, "Reader+x@example.net", "Rita")
 
 
 def unused(_: Sequence[int]) -> Sequence[str]:
-    """Fail: a letter without the field must not cost the links of its readers."""
+    """Fail: a letter without the field for a link must not load its readers' links."""
     raise AssertionError
 
 
@@ -311,7 +311,7 @@ def written_whole(copy: tuple[int, str, str], title: str, html: str, text: str) 
 
 
 def one_line(text: str) -> str:
-    """Replace each run of control characters and line ends by one blank."""
+    """Replace each sequence of control characters and line ends with one blank."""
     line = ""
     for character in text:
         code = ord(character)

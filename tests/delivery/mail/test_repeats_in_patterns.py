@@ -1,7 +1,7 @@
 """Patterns match the same texts on every supported Python.
 
 Before Python 3.11.5, a possessive repeat of a group may miss a match (gh-106052), and Debian 12 has
-3.11.2. A repeat within an atomic group, `(?>(?:…)*)`, is the same and right everywhere.
+3.11.2. A repeat within an atomic group, `(?>(?:…)*)`, means the same and works in every version.
 """
 
 import re
@@ -17,7 +17,7 @@ PACKAGES = [
     "publishing",
     "subscribers",
 ]
-# A closing bracket, or a pattern put into another one, with a repeat and a plus.
+# A possessive repeat: a closing bracket or an inserted pattern, followed by a repeat and a plus.
 POSSESSIVE = re.compile(r"(?<!\\)(?:\\\\)*[)}](?:[*+?]|\{\{?[0-9][^}]*\}{1,3})\+")
 
 

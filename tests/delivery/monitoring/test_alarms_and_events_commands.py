@@ -1,4 +1,4 @@
-"""Commands for alarms and events that wait for an operator."""
+"""Commands that show and settle alarms and events that wait for an operator."""
 
 from io import StringIO
 

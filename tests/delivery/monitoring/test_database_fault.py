@@ -1,4 +1,4 @@
-"""The fault of the database: its errors, its begin and end, and its log lines."""
+"""A fault of the database: its errors, its beginning and end, and its log lines."""
 
 import logging
 
@@ -23,7 +23,7 @@ class Clock:
 
 
 def error_of(*statements: str) -> Error:
-    """Return the error of the last statement, which really fails."""
+    """Run the statements and return the real error of the last one."""
     try:
         with connection.cursor() as cursor:
             for statement in statements:
@@ -57,7 +57,7 @@ def test_repeated_failures_are_a_fault_until_that_work_succeeds(code: ReasonCode
     sqlstate = error.__cause__.sqlstate  # type: ignore[union-attr]
     assert (problem.code, problem.params) == (code, {"sqlstate": sqlstate, "for_s": 6})
 
-    # Small updates succeed on a full disk.
+    # A successful heartbeat does not end the fault, because small updates succeed on a full disk.
     fault.succeeded("heartbeat")
     assert fault.problem() is not None
     fault.succeeded("call")
@@ -125,7 +125,7 @@ def test_a_fault_logs_its_begin_each_minute_and_its_end(caplog: pytest.LogCaptur
     caplog.set_level(logging.INFO, logger="delivery.monitoring.database_fault")
     error, clock = error_of(*FAULTS[ReasonCode.READ_ONLY]), Clock()
     fault = DatabaseFault(clock)
-    # Only the first failure is left to the caller to log.
+    # The caller must log only the first failure. The fault explains the later ones.
     assert [fault.explains(error, work, clock()) for work in ("call", "call", "beat")] == [
         False, True, True,
     ]  # fmt: skip

@@ -88,7 +88,7 @@ def test_histogram_has_prometheus_buckets_sum_and_count() -> None:
             ({"le": "0.1"}, 3),
             ({"le": "5"}, 2),
             ({"le": "+Inf"}, 1),
-            ({"le": "0.2"}, 4),  # of an earlier version, which had this bound
+            ({"le": "0.2"}, 4),  # this bound comes from an earlier version of Homing
         ],
         "homing_call_duration_seconds_sum": [({}, 130.5)],
         "homing_of_another_version_total": [({}, 1)],

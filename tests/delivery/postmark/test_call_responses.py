@@ -1,4 +1,4 @@
-"""Whole answers to a batch: one test for each kind."""
+"""Each kind of answer to a batch has a test."""
 
 import pytest
 
@@ -97,7 +97,7 @@ def test_a_server_error_leaves_messages_unanswered(status: int, content: bytes) 
 
 @pytest.mark.parametrize("status", [100, 201, 204, 226])
 def test_a_success_other_than_200_leaves_messages_unanswered(status: int) -> None:
-    # Postmark answers only with 200. A proxy in between may have passed the call on.
+    # Postmark accepts only with 200. Another status may be from a proxy that passed the call on.
     assert isinstance(answer_to(status, body([accepted(1), accepted(2)])), Unanswered)
     assert isinstance(answer_to(status, b""), Unanswered)
 
@@ -120,7 +120,7 @@ def test_code_101_leaves_messages_unanswered_under_any_status() -> None:
         (403, HTML, 2, RefusedByProxy),
         (403, b"{}", 2, RefusedByProxy),
         (403, body(error(0)), 2, RefusedByProxy),
-        # An error in a list is not an error of the call.
+        # An error in a list is the error of one message, not of the whole call.
         (403, body([error(406)]), 2, RefusedByProxy),
     ],
 )

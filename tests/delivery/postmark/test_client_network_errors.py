@@ -1,6 +1,6 @@
 """The client's result for every network error: sent, not sent, or unanswered.
 
-Each kind of error is here, against a real server on loopback.
+Every kind of error is tested with a real server on the loopback interface.
 """
 
 import gzip
@@ -38,7 +38,7 @@ from tests.delivery.scripted_http_server import (
     ScriptedServer,
 )
 
-# Long enough for calls that should succeed, short enough to wait for.
+# A time limit in seconds: long enough for calls that should succeed, and short enough to wait for.
 LONG_S = PATIENCE_S
 SHORT_S = 1.0
 
@@ -123,7 +123,7 @@ def test_no_byte_is_written_if_connecting_took_too_long(
         return resolve(*query)  # type: ignore[arg-type]
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve_late)
-    # A handshake may take as long as connecting. Its certificate is trusted here.
+    # A TLS handshake may take as long as connecting. The client trusts this server's certificate.
     with ScriptedServer(lambda talk: talk.read_request() and None, secure=secure) as server:
         sender = trusting(client(server.url))
         answer = sender.send(b"[{}]", addresses(1), deadline_at_s=deadline_at_s)
@@ -168,7 +168,7 @@ def reset_after_reading(talk: Conversation) -> None:
 
 
 RESULT = body([accepted()])
-# Longer than one read of the socket.
+# A result that is longer than one read of the socket.
 LONG_RESULT = RESULT + b" " * 500_000
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -213,7 +213,7 @@ LENGTH_OF_100_KB = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
 
 
 def slowly(begin: bytes, drops: bytes = b"") -> Script:
-    """Begin an answer, then continue byte by byte or not at all."""
+    """Send `begin`, then `drops` byte by byte. If `drops` is empty, send nothing more."""
 
     def script(talk: Conversation) -> None:
         talk.read_request()
@@ -292,7 +292,7 @@ def test_unacknowledged_bytes_do_not_outlive_the_deadline(client: Client) -> Non
 
     with ScriptedServer(look_at_the_client) as server:
         send(client(server.url))
-    # Some systems lack the first option.
+    # Some systems do not have the option TCP_USER_TIMEOUT.
     timeout_ms = int(LONG_S * 1000) if hasattr(socket, "TCP_USER_TIMEOUT") else 0
     assert found == [timeout_ms]
 
@@ -301,8 +301,9 @@ def options_of_sockets_connected_to(url: str) -> list[int]:
     there = ("127.0.0.1", int(url.rpartition(":")[2]))
     found = []
     for entry in Path("/dev/fd").iterdir():
-        # Only sockets are checked. Other descriptors, such as a browser's pipes, are not ours. A
-        # socket of another family, such as the database's, has another form of peer name.
+        # Check only sockets, because other descriptors, such as a browser's pipes, do not belong to
+        # the client. The peer name of another kind of socket, such as the database's, has another
+        # form.
         with suppress(OSError):
             if stat.S_ISSOCK(os.fstat(int(entry.name)).st_mode):
                 with socket.fromfd(int(entry.name), socket.AF_INET, socket.SOCK_STREAM) as sock:
@@ -419,7 +420,8 @@ def test_the_client_never_repeats_a_call(client: Client, refusal: str) -> None:
 
 
 def test_non_200_answer_closes_the_connection(client: Client) -> None:
-    # The real answer follows the interim one. It would be read as the answer to the next call.
+    # The real answer follows the interim one. On an open connection it would be read as the answer
+    # to the next call.
     with ScriptedServer(answering(http("103 Early"), GOOD), answering(http("429 Slow"))) as server:
         sender = client(server.url)
         assert isinstance(send(sender), Unanswered | RejectedForAll)

@@ -1,4 +1,4 @@
-"""A client that is killed before the last piece of its request leaves no request."""
+"""If a client is killed before its request's last piece, no request arrives."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""One result in Postmark's answer: one test for each known code."""
+"""Each known ErrorCode of a message's result has a test."""
 
 from datetime import UTC, datetime
 
@@ -41,7 +41,7 @@ def test_a_delayed_acceptance_has_no_code_and_is_accepted() -> None:
         {"To": "READER1@Example.NET"},
         {"To": '"Reader, Jr." <Reader1@example.net>'},
         {"To": " reader1@example.net "},
-        # An unreadable address is no contradiction.
+        # An address that cannot be read does not contradict the message's address.
         {"To": None},
         {"To": 5},
         {"To": ["reader1@example.net"]},

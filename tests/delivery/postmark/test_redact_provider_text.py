@@ -1,4 +1,4 @@
-"""The provider's texts: short, on one line, and without addresses."""
+"""Texts of the provider are shortened to one line without addresses."""
 
 import pytest
 

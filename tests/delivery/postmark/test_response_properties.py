@@ -1,4 +1,4 @@
-"""Any answer in any form is classified, and none is wrongly taken for accepted."""
+"""Answers of any form are classified, and no refusal counts as an acceptance."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -72,7 +72,8 @@ def test_nothing_is_accepted_without_an_id_and_a_200(status: int, body: bytes, c
         assert status == 200 or not ids
 
 
-# An accepted message in the usual form, and with one field in another form or missing.
+# For each field of an accepted message's result: the usual value, and values in other forms or
+# missing.
 CHANGES: Mapping[str, Sequence[object]] = {
     "ErrorCode": [False, 0.0, None, 101, 406],
     "MessageID": ["", 5, None, "a\n", "x" * (MAX_MESSAGE_ID_LENGTH + 1), message_id(2), MISSING],

@@ -14,7 +14,7 @@ STREAM = "broadcast"
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none()
     | st.booleans()
-    # The parser treats larger ones as garbled.
+    # The parser treats larger numbers as garbled.
     | st.integers(1 - 2**63, 2**63 - 1)
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(),
@@ -24,7 +24,7 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 
 
 class Dripping:
-    """Content in pieces of this many bytes."""
+    """Content that is read in pieces of `size` bytes."""
 
     def __init__(self, content: bytes, size: int) -> None:
         self._content, self._size = BytesIO(content), size

@@ -19,7 +19,7 @@ from tests.delivery.edition_factory import Newsroom
 from tests.delivery.worker_steps import begun, claim_next_batch
 from tests.publishing.second_connection import PATIENCE_S, beside
 
-# Each fault, with a word of its sentence that names the fix.
+# Each fault, with a word that its sentence must contain because the word names the fix.
 FAULTS = [
     ("unauthorized_401", {}, "POSTMARK_SERVER_TOKEN"),
     ("whole_422", {"code": 400}, "another sender under Settings"),
@@ -180,8 +180,9 @@ def test_stop_and_start_do_not_deadlock(newsroom: Newsroom) -> None:
             stop(cursor, edition.pk, because("The token is wrong."))
         return "stopped"
 
-    # The start holds its batch and waits in its last check. The stop holds the edition and waits
-    # for that batch. Then the start needs the edition, so the two could deadlock.
+    # The starting session locks its batch and waits in its last check. The stopping session locks
+    # the edition and waits for that batch. If the starting session then needed the edition, the two
+    # would deadlock.
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE")
         starting = beside(

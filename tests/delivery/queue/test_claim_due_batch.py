@@ -27,7 +27,8 @@ def test_batch_being_claimed_by_another_worker_is_skipped(newsroom: Newsroom) ->
     lower, higher = newsroom.batches(edition)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM batch WHERE id = %s FOR UPDATE", [lower.pk])
-        # The lock is held until the other worker has its batch, so waiting for it would never end.
+        # This transaction keeps the lock until the other worker has its batch, so a worker that
+        # waited for the lock would never end.
         claimed = beside(claim_next_batch).result(PATIENCE_S)
     assert claimed.batch == higher.pk
 
@@ -80,7 +81,7 @@ def test_lost_claim_cannot_be_released(newsroom: Newsroom) -> None:
 def test_rate_limit_applies_to_all_workers_together(newsroom: Newsroom) -> None:
     newsroom.publish(readers=300, batch_size=100)
 
-    # One second's copies may go at once. The next claim has to wait for its permit.
+    # The copies of one second may be sent at once. The next claim has to wait for its permit.
     rate = 10.0
     first = claim(uuid.uuid4(), lease_s=30, rate_per_s=rate)
     second = claim(uuid.uuid4(), lease_s=30, rate_per_s=rate)

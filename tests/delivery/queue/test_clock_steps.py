@@ -1,6 +1,6 @@
-"""The database's clock steps by an hour in either direction: safety holds.
+"""No reader gets two copies if the database's clock steps an hour either way.
 
-Timeliness may suffer. The tests move the stored times. Moving them back has the effect of a clock
+Copies may be sent late. The tests move the stored times. Moving them back has the effect of a clock
 that steps forward. Moving them forward has the effect of a clock that steps back.
 """
 
@@ -20,7 +20,7 @@ STEPS = pytest.mark.parametrize("step", [HOUR, -HOUR], ids=["forward", "back"])
 def test_every_reader_gets_one_copy_despite_clock_steps(
     newsroom: Newsroom, step: float, when: int
 ) -> None:
-    """A lost claim, a lost reply, a 429 and a plain call, with a step before each."""
+    """The clock steps before a lost claim, a lost reply, a 429 and a plain call."""
     edition = newsroom.publish(readers=8, hold_s=60, batch_size=2)
     stages = [
         lambda: newsroom.let_time_pass(61),
@@ -36,7 +36,7 @@ def test_every_reader_gets_one_copy_despite_clock_steps(
         stage()
         newsroom.recover_expired_leases()
 
-    # After a step back no batch is due for an hour, so the test moves time on.
+    # After a step back no batch is due for an hour, so the test moves the time forward.
     for _ in range(12):
         newsroom.let_time_pass(HOUR)
         newsroom.recover_expired_leases()

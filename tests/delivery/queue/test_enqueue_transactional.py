@@ -40,7 +40,7 @@ def sign_up(count: int, *, start: int = 0) -> list[Subscriber]:
 def request(
     people: Sequence[Subscriber], kind: str = CONFIRMATION, version: int = 1, *, ahead: bool = True
 ) -> Edition:
-    """Request a mail to each of these, in a separate transaction."""
+    """Request a mail to each of these readers, in a separate transaction."""
     with transaction.atomic():
         request_mail(kind, version, [(one.pk, one.email) for one in people], ahead=ahead)
     issue = CONFIRMATION_ISSUE if kind == CONFIRMATION else RECORD_ISSUE
@@ -110,7 +110,7 @@ def test_sign_ups_do_not_wait_for_one_another(newsroom: Newsroom) -> None:
     request([first])
     with transaction.atomic():
         request_mail(CONFIRMATION, 1, [(second.pk, second.email)], ahead=True)
-        # The other request ends during this transaction, so it did not wait.
+        # The other request ends while this transaction is open, so it did not wait for this one.
         beside(lambda: request([third])).result(PATIENCE_S)
     assert Delivery.objects.count() == 3
 
@@ -156,7 +156,7 @@ def test_a_confirmation_mail_as_postmark_gets_it(newsroom: Newsroom) -> None:
         "MessageStream": "outbound",
     }
     assert mail.item["ReplyTo"] == "ada@example.org"
-    # No List- headers, because it belongs to no list.
+    # The mail has no List- headers, because it belongs to no mailing list.
     message_id, *others = mail.item["Headers"]
     assert others == [
         {"Name": "X-PM-KeepID", "Value": "true"},
@@ -223,7 +223,7 @@ def test_imported_requests_alternate_with_a_letter(newsroom: Newsroom, settings:
     dispatcher = newsroom.dispatcher()
     while load_counts(letter.pk).waiting:
         assert dispatcher.step()
-    # At most one batch of the import for every batch of the letter.
+    # For every batch of the letter, at most one batch of mails for the import was sent.
     assert load_counts(imported.pk).sent <= 50
     assert load_counts(imported.pk).sent >= 45
 

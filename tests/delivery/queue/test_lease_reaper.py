@@ -101,11 +101,12 @@ def test_a_crashing_batch_is_shown_from_its_first_crash(newsroom: Newsroom) -> N
     a_worker_crashes(newsroom)
     assert waiting_sentence(newsroom.counts(edition)).startswith("1 batch crashed its worker.")
     assert crashing_batches() == 1
-    # One crash may be a worker that was killed.
+    # One crash causes no alarm, because the worker may simply have been killed.
     assert not Alarm.objects.exists()
 
     a_worker_crashes(newsroom)
-    # Both halves are suspected, although they start without crashes.
+    # Both halves of the batch are suspected of crashing workers, although their own counts start at
+    # zero.
     assert [batch.crashes for batch in newsroom.batches(edition)] == [0, 0]
     assert waiting_sentence(newsroom.counts(edition)).startswith("2 batches crashed their workers.")
     assert crashing_batches() == 2
@@ -119,7 +120,7 @@ def test_a_crashing_batch_is_shown_from_its_first_crash(newsroom: Newsroom) -> N
 def test_a_batch_that_raises_while_rendering_is_shown(newsroom: Newsroom) -> None:
     ReaderFieldDefinition.objects.create(key="city", label="City", position=1)
     edition = newsroom.publish(readers=2, html="<p>{{ city }}</p>")
-    # As if a program had stored more values than the letter has fields.
+    # Store more values than the letter has fields, as a faulty program might.
     Delivery.objects.update(fields=["Kiel", "more"])
     for _ in range(2):
         with pytest.raises(ValueError, match="zip"):
@@ -168,7 +169,7 @@ def test_batch_without_attempt_row_is_recovered(newsroom: Newsroom) -> None:
 
 
 def sweep_that_looks(newsroom: Newsroom) -> Future[int]:
-    """Start a sweep that has found expired leases and waits for a locked edition."""
+    """Start a sweep that has found expired leases and waits for the edition's lock."""
     sweep = beside(newsroom.recover_expired_leases)
     newsroom.wait_for_a_backend_that_waits_for_a_lock()
     return sweep
@@ -182,7 +183,7 @@ def test_sweep_skips_a_batch_claimed_meanwhile(newsroom: Newsroom) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
         sweep = sweep_that_looks(newsroom)
-        # Another sweep recovered it, and a worker claimed it.
+        # Meanwhile another sweep has recovered the batch, and a worker has claimed it.
         Batch.objects.update(state="ready", owner=None, lease_until=None)
         assert claim(uuid.uuid4(), lease_s=30)
 
@@ -216,7 +217,7 @@ def test_call_settled_during_a_sweep_counts_no_crash(newsroom: Newsroom) -> None
             lambda: settle_call(claimed, attempt, unanswered, Attempt.Result.UNKNOWN)
         ).result(PATIENCE_S)
     assert sweep.result(PATIENCE_S) == 0
-    # Two crashes would park the copy.
+    # The crash is not counted twice, because two crashes would park the copy.
     assert newsroom.batch(edition).crashes == 0
 
 
@@ -225,7 +226,7 @@ def test_failing_recovery_does_not_block_others(newsroom: Newsroom) -> None:
     first = claim_next_batch()
     assert claim(uuid.uuid4(), lease_s=31)
     newsroom.let_time_pass(32)
-    # One more than the column's maximum.
+    # Set the column's maximum, so that the next crash would exceed it.
     Batch.objects.filter(pk=first.batch).update(crashes=32_767)
     assert newsroom.recover_expired_leases() == 1
     assert [batch.state for batch in newsroom.batches(edition)] == ["claimed", "ready"]
@@ -313,7 +314,7 @@ def test_a_dead_workers_look_up_is_repeated(newsroom: Newsroom) -> None:
     assert recover_dead_worker(WORKER, ())
     asked()
 
-    # Its own call, which was looked up, is still listed.
+    # The list still contains the worker's own call, which was already looked up.
     assert recover_dead_worker(WORKER, {attempt})
 
     batch = newsroom.batch(edition)

@@ -99,7 +99,7 @@ def test_batch_in_flight_at_resume_passes_the_probe_on(newsroom: Newsroom, stage
     newsroom.sandbox.set_fault("unauthorized_401")
     newsroom.dispatcher().send(claim_next_batch())
     assert edition_control.resume(edition.pk)
-    # All readers of the probe unsubscribe, so the provider does not judge it.
+    # All readers of the probe unsubscribe, so the provider never gets the probe.
     first = next(batch for batch in newsroom.batches(edition) if batch.state == "ready")
     leave_all_of(first)
     newsroom.dispatcher().send(claim_next_batch())

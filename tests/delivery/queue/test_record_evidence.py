@@ -1,4 +1,4 @@
-"""Every acceptance is kept, counts follow it, and a second copy stops the edition."""
+"""Every acceptance is recorded and counted, and a second copy stops the edition."""
 
 import itertools
 import logging
@@ -308,8 +308,8 @@ def test_late_answer_settles_unknown_copies_at_once(newsroom: Newsroom) -> None:
 
 
 def test_ordinary_settling_takes_no_edition_lock(newsroom: Newsroom) -> None:
-    # An early webhook about the same message must not wait for the edition, which another session
-    # holds here.
+    # An early webhook about the same message must not wait for the edition's row, which another
+    # session locks here.
     edition = newsroom.publish(readers=1)
     claimed, attempt, (recipient,) = begun()
     seen(edition, (recipient, "m-1"))
@@ -346,7 +346,7 @@ def test_a_second_copy_raises_an_alarm_and_stops_the_edition(
     assert str(alarm.reason) in caplog.text
     assert control_of(edition) == "stopped"
     assert Edition.objects.get(pk=edition.pk).control_reason == Reason.of(ReasonCode.ACCEPTED_TWICE)
-    # The first copy counts. The second is evidence of the fault.
+    # The delivery keeps the id of the first copy. The second copy is evidence of the fault.
     assert Delivery.objects.get(recipient=recipient).provider_message_id != "m-2"
 
 
@@ -413,7 +413,8 @@ def test_repeated_second_acceptance_raises_one_alarm(newsroom: Newsroom) -> None
 
 
 def test_concurrent_acceptances_see_each_other(newsroom: Newsroom) -> None:
-    # The settling worker holds the batch and not the edition. Concurrent evidence has to wait.
+    # The settling worker locks the batch but not the edition. Evidence that arrives meanwhile has
+    # to wait for the batch.
     edition = newsroom.publish(readers=1)
     claimed, _, (recipient,) = begun()
 

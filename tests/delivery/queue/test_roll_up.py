@@ -1,4 +1,4 @@
-"""Rolled-up counts: always those of the batches, whatever changes meanwhile."""
+"""Rolled-up counts always equal the batches' counts, despite concurrent changes."""
 
 from collections.abc import Callable
 from typing import Any

@@ -140,7 +140,7 @@ def test_a_refused_address_fails_and_its_reader_is_marked_bounced(newsroom: News
     assert refused.reason is not None
     assert refused.reason.params["error_code"] == 300
     assert Subscriber.objects.get(email="reader1@example.net").state == "bounced"
-    # A refused address does not prevent success.
+    # The edition succeeds although the provider refused an address.
     assert newsroom.state(edition) == "succeeded"
 
 
@@ -265,7 +265,7 @@ def test_ids_and_reasons_with_special_characters_are_stored_unchanged(newsroom: 
     write(
         batch,
         {who: Sent(words, None) for who, words in ids.items()}
-        # The client accepts only printable ids.
+        # Only the reasons get a line end, because the client accepts only printable ids.
         | {who: Suppressed(because(f"{words}\n")) for who, words in reasons.items()},
     )
     written = [now(copy) for copy in waiting]

@@ -39,7 +39,7 @@ def one_copy_each(newsroom: Newsroom, edition: Edition) -> None:
 
 
 def without_growth(**facts: float) -> None:
-    """Keep the reduced rate from growing: date the slowdown in the future."""
+    """Keep the reduced rate from growing by moving the slowdown into the future."""
     SendRate.objects.update(slowed_at=datetime(2100, 1, 1, tzinfo=UTC), **facts)
 
 
@@ -52,7 +52,8 @@ def test_with_a_ceiling_a_429_halves_the_ceiling(newsroom: Newsroom, settings: o
     slowed_to = newsroom.counts(edition).slowed_to_per_s
     assert slowed_to is not None
     assert 50 <= slowed_to < 100
-    # The slowdown ends when the rate reaches the ceiling. Without a ceiling it would last longer.
+    # The slowdown ends when the rate reaches the ceiling. Without a ceiling the slowdown would last
+    # longer.
     SendRate.objects.update(slowed_at=newsroom.counts(edition).now - timedelta(seconds=2.5))
     assert newsroom.counts(edition).slowed_to_per_s is None
     assert read_health().slowed_to_per_s is None
@@ -157,7 +158,7 @@ def test_reduced_rate_grows_back_and_ends(newsroom: Newsroom) -> None:
     refused_once(newsroom)
     seen = [newsroom.counts(edition).slowed_to_per_s]
 
-    # Seconds since the last 429, written into the row, because the clock continues meanwhile.
+    # Write the seconds since the last 429 into the row, because the clock runs during the test.
     for seconds in (0.2, 2.2):
         SendRate.objects.update(slowed_at=newsroom.counts(edition).now - timedelta(seconds=seconds))
         seen.append(newsroom.counts(edition).slowed_to_per_s)
@@ -252,7 +253,7 @@ def test_one_slowed_worker_claims_per_permit(
     assert newsroom.step()
 
     assert how_many_of_a_crowd_claim(ceiling) == 0
-    # The slowdown is in the future, so that the rate does not grow meanwhile.
+    # Date the slowdown in the future, so that the rate does not grow during the test.
     SendRate.objects.update(slowed_to_per_s=10, slowed_at=datetime(2100, 1, 1, tzinfo=UTC))
     newsroom.let_time_pass(31)
     assert how_many_of_a_crowd_claim(ceiling) == 1
@@ -265,7 +266,8 @@ def test_a_claim_does_not_wait_for_a_permit_being_acquired(newsroom: Newsroom) -
     ensure_row()
     with short_transaction() as cursor:
         assert acquire_permit(cursor, ceiling_per_s=1_000.0) is not None
-        # The permit is locked until the other worker has its answer. A wait for it would never end.
+        # This transaction locks the permit until the other worker has its answer. A worker that
+        # waited for the permit would never end.
         assert (
             beside(lambda: claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0)).result(PATIENCE_S)
             is None

@@ -125,7 +125,7 @@ def test_start_waits_for_a_concurrent_pause(newsroom: Newsroom) -> None:
 def test_batch_without_waiting_copies_starts_no_call(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
     claimed = claim_next_batch()
-    # Someone settles the copy in SQL.
+    # An operator settles the copy with SQL.
     Delivery.objects.update(outcome="withdrawn")
     Batch.objects.update(waiting=0, withdrawn=1)
     assert start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == []
@@ -174,7 +174,8 @@ def test_a_reader_suppressed_after_publishing_counts_as_suppressed(newsroom: New
     assert newsroom.sandbox.summary()["accepted"] == 2
 
 
-# The order is send, then mark. A mark without evidence is looked up before any resend.
+# A worker sends a copy first and marks it as sent later. If a copy has a mark without evidence, it
+# is looked up before any resend.
 @pytest.mark.parametrize("mark", [{"sent_at": Now()}, {"provider_message_id": "a-bare-id"}])
 def test_mark_without_evidence_is_looked_up_first(
     newsroom: Newsroom, mark: dict[str, object]
@@ -209,7 +210,8 @@ def test_marked_copies_are_looked_up_one_by_one(newsroom: Newsroom) -> None:
         outcome="waiting", provider_message_id=None, evidence=None
     )
     Batch.objects.filter(edition=edition).update(state="ready", waiting=10, sent=0)
-    # Every other search fails, so a look-up of all copies together would never succeed.
+    # Every second search fails, so a look-up that needs several searches without an error would
+    # never succeed.
     newsroom.sandbox.set_fault("search_503", every=2)
 
     for _ in range(6):

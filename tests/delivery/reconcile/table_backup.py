@@ -1,4 +1,4 @@
-"""A backup within the database itself: the rows of tables, kept and restored."""
+"""Keep the rows of delivery's tables within the database, and restore them."""
 
 from django.db import connection
 

@@ -66,7 +66,8 @@ def test_the_providers_lists_are_read_at_once(newsroom: Newsroom, declared: bool
         DatabaseIdentity.objects.update(timeline="0000000A")
         database_identity.check_identity()
     assert periodic_task_lease.acquire("poll broadcast", uuid.uuid4(), lease_s=5) is not None
-    # A stream that is no longer in the settings has no poller, and must not appear to have one.
+    # A stream that is no longer in the settings is not polled, and no worker may hold the lease of
+    # its task.
     assert periodic_task_lease.acquire("poll brodcast", uuid.uuid4(), lease_s=5) is None
     assert periodic_task_lease.acquire("prune", uuid.uuid4(), lease_s=5) is None
 
@@ -105,7 +106,8 @@ def test_an_unreconciled_edition_is_neither_resumed_nor_closed(newsroom: Newsroo
 
 
 def test_ordinary_role_can_read_the_identity(newsroom: Newsroom) -> None:
-    role = f"reader_{secrets.token_hex(4)}"  # Unique, because a killed run leaves it.
+    # The name is unique, because a killed run leaves its role behind.
+    role = f"reader_{secrets.token_hex(4)}"
     with connection.cursor() as cursor:
         cursor.execute(f"CREATE ROLE {role}")
         try:
@@ -228,7 +230,7 @@ def test_declared_and_noticed_restore_do_not_deadlock(newsroom: Newsroom) -> Non
         noticing = beside(database_identity.check_identity)
         newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)
     declared, noticed = declaring.result(PATIENCE_S), noticing.result(PATIENCE_S)
-    # The second one to get the lock finds the new identity stored.
+    # The second of the two gets the lock later and finds the new identity already stored.
     assert declared == (edition.pk,)
     assert isinstance(noticed, database_identity.IdentityCheck)
     assert not noticed.is_another

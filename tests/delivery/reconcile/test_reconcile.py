@@ -1,4 +1,4 @@
-"""Reconciling records copies that we lack and reports those the provider lacks."""
+"""Reconciling records copies that only the provider has, and reports missing ones."""
 
 import io
 import json
@@ -83,7 +83,7 @@ def restored(newsroom: Newsroom) -> None:
 
 
 def deliver_and_forget(newsroom: Newsroom) -> None:
-    """Deliver all, then restore an earlier backup."""
+    """Deliver all copies, then restore a backup from before the delivery."""
     backup = KeptRows()
     newsroom.deliver_all()
     backup.restore()
@@ -220,7 +220,7 @@ def test_copies_missing_from_the_search_raise_an_alarm(
     # The latest mail may not be in the search yet.
     assert reconcile()["missing"] == 0
     until_silence_counts(newsroom)
-    # A search that does not show later mail lags.
+    # If a search does not show later mail, its index lags.
     newsroom.sandbox.set_fault("search_delay", seconds=3600)
     assert reconcile(str(edition.issue_id))["missing"] == 0
     newsroom.sandbox.faults.clear()
@@ -268,7 +268,7 @@ def test_run_that_waited_checks_the_whole_issue(
     edition = forget_at_the_provider(newsroom)
     correct(newsroom, edition)
     restored(newsroom)
-    # The first version has ended; only the second has to be reconciled.
+    # The first version has ended, so only the second version has to be reconciled.
     Edition.objects.filter(pk=edition.pk).update(unreconciled_since=None)
     newsroom.sandbox.set_fault("search_delay", seconds=3600, calls=1)
     answer = reconcile(str(edition.issue_id))
@@ -285,7 +285,8 @@ def test_lagging_search_causes_no_second_copy(
     newsroom.step()
     backup.restore()
     restored(newsroom)
-    # Before the walk the search lags. After the walk it would have caught up.
+    # The search lags at the first call, before the provider's record is read. Later calls would
+    # find everything.
     newsroom.sandbox.set_fault("search_delay", seconds=3600, calls=1)
     answer = reconcile("--no-wait")
     assert (answer["exit"], answer["reconciled"]) == (3, 0)
@@ -294,7 +295,8 @@ def test_lagging_search_causes_no_second_copy(
     assert set(copies_by_key(newsroom).values()) == {1}
 
 
-# A correction for the unreached readers of a cancelled edition would go to those who have it, too.
+# After a restore, a correction for the readers whom a cancelled edition did not reach would also be
+# sent to readers who already have the issue.
 @pytest.mark.parametrize("cancelled", [False, True], ids=["running", "cancelled"])
 def test_late_search_without_mail_on_record_causes_no_second_copy(
     newsroom: Newsroom, reconcile: Reconcile, cancelled: bool
@@ -334,7 +336,8 @@ def test_server_without_the_recorded_mail_reconciles_nothing(
     newsroom.publish(4, batch_size=2)
     newsroom.step()
     restored(newsroom)
-    # As with the token of another server, which shows the check mail.
+    # Empty the provider's record, as if the token belonged to another server, which shows only the
+    # check mail.
     newsroom.sandbox.outbox.clear()
     assert reconcile("--no-wait")["reconciled"] == 0
 
@@ -481,7 +484,7 @@ def test_large_search_is_split_by_time(
     reconcile: Reconcile,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # A search shows ten thousand. The test uses a smaller limit.
+    # A search shows at most 10,000 results. The test uses a smaller limit.
     monkeypatch.setattr(walk_provider_record, "MAX_SEARCH_RESULTS", 500)
     edition = newsroom.publish(MANY, batch_size=500)
     backup = KeptRows()
@@ -489,7 +492,7 @@ def test_large_search_is_split_by_time(
     requests = list(newsroom.sandbox.outbox.requests[::-1])
     at_ns = min(stored.at_ns for stored in requests)
     for apart_ns in (7 * 10**9, 0):
-        # The provider has every copy, and none is recorded here.
+        # Now the provider has every copy, and the database has a record of none.
         backup.restore()
         database_identity.declare_restored()
         until_silence_counts(newsroom)
@@ -503,7 +506,7 @@ def test_large_search_is_split_by_time(
         assert (answer["reconciled"], answer["exit"]) == (1, 0)
         assert newsroom.counts(edition).sent == MANY
         if apart_ns:
-            # Pages and windows, without individual look-ups.
+            # The record is read in pages and time windows, without a search for each copy.
             assert len(newsroom.sandbox.calls.newest_first()) < 200
 
 

@@ -25,7 +25,7 @@ BEA = "bea@posthouse.example.org"
 
 @pytest.fixture(autouse=True)
 def never_restored(newsroom: Newsroom) -> Iterator[None]:
-    """Restart the ids at 1, because other tests left gaps."""
+    """Restart the ids at 1, as in a database that was never restored."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT setval(pg_get_serial_sequence('subscriber', 'id'), 1, false)")
     yield
@@ -126,6 +126,6 @@ def test_second_restore_skips_to_other_ids(newsroom: Newsroom) -> None:
         numbers.add(next_request_number(ada.requests, ada.pk))
         Subscriber.objects.filter(email=BEA).delete()
 
-    # The numbers are random: ten of a thousand are not all equal.
+    # The numbers are random, so ten numbers below a thousand are not all equal.
     assert len(ids) > 1
     assert len(numbers) > 1

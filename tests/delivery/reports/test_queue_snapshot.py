@@ -45,7 +45,7 @@ def add_finished_batches(edition: int, number: int) -> None:
                    0, '', 1, 0, (number > 1)::int, 0, 0, 0, (number = 1)::int, (number = 1)::int
             FROM generate_series(1, %(number)s) AS number
             """,
-            # Above the numbers that transactional mail uses during a test.
+            # Use numbers above those that transactional mail uses during a test.
             {
                 "edition": edition,
                 "after": first_batch_id(edition) + DRAWN_NUMBERS,
@@ -56,7 +56,7 @@ def add_finished_batches(edition: int, number: int) -> None:
 
 
 def rows_read_by(plan: dict[str, Any]) -> int:
-    """Count the rows that a plan reads from tables and indexes, even discarded ones."""
+    """Count the rows that a plan reads from tables and indexes, also rows it discards."""
     own = sum(
         plan.get(name, 0)
         for name in ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck")
@@ -158,5 +158,5 @@ def test_paused_editions_come_before_the_newest(newsroom: Newsroom) -> None:
     letters = [newsroom.publish(title=f"Letter {number}").pk for number in range(MAX_EDITIONS)]
     now = current_snapshot()
     assert stopped.pk in {counts.edition for counts in now.editions}
-    # Summing up all batches of an issue is expensive, so only the newest issues are named.
+    # Only the newest issues are listed, because adding up all batches of an issue is expensive.
     assert {counts.edition for counts in now.newest} == set(letters[-MAX_NAMED:])

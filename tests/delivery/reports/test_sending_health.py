@@ -1,4 +1,4 @@
-"""The health of sending: its values from the database, and its lines."""
+"""The health of sending: the values in the database, and the lines of the report."""
 
 import json
 import uuid
@@ -174,7 +174,7 @@ def test_scheduled_edition_is_work_once_it_is_due(edition: Edition) -> None:
 
     Edition.objects.update(unreconciled_since=None, scheduled_for=Now() - timedelta(seconds=1))
     assert (read_health().work, load_open_newsletters()) == (True, [edition.pk])
-    # No worker starts it before it is reconciled.
+    # No worker starts a call of this edition before the edition is reconciled.
     Edition.objects.update(unreconciled_since=Now())
     assert (read_health().work, load_open_newsletters()) == (False, [edition.pk])
 
@@ -202,7 +202,7 @@ def test_each_heartbeat_replaces_the_problems_of_its_worker() -> None:
     for problems in ([one], [one, two]):
         worker_heartbeat.beat(worker, host="letterbox", pid=1, problems=problems)
     worker_heartbeat.beat(other, host="letterbox", pid=2, problems=[two])
-    # A worker of an earlier release writes another column.
+    # A worker of an earlier release writes another column for its heartbeat.
     WorkerHeartbeat.objects.create(
         id=uuid.uuid4(), host="letterbox", pid=3, warning=Reason.of(ReasonCode.ERASED).dumps()
     )

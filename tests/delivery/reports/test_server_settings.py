@@ -1,4 +1,4 @@
-"""Settings of the server that cost speed or safety are found and named."""
+"""Server settings that make sending slower or less safe are found and named."""
 
 from io import StringIO
 from typing import Any
@@ -31,7 +31,8 @@ def test_each_costly_setting_is_a_problem(found: tuple[Any, ...], expected: str 
 
 
 def test_needed_connections_are_those_of_the_deployment_guide() -> None:
-    # docs/deploy.md, “Size”: 36 for a worker with four processes, and 14 for a web process.
+    # docs/deploy.md, “Size”: a worker with four processes needs 36 connections, and a web process
+    # 14.
     assert connections_needed(processes=4, concurrency=4) == 36 + 14
 
 

@@ -1,4 +1,4 @@
-"""The key of a delivery in a mail can be parsed, and only the key."""
+"""The delivery key in a mail can be parsed, and any other text is refused."""
 
 import uuid
 

@@ -211,7 +211,7 @@ REASONS: list[tuple[dict[str, Any], str]] = [
         },
         "Sending normally.",
     ),
-    # Nothing moves, although a worker sends heartbeats.
+    # No batch makes progress, although a worker sends heartbeats.
     (
         {"waiting": 2, "leased_batches": 1, "last_call_at": NOW - timedelta(seconds=61)},
         "2 copies are due. No copy has moved since 11:58:59 UTC.",

@@ -80,7 +80,7 @@ def test_one_result_per_message_decides_each_message(
 
 
 AS_A_WHOLE: list[tuple[CallResult, int, int, str]] = [
-    # answer, messages, deferrals before, decision
+    # Columns: the answer, the number of messages, the earlier deferrals, the decision.
     (AllAccepted(["a", "b"], [None, None]), 2, 0, "sent, sent: done"),
     (Unanswered(because("Reset.")), 2, 0, f"unknown, unknown: {LOOK_UP}"),
     (NotSent(because("Failed.")), 2, 0, f"as it was, as it was: {AGAIN}, deferral 1"),
@@ -89,7 +89,7 @@ AS_A_WHOLE: list[tuple[CallResult, int, int, str]] = [
     (Deferred(because("429."), 60.0), 1, 0, "as it was: try again in 60 s, deferral 1"),
     # A shorter Retry-After does not shorten the backoff after many failures.
     (Deferred(because("429."), 1.0), 1, 6, "as it was: try again in 160 s, deferral 7"),
-    # In an outage of any length no try is used up, and the pause has a ceiling.
+    # Even in a long outage no try is used up, and the pause has a maximum.
     (Deferred(because("503."), None), 1, 5_000, "as it was: try again in 450 s, deferral 5001"),
     (RefusedByProxy(because("403. Look.")), 1, 1, "as it was: try again in 5 s, deferral 2"),
     (TooLarge(because("413.")), 2, 0, "as it was, as it was: halve"),

@@ -111,7 +111,8 @@ def test_look_up_follows_the_schedule(
     [
         (59.0, 0, "look up in 1 s, deferral 1"),
         (0.0, 2, "look up in 10 s, deferral 3"),
-        # Due before the deadline, 100 s ahead, from which the schedule counts.
+        # The look-up is due, but the call's deadline is still 100 s ahead. The schedule counts from
+        # that deadline.
         (-100.0, 10, "look up not before 160 s, -100 s after it became unknown, deferral 11"),
         (-100.0, 1, "look up not before 5 s, -100 s after it became unknown, deferral 2"),
     ],
@@ -255,7 +256,7 @@ def test_duplicate_is_reported_with_unknown_copies(given: dict[str, object], the
         (1, 2, found(), "waiting, waiting: try again, a try is used up, said absent"),
         (2, 2, found(), "waiting, waiting: halve, a try is used up, said absent"),
         (2, 3, found(1), "sent, waiting, waiting: halve, a try is used up, said absent"),
-        # The last copy of a larger batch is sent once more, alone.
+        # The last copy of a larger batch is sent once more, in a call of its own.
         (2, 2, found(1), "sent, waiting: try again, a try is used up, said absent"),
         (2, 1, found(), "missed: done, said absent"),
         (3, 1, found(), "missed: done, said absent"),

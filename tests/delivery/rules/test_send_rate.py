@@ -19,7 +19,7 @@ from delivery.rules.send_rate import (
 
 ceilings = st.none() | st.floats(0.000_001, 1e8)
 measurements = st.floats(0, 1e6)
-# The seconds between refusals.
+# Histories of refusals, as the seconds between each refusal and the next.
 histories = st.lists(st.floats(0, 300), max_size=12)
 
 
@@ -38,17 +38,19 @@ def limit(pace: float | None) -> float:
 @pytest.mark.parametrize(
     ("ceiling", "measured", "waits", "to"),
     [
-        # Each refusal halves the rate once more.
+        # Each refusal halves the rate. A second refusal that follows at once halves it again.
         (1_000, 0, [], 500),
         (1_000, 0, [0], 250),
-        # After one doubling the rate is back at its former value, and a refusal halves it.
+        # After 2 s the rate has doubled to its former value, and the second refusal halves it
+        # again.
         (1_000, 0, [2], 500),
         (1_000, 0, [1], 500 * 2**0.5 / 2),
         # Without a ceiling the measured rate is halved.
         (None, 2_000, [], 1_000),
-        # Two doublings later the slowdown has ended, and the measured rate counts.
+        # After 4 s the rate has doubled twice, so the slowdown has ended and the measured rate
+        # counts.
         (None, 2_000, [4], 1_000),
-        # A low measured rate is not reduced below the floor, ...
+        # A low measured rate is not reduced below the minimum, ...
         (None, 0, [], 100),
         (300, 0, [0, 0, 0], 100),
         (64_000, 0, [0] * 20, 1_000),

@@ -1,4 +1,4 @@
-"""One worker at a time has a task; it continues, stops and fails as its rows say."""
+"""One worker at a time runs a task, which continues, stops and fails as stored."""
 
 from datetime import timedelta
 from typing import Any
@@ -28,7 +28,7 @@ Running = ClaimedTask[Export]
 
 @pytest.fixture
 def export() -> Export:
-    """Request a task; every kind of task has the same columns."""
+    """Request an export as an example of a task: all kinds have the same columns."""
     return Export.objects.create()
 
 
@@ -161,7 +161,7 @@ def test_a_task_that_kills_its_workers_ends(
     monkeypatch.setattr(Export, "MOST_CLAIMS", 2)
     claimed()
     expire_lease()
-    claimed().checkpoint()  # Progress begins the count anew.
+    claimed().checkpoint()  # A checkpoint resets the count of crashes.
     for _ in range(2):
         expire_lease()
         claimed()

@@ -53,5 +53,6 @@ def test_a_process_stops_when_its_worker_is_gone() -> None:
         cwd=settings.BASE_DIR,
         stdin=subprocess.PIPE,
     )
-    process.communicate(timeout=100)  # closes the pipe, as the kernel does for a killed worker
+    # This closes the pipe, as the kernel does if the worker is killed.
+    process.communicate(timeout=100)
     assert process.returncode == 0

@@ -28,7 +28,7 @@ from tests.delivery.edition_factory import Newsroom
 from tests.delivery.worker_steps import asked, begun, changed, claim_next_batch, publish_unanswered
 from tests.publishing.second_connection import PATIENCE_S, at_once, beside
 
-# The ways in which a call is accepted and its worker gets no answer.
+# Faults with which the provider accepts a call, but its worker gets no usable answer.
 ACCEPTED_UNHEARD = ["accept_then_500", "accept_then_truncate", "accept_then_wrong_length"]
 
 
@@ -117,7 +117,7 @@ def test_an_empty_result_of_a_lagging_search_does_not_count(newsroom: Newsroom) 
     edition = newsroom.publish(readers=6, batch_size=3)
     newsroom.sandbox.set_fault("accept_then_close", calls=1)
     newsroom.step()
-    # The deadline of the first call passes, and only then the second batch is accepted.
+    # The deadline of the first call passes. Only after that the provider accepts the second batch.
     newsroom.deliver_after(30)
     assert sorted(newsroom.outcomes(edition)) == ["sent"] * 3 + ["unknown"] * 3
 
@@ -243,8 +243,8 @@ def test_locked_unknown_batch_is_skipped(newsroom: Newsroom) -> None:
     lower, higher = newsroom.batches(edition)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM batch WHERE id = %s FOR UPDATE", [lower.pk])
-        # The lock is held until the other worker has its batch. A wait for the lock would never
-        # end.
+        # This transaction keeps the lock until the other worker has its batch. A worker that waited
+        # for the lock would never end.
         claimed = beside(lambda: claim_lookup(uuid.uuid4(), lease_s=30)).result(PATIENCE_S)
     assert claimed is not None
     assert claimed.batch == higher.pk
@@ -299,7 +299,8 @@ def test_finding_earlier_mail_does_not_prove_absence(newsroom: Newsroom) -> None
 def publish_with_late_search(newsroom: Newsroom, earlier: int = 0) -> Edition:
     """Publish to two readers and `earlier` ones; the last call gets no answer.
 
-    It is accepted. The search is late by more than the schedule.
+    The provider accepts this call, but its search shows the mail only after the last scheduled
+    look-up.
     """
     newsroom.sandbox.set_fault("search_delay", seconds=86_400)
     edition = newsroom.publish(readers=2 + earlier, batch_size=2)
@@ -328,7 +329,7 @@ def test_search_later_than_the_schedule_causes_no_second_copy(
     for _ in range(5):
         newsroom.deliver_after(900)
 
-    # It is left to an author, who sees why.
+    # The decision is left to an author, who sees the reason.
     assert newsroom.state(edition) == "needs_attention"
     assert "later check mail" in waiting_sentence(newsroom.counts(edition))
     assert set(newsroom.sandbox.outbox.copies(lambda _: True).values()) == {1}
@@ -394,7 +395,7 @@ def test_check_mail_waits_for_the_deadline_of_the_call(newsroom: Newsroom) -> No
     newsroom.sandbox.set_fault("bad_gateway_502_html", calls=1)
     newsroom.deliver_all()
     newsroom.deliver_after(61)
-    # As with a deadline later than the second look-up.
+    # Move the deadline to a time after the second look-up.
     Attempt.objects.update(deadline_at=Now() + timedelta(seconds=300))
 
     newsroom.deliver_after(240)

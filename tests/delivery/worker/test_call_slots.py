@@ -53,7 +53,8 @@ def test_slot_is_released_only_once() -> None:
 
 
 def test_free_slot_is_acquired_even_after_the_limit() -> None:
-    # Whether the call may still start is checked when it is recorded.
+    # A slot is given even after the deadline, because the start is refused later, when the call is
+    # recorded.
     assert comes(Slot(CallSlots(1)), within_s=-1.0)
 
 
@@ -137,7 +138,7 @@ def test_rendered_batch_gets_its_slot_before_new_claims() -> None:
     assert comes(hangs)
     with waits_for(lambda is_stopping: comes_while(ready, is_stopping)) as got:
         hangs.release()
-        # This thread tries to get the slot before the waiting thread wakes up.
+        # This thread tries to take the freed slot before the waiting thread wakes up.
         assert calls.admit_claim(lambda: bool(got)) is None
     assert got == [True]
 
@@ -147,7 +148,7 @@ def comes_while(place: Slot, is_stopping: Callable[[], bool]) -> bool:
 
 
 def announcing(event: threading.Event, is_stopping: Callable[[], bool]) -> Callable[[], bool]:
-    """Call the function, and set an event first."""
+    """Return a function that sets `event` and then calls `is_stopping`."""
 
     def asked() -> bool:
         event.set()
@@ -160,7 +161,7 @@ def announcing(event: threading.Event, is_stopping: Callable[[], bool]) -> Calla
 def waits_for(
     wait: Callable[[Callable[[], bool]], bool], stopping: threading.Event | None = None
 ) -> Iterator[list[bool]]:
-    """Run a thread that waits at the start of the block and succeeds by its end."""
+    """Run a thread that waits when the block starts and succeeds before its end."""
     stopping = stopping or threading.Event()
     got: list[bool] = []
     waits = threading.Event()
@@ -190,7 +191,7 @@ def run(worker: Worker) -> None:
 
 @contextmanager
 def running(worker: Worker, provider: SandboxServer) -> Iterator[None]:
-    """Run a worker during the block; stop it when its calls are answered."""
+    """Run a worker during the block; stop it after its calls are answered."""
     thread = threading.Thread(target=run, args=[worker])
     thread.start()
     try:
@@ -222,7 +223,7 @@ def test_a_batch_claimed_ahead_is_given_back(provider: SandboxServer, worker: Wo
             lambda: given_back.exists() or Attempt.objects.count() > 3,
             "a batch was claimed ahead of its call, and given back",
         )
-        # The limit of calls was kept, and no sweep had to recover the batch.
+        # There were no more calls than allowed, and no sweep had to recover the batch.
         assert Attempt.objects.count() == 3
         assert states() == Counter(done=1, sending=2, ready=7)
         claimed = claim(uuid.uuid4(), lease_s=LONG_S)

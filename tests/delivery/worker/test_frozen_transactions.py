@@ -17,7 +17,7 @@ from tests.delivery.edition_factory import Newsroom, never
 
 @pytest.fixture
 def without_limit(newsroom: Newsroom) -> Iterator[list[str]]:
-    """Note the statements in transactions whose idle time the server does not limit."""
+    """List statements in transactions whose idle time the server does not limit."""
     noted: list[str] = []
 
     def run(execute: Callable[..., Any], sql: str, *arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The author's own fields from publication to the mail."""
+"""The fields that an author defined reach the mail with their values."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.delivery.edition_factory import Newsroom
 
 @pytest.fixture
 def readers(newsroom: Newsroom) -> None:
-    """Add a reader with both fields and one with only the second."""
+    """Add a reader with both fields, and a reader with only the second field."""
     ReaderFieldDefinition.objects.create(key="city", label="City", fallback="a <town>", position=1)
     ReaderFieldDefinition.objects.create(key="plan", label="Plan", position=2)
     ada, bob = newsroom.confirm(2)

@@ -44,7 +44,7 @@ def test_pauses_grow_to_the_longest_one() -> None:
 
 
 def raised(error: type[Error], cause: psycopg.Error) -> Error:
-    """Wrap an error as Django does, with the driver's own as its cause."""
+    """Wrap the driver's error as Django does, with that error as the cause."""
     wrapped = error("it went wrong")
     wrapped.__cause__ = cause
     return wrapped
@@ -81,7 +81,7 @@ def test_permanent_errors_are_not_transient(error: Error) -> None:
 
 
 def write_through(*results: Error | str, left_s: float = 1000, stops: bool = False) -> str:
-    """Retry a write that raises or returns these results, one at each try."""
+    """Retry a write that raises or returns one of these results at each try."""
     left = list(results)
 
     def write() -> str:

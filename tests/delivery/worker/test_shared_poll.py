@@ -1,4 +1,4 @@
-"""One idle thread polls for its group, and all of them learn what is due."""
+"""One idle thread polls for its group, and all threads get the result."""
 
 import threading
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from delivery.worker.shared_poll import SharedPoll
 
 
 class Group:
-    """Threads that wait for work; `look` answers with what a test puts into `due`."""
+    """Threads that wait for work. Their poll returns the value of `due`."""
 
     def __init__(self) -> None:
         self.stopping = threading.Event()
@@ -55,7 +55,7 @@ def test_one_of_many_idle_threads_polls(group: Group) -> None:
         group.has_looked.clear()
         group.may_look_again.release()
         assert group.has_looked.wait(20)
-    assert len(group.looks) == 4  # and not 24
+    assert len(group.looks) == 4  # one poll for the whole group each time, not one for each thread
     group.stop()
     assert joined(*threads)
 
@@ -93,7 +93,7 @@ def test_failed_poll_is_raised_and_passed_to_another_thread(group: Group) -> Non
 
 
 def test_thread_whose_work_stays_due_polls_for_itself(group: Group) -> None:
-    # Work that is due may wait for a rate limit, and each thread must try it often.
+    # Due work may wait for the rate limit, so every thread must try it often.
     group.due = {"call"}
     group.poll.wait("call")
     group.may_look_again.release(3)

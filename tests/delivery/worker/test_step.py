@@ -30,7 +30,7 @@ def one_unconfirmed_and_one_queued(newsroom: Newsroom) -> tuple[Edition, Edition
 
 
 def dispatcher(look_ups: threading.Lock, *, claims_ahead: bool = False) -> Dispatcher:
-    """Make one thread's dispatcher; its worker's threads share `look_ups`."""
+    """Make the dispatcher of one thread. All threads of a worker share `look_ups`."""
     return Dispatcher(
         uuid.uuid4(),
         postmark_from_settings(),
@@ -60,7 +60,7 @@ def test_calls_and_look_ups_take_turns(newsroom: Newsroom, settings: object) -> 
     hands = dispatcher(threading.Lock())
     hands.step()
     hands.step()
-    # The two do not wait for each other.
+    # The call and the look-up do not wait for each other.
     assert "sent" in newsroom.outcomes(queued)
     assert "unknown" not in newsroom.outcomes(unconfirmed)
     assert "waiting" in newsroom.outcomes(queued)
@@ -105,7 +105,7 @@ def test_a_failed_claim_ahead_loses_no_answer(newsroom: Newsroom, settings: obje
 def test_stopped_worker_releases_claims_hidden_from_threads(newsroom: Newsroom) -> None:
     unconfirmed, queued = one_unconfirmed_and_one_queued(newsroom)
     worker = Worker(1, is_awaited=True)
-    # A connection that breaks during a commit hides the claim.
+    # The worker does not know of its claim, as if the connection had broken during the commit.
     assert claim(worker.id, lease_s=30)
     assert claim_lookup(worker.id, lease_s=30)
     worker.run(until=lambda: True)
@@ -173,7 +173,7 @@ def lines() -> Iterator[Lines]:
 
 
 def ids_of(newsroom: Newsroom, edition: Edition) -> dict[str, object]:
-    """Return the ids on a log line about the only batch of an edition."""
+    """Return the ids that a log line about the edition's only batch contains."""
     return {
         "issue": str(edition.issue_id),
         "version": edition.version,

@@ -49,7 +49,7 @@ def process_that(work: Callable[[UnsentCalls], object]) -> Iterator[None]:
 
 
 def makes_calls(calls: UnsentCalls) -> None:
-    """Be killed in three calls; one request is about to be complete."""
+    """Wait in three calls to be killed. One request is almost complete."""
     for number, attempt in enumerate((SENT, UNSENT, OTHER)):
         calls.entry(number).add(attempt)
     first = calls.entry(0)
@@ -75,7 +75,7 @@ def test_list_of_another_database_is_left_to_its_workers(folder: Path) -> None:
 
 
 def test_servers_named_in_the_options_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    # As in DATABASE_URL=postgres:///homing?host=/folder.
+    # Django's HOST is empty if DATABASE_URL is postgres:///homing?host=/folder.
     monkeypatch.setitem(connection.settings_dict, "HOST", "")
     options = connection.settings_dict["OPTIONS"]
     monkeypatch.setitem(options, "host", "/one")
@@ -124,7 +124,8 @@ def test_failed_write_is_a_problem_until_one_succeeds(folder: Path) -> None:
     entry = calls.entry(9)
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (64, limit[1]))  # As on a full disk.
+    # Limit the size of files, which has the effect of a full disk.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, limit[1]))
     try:
         entry.add(UNSENT)
         problem = calls.problem

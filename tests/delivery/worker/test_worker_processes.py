@@ -16,7 +16,7 @@ from tests.delivery.edition_factory import Newsroom
 from tests.faults.processes.watched_worker import WorkerProcess
 from tests.faults.wait_until import held
 
-# Short enough to notice a crashed worker within the test, long enough for a call.
+# Short times: a crashed worker is noticed during the test, but a call still has enough time.
 SHORT = {
     "DELIVERY_HTTP_DEADLINE_S": "2",
     "DELIVERY_LEASE_S": "1",
