@@ -1,1 +1,1 @@
-"""The test database: a migrated template, its copies, and their cleaning."""
+"""Make the test database from a migrated template, and clean it after tests."""

@@ -19,11 +19,12 @@ ROOT = Path(__file__).resolve().parents[2]
 PREFIX = "homing_tests_"
 # This schema has a copy of each table that holds rows after the migrations.
 SEEDS = "seed"
-# No database has this name.
+# Django uses this name before a copy is made. No database has this name.
 NOWHERE = f"{PREFIX}nowhere"
 # Above this size emptying a table with TRUNCATE is cheaper than deleting its rows.
 LARGE_BYTES = 1_000_000
-# Ids begin here, so no row has by chance an id that a test names.
+# Ids of new rows begin here. Otherwise a row might have by chance an id that a test uses for a
+# missing row.
 FIRST_ID = 10_000_000
 IDS_APART = 100_000
 
@@ -34,14 +35,14 @@ def key() -> str:
     migrations = [*(ROOT / "migrations").rglob("*.py"), *ROOT.glob("idempotency/migrations/*.py")]
     for path in sorted([*migrations, *ROOT.glob("*/**/sql/*.sql")]):
         found.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
-    # Migrations of libraries, and the version of the embedded PostgreSQL.
+    # This file decides the migrations of libraries and the version of the embedded PostgreSQL.
     found.update((ROOT / "requirements" / "demo.txt").read_bytes())
     found.update(Path(__file__).read_bytes())
     return found.hexdigest()[:12]
 
 
 def forget_given_database() -> None:
-    """Prevent Django from using DATABASE_URL's database, which may hold real data."""
+    """Prevent tests from using the database in DATABASE_URL, which may hold real data."""
     connection.settings_dict["NAME"] = NOWHERE
 
 
@@ -50,10 +51,12 @@ def copied_database() -> Iterator[None]:
     """Let Django's connection use a copy of the template for the length of a block."""
     settings = connection.settings_dict
     name = f"{PREFIX}run_{secrets.token_hex(6)}"
-    # Advisory locks count within one database, so all runs on a server take them in this one.
+    # An advisory lock belongs to one database, so all runs on a server take their locks in the
+    # database `postgres`.
     with _administration("postgres") as admin:
         template = _template(admin)
-        # The run holds this lock until it ends, so the next run can drop a killed run's copy.
+        # The run holds this lock until it ends. If the lock is free, the run has ended, and the
+        # next run drops its copy.
         admin.execute("SELECT pg_advisory_lock(hashtext(%s))", [name])
         _remove_abandoned(admin)
         _create(admin, name, template)
@@ -74,7 +77,7 @@ def is_copy() -> bool:
 
 @contextmanager
 def _administration(database: str) -> Iterator[psycopg.Connection]:
-    """Open another session, on the database that DATABASE_URL names."""
+    """Open another session on the server, in the database `database`."""
     parameters = connection.get_connection_params() | {"dbname": database}
     known = {"host", "port", "user", "password", "dbname", "sslmode"}
     with psycopg.connect(
@@ -84,9 +87,10 @@ def _administration(database: str) -> Iterator[psycopg.Connection]:
 
 
 def _template(admin: psycopg.Connection) -> str:
-    """Make the template unless there is one for these migrations, and return its name."""
+    """Return the name of the template for these migrations; make it if it is missing."""
     name = PREFIX + key()
-    # One run makes it and the others wait. The end of the session always releases the lock.
+    # One run makes the template and the other runs wait. When the session ends, its lock is always
+    # released.
     with psycopg.connect(admin.info.dsn, password=admin.info.password, autocommit=True) as waiting:
         waiting.execute("SELECT pg_advisory_lock(hashtext(%s))", [PREFIX])
         if _exists(admin, name):
@@ -153,7 +157,7 @@ def _add_cleaning() -> None:
             END IF;"""
             for table in seeded
         ]
-        # Tables that a test has created are dropped.
+        # The names of the tables to keep. Other tables were created by a test and are dropped.
         known = ", ".join(f"'{table}'" for table in [*tables, "django_migrations"])
         made = f"""
             FOR made IN SELECT relname FROM pg_class WHERE relkind = 'r'
@@ -161,7 +165,8 @@ def _add_cleaning() -> None:
             LOOP
                 EXECUTE format('DROP TABLE public.%I CASCADE', made);
             END LOOP;"""
-        # The role `replica` turns off foreign keys, and the triggers that refuse deletions.
+        # The replication role `replica` turns off foreign keys and the triggers that refuse
+        # deletions.
         cursor.execute(
             f"CREATE FUNCTION {SEEDS}.clean() RETURNS void LANGUAGE plpgsql "
             "SET session_replication_role = replica SET row_security = off SET lock_timeout = '9s' "
@@ -170,7 +175,7 @@ def _add_cleaning() -> None:
 
 
 def set_ids_apart() -> None:
-    """Let the ids of each table begin at another high number.
+    """Let the ids of each table begin at a different high number.
 
     Otherwise an unknown id could belong to a row, depending on the order of the tests.
     """
@@ -178,7 +183,7 @@ def set_ids_apart() -> None:
         cursor.execute(
             "SELECT table_name, column_name FROM information_schema.columns"
             " WHERE is_identity = 'YES' AND table_schema = 'public'"
-            # This table is never cleaned, so its ids may not begin again.
+            # Skip this table, because it is never cleaned, so its ids must not start again.
             " AND table_name <> 'django_migrations' ORDER BY table_name"
         )
         for place, (table, column) in enumerate(cursor.fetchall()):

@@ -35,7 +35,7 @@ def database(server: OwnServer) -> Iterator[str]:
 
 @pytest.fixture
 def newsroom(server: OwnServer, database: str, settings: Any) -> Iterator[Newsroom]:
-    """Make an author with a list in that database, with batches of 200."""
+    """Make an author with a list in the test's database, and batches of 200 copies."""
     settings.DELIVERY_BATCH_SIZE = 200
     settings.DELIVERY_HTTP_DEADLINE_S = 5.0
     settings.DELIVERY_LEASE_S = 5.0

@@ -1,4 +1,4 @@
-"""The cost of a batch in statements and of a copy in Python calls.
+"""Count the statements of a batch and the Python calls of a copy.
 
 Counts, unlike times, are the same on every machine.
 """
@@ -24,8 +24,8 @@ STATEMENTS = [
     "SELECT * FROM start_batch_1",
     "SELECT * FROM settle_batch_1",
 ]
-# The most calls per copy. Measured: 25 and 89. If every message were built from scratch: 63 and
-# 249.
+# The highest numbers of calls per copy that are allowed. Measured are 25 and 89 calls. If every
+# message were built from scratch, there would be 63 and 249 calls.
 PYTHON_CALLS, ALL_CALLS = 30, 100
 
 
@@ -37,7 +37,7 @@ def hands(newsroom: Newsroom, provider: SandboxServer) -> Dispatcher:
 
 @contextmanager
 def statements() -> Iterator[list[str]]:
-    """Record what is sent to the database in this block, in one line each."""
+    """Record the statements that this block sends to the database, each in one line."""
     sent: list[str] = []
 
     def note(
@@ -74,7 +74,7 @@ def test_a_batch_takes_three_statements_however_many_copies_it_has(
 ) -> None:
     settings.DELIVERY_BATCH_SIZE = size
     newsroom.publish(readers=3 * size)
-    # The third step is counted. The first one also reads the edition, and every second one first
+    # Count the third step. The first step also reads the edition, and every second step first
     # searches for a due look-up.
     assert hands.step()
     assert hands.step()
@@ -94,7 +94,7 @@ def test_python_work_per_copy_stays_small(
     newsroom.confirm(400)
     counted = {}
     for size in (200, 100, 400):
-        # The first is not counted, because it includes work done once per process.
+        # The first send is not counted, because it includes work that a process does only once.
         settings.DELIVERY_BATCH_SIZE = size
         newsroom.publish(html="<p>Dear {{ name|reader }}</p>" * 20)
         with calls() as counts:

@@ -1,4 +1,4 @@
-"""The database's cost of a copy from claim to end, as the database counts it."""
+"""The work of the database for one copy, as its own counters show it."""
 
 import json
 from typing import Any
@@ -18,11 +18,11 @@ pytestmark = [pytest.mark.process, pytest.mark.timeout(600)]
 
 COPIES = 20_000
 BATCHES = COPIES // 200
-# Two kilobytes, like an ordinary letter.
+# A letter of two kilobytes, which is an ordinary length.
 LETTER = "<p>Dear {{ name|reader }}, the swifts have gone. </p>" + "<p>Nobody saw them.</p>" * 95
 
-# A migration sets limits for tables that change with every call. A vacuum starts at this number of
-# dead rows, or at this share of the table.
+# A migration sets limits for tables that change with every call. A vacuum starts when a table has
+# this number of dead rows plus this share of its rows.
 FEW, SMALL = 500, 0.02
 CHANGING = ["batch", "attempt", "delivery", "evidence", "provider_event"]
 CHANGING += ["periodic_task", "send_rate", "metric_value", "worker"]
@@ -36,7 +36,7 @@ def test_frequently_updated_tables_have_fillfactor_and_timely_vacuum(
     setting = {name: float(value) for name, value in (each.split("=") for each in options)}
     share = setting["autovacuum_vacuum_scale_factor"]
     assert 0 < share <= SMALL or setting["autovacuum_vacuum_threshold"] <= FEW
-    # Tables that only grow need no free space.
+    # Rows of tables that only grow are not updated, so their pages need no free space.
     is_updated = table not in ("attempt", "evidence", "provider_event")
     assert setting.get("fillfactor", 100) <= (50 if is_updated else 100)
     assert setting.get("autovacuum_analyze_scale_factor", 0.1) <= SMALL
@@ -71,9 +71,9 @@ def test_copy_is_one_hot_update_of_400_bytes_at_most(
 
     assert delivery.updated == COPIES
     assert delivery.hot >= 0.8 * COPIES
-    # State and lease decide a batch's indexes, so its updates cannot be HOT.
-    # A batch is one row for two hundred copies, updated at claim, start and settlement. If no call
-    # slot is free within a second, as on a busy machine, the batch is claimed again.
+    # A batch's state and lease are in its indexes, so its updates cannot be HOT. A batch is one row
+    # for two hundred copies, updated at claim, start and settlement. If no call slot is free within
+    # a second, as on a busy machine, the batch is claimed again.
     assert 3 * BATCHES <= batch.updated < 3.5 * BATCHES
 
     for table in ("delivery", "batch"):
@@ -82,7 +82,7 @@ def test_copy_is_one_hot_update_of_400_bytes_at_most(
 
 
 def dead_rows_of(table: str) -> int:
-    """Count the dead row versions, as the server does."""
+    """Return the number of dead row versions that the server counts."""
     run("SELECT pg_stat_force_next_flush()")
     return int(one("SELECT n_dead_tup FROM pg_stat_user_tables WHERE relname = %s", table))
 

@@ -1,7 +1,7 @@
-"""Every statement for sending a copy finds its rows by an index, with any history.
+"""Every statement that sends a copy finds its rows by an index in any history.
 
-The statements are the real ones, also those in functions, and so are the plans: the server reports
-them. The database has a long finished history, with current and with outdated statistics.
+The server reports the real statements, including statements in functions, and their real plans. The
+database has a long finished history. Tests run with current and with outdated statistics.
 """
 
 import json
@@ -44,12 +44,14 @@ from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom
 from tests.faults.servers.postgres_server import OwnServer
 
-# Scans of these tables would cost more with every issue that was ever sent.
+# Tables that grow with every issue, so a scan of one of these tables would become slower and
+# slower.
 LONG = {"delivery", "batch", "attempt", "evidence", "provider_event", "idempotency"}
-# With fewer batches, PostgreSQL is right to read the whole table.
+# If there were fewer batches, PostgreSQL would rightly read the whole table.
 EDITIONS, BATCHES, READERS = 25, 200, 2_000
 
-# 25 issues to 2,000 readers each, all settled. The first twenty batches of each have its copies.
+# Insert 25 settled issues to 2,000 readers each. The copies of each issue are in its first twenty
+# batches.
 HISTORY = f"""
 INSERT INTO batch (id, edition_id, position, state, epoch, due_at, tries,
                    deferrals, crashes, lookups,
@@ -177,7 +179,7 @@ def _read_whole(plan: dict[str, Any]) -> list[str]:
         if node.get("Relation Name") in LONG
         and (
             node["Node Type"] == "Seq Scan"
-            # A whole index is as long as a whole table.
+            # Scanning a whole index takes as long as scanning a whole table.
             or (node["Node Type"].startswith("Index") and _is_unbounded(node))
         )
     ]
@@ -194,7 +196,7 @@ SET auto_explain.log_min_duration = 0;
 SET jit = on
 """
 
-# Parts of the statements that are checked individually.
+# Parts of the statements that have their own tests.
 CLAIM = "ORDER BY position, id LIMIT 1"
 CLAIM_LOOKUP = "ORDER BY due_at, id LIMIT 1"
 START = "SET state = 'sending'"
@@ -215,7 +217,7 @@ SHORT_INDEXES = {
 
 
 def _is_unbounded(node: dict[str, Any]) -> bool:
-    """Whether the scan is unbounded, however few rows the planner expects.
+    """Return whether a scan is unbounded, although the planner may expect few rows.
 
     With outdated statistics the planner expects one row.
     """
@@ -234,7 +236,7 @@ def kinds(plan: dict[str, Any]) -> set[str]:
 
 
 def finds_by_key(plan: dict[str, Any]) -> bool:
-    """Whether each scan of batches is for one id."""
+    """Return whether each scan of batches looks for one id."""
     looks = [node for node in _nodes(plan) if node.get("Index Name", "").startswith("batch_")]
     return bool(looks) and all(
         node["Index Name"] in {"batch_pkey", "batch_leased"}
@@ -261,9 +263,10 @@ def run(sql: str) -> None:
 
 
 def rows_read(*tables: str) -> int:
-    """Count the rows of these or all long tables read so far, by scan or index.
+    """Count the rows read so far, by scan or index, from these or all long tables.
 
-    PostgreSQL 14 counts them later. There it returns 0, so that a test checks only the plans.
+    PostgreSQL 14 counts the rows later. There the function returns 0, so that a test checks only
+    the plans.
     """
     if connection.pg_version < 150000:
         return 0
@@ -303,7 +306,7 @@ def test_sending_a_copy_never_scans_a_long_table(
     before = rows_read()
     with explained() as step:
         assert newsroom.step()
-    # Each of 200 rows is read a few times: to render, check and settle it.
+    # Each of the 200 copies is read a few times: to render, check and settle it.
     assert rows_read() - before <= 200 * 12
     finds_all_by_key(step)
 
@@ -347,7 +350,7 @@ def finds_all_by_key(step: Explained) -> None:
     assert ways_to_batches(step.plan_of(CLAIM)) == {"batch_ready", "batch_pkey"}
     assert finds_by_key(step.plan_of(START))
     assert finds_by_key(step.plan_of(SETTLE))
-    # One pass over the batch's copies, and not one for each accepted copy.
+    # The statement reads the batch's copies once, not once for each accepted copy.
     assert kinds(step.plan_of(SENT)) == {
         *("ModifyTable", "Hash Join", "Index Scan", "Hash", "Function Scan")
     }
@@ -360,8 +363,8 @@ def finds_all_by_key(step: Explained) -> None:
     assert all("Index Cond" in node for node in readers)
 
 
-# A scan of a table looks cheap if the statistics say that it is small. Without statistics, so does
-# a nested loop.
+# A scan looks cheap if the statistics say that the table is small. A nested loop looks cheap if the
+# table has no statistics.
 @pytest.mark.parametrize("has_statistics", [True, False])
 def test_plans_made_for_empty_tables_stay_right(
     server: OwnServer, provider: SandboxServer, settings: Any, has_statistics: bool
@@ -390,7 +393,7 @@ WAITING = 5_000
 
 
 def add_waiting_batches(edition: Edition, number: int, *, after: int) -> None:
-    """Add this many waiting batches at the end of the queue, with no copies to send."""
+    """Add `number` waiting batches without copies at the end of the queue."""
     run(f"""
         INSERT INTO batch (id, edition_id, position, state, epoch, due_at, tries,
                            deferrals, crashes,
@@ -403,7 +406,7 @@ def add_waiting_batches(edition: Edition, number: int, *, after: int) -> None:
 
 
 def rows_read_by_a_step(newsroom: Newsroom) -> tuple[int, Explained]:
-    """Count the rows of batches read from a claim to its settling, and how."""
+    """Count the rows of batches that one step reads; return the count and the plans."""
     before = rows_read("batch")
     with explained() as step:
         assert newsroom.step()
@@ -463,7 +466,7 @@ def test_queries_for_open_batches_read_no_ended_ones(newsroom: Newsroom) -> None
         with explained() as noted:
             look()
         assert [one for one in noted.read_whole() if one.startswith("batch:")] == []
-        # Ten are open. Each is read a few times, or once for each state.
+        # Ten batches are open. Each of them is read a few times, or once for each state.
         assert rows_read("batch") - before <= 150
 
 

@@ -1,4 +1,4 @@
-"""The list of readers reads a page of rows, however many readers there are."""
+"""The list of readers reads only the rows of its page, with any number of readers."""
 
 import importlib
 import logging
@@ -17,7 +17,7 @@ from tests.faults.servers.postgres_server import OwnServer
 migration = importlib.import_module("migrations.subscribers.0002_consent_functions_and_search")
 add_index = migration.SearchIndex("subscribers/desk/sql/subscriber_search.sql")
 
-# 20,000 readers of whom three complained. The rare names are the oldest.
+# Insert 20,000 readers, of whom three complained. The readers with rare names are the oldest.
 READERS = """
 INSERT INTO subscriber (email, name, state, source, confirmed_at)
 SELECT 'reader' || n || CASE n % 4 WHEN 0 THEN '@web.example' ELSE '@post.example' END,

@@ -1,7 +1,8 @@
-"""Audiences are read without nested loops, even in tables never analysed.
+"""Audiences are read without nested loops, even from tables without statistics.
 
-PostgreSQL expects few rows in such a table, as after a restored dump or the first import. A nested
-loop over readers and suppressions takes time that grows with the product of both.
+After a restored dump or the first import, tables have no statistics, and PostgreSQL expects few
+rows in them. A nested loop over readers and suppressions takes time that grows with the product of
+both.
 """
 
 import uuid

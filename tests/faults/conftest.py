@@ -37,14 +37,14 @@ def database(server: OwnServer) -> Iterator[str]:
 
 @pytest.fixture
 def here(server: OwnServer, database: str) -> Iterator[str]:
-    """Use that database in this process; return its name."""
+    """Use the test's database in this process; return its name."""
     with server.as_djangos_own(server.url(database)):
         yield database
 
 
 @pytest.fixture
 def stage(server: OwnServer, here: str, provider: SandboxServer, settings: Any) -> Iterator[Stage]:
-    """Set up an author with a list in that database, the provider, and workers."""
+    """Set up an author with a list in the test's database, a provider, and workers."""
     settings.DELIVERY_BATCH_SIZE = 20
     settings.DELIVERY_HTTP_DEADLINE_S = settings.DELIVERY_LEASE_S = 5.0
     with closing(Stage(server, here, provider, settings)) as stage:
@@ -53,14 +53,14 @@ def stage(server: OwnServer, here: str, provider: SandboxServer, settings: Any) 
 
 @pytest.fixture
 def line(provider: SandboxServer) -> Iterator[StallingLine]:
-    """Run a connection to the provider that can stall in the middle of a request."""
+    """Run a proxy to the provider that can stall in the middle of a request."""
     with closing(StallingLine(provider.port)) as line:
         yield line
 
 
 @pytest.fixture
 def proxy(server: OwnServer) -> Iterator[CuttingProxy]:
-    """Run a connection to the test's server that can be cut."""
+    """Run a proxy to the test's database server that can cut connections."""
     with closing(CuttingProxy(server.socket)) as proxy:
         yield proxy
 
@@ -69,7 +69,7 @@ def proxy(server: OwnServer) -> Iterator[CuttingProxy]:
 def migrates(server: OwnServer, settings: Any) -> Callable[..., WatchedMigrate]:
     """Start migrations of the later release.
 
-    They run on the database of this process or that of `url`.
+    They change the database of this process, or the database of `url`.
     """
     settings.MIGRATION_MODULES = {**settings.MIGRATION_MODULES, "delivery": LATER}
 

@@ -21,7 +21,7 @@ from tests.faults.wait_until import held
 
 
 class Stage:
-    """Environment of a fault test; Django's connection uses `database` of `server`."""
+    """The environment of a fault test. Django's connection uses its `database`."""
 
     def __init__(
         self, server: OwnServer, database: str, provider: SandboxServer, settings: Any
@@ -38,7 +38,7 @@ class Stage:
         self._workers.close()
 
     def worker(self, *options: str, url: str = "", **settings: str) -> WatchedWorker:
-        """Start a worker; `url` is another route to the database."""
+        """Start a worker. With `url`, it reaches the database by another route."""
         worker = WatchedWorker(url or self.url, self.provider.url, *options, **settings)
         self._workers.callback(worker.kill)
         return worker
@@ -46,7 +46,7 @@ class Stage:
     def in_a_call(
         self, *options: str, readers: int = 20, **settings: str
     ) -> tuple[Edition, WatchedWorker]:
-        """Publish to `readers` readers; hold the worker's call once accepted."""
+        """Publish to `readers` readers; hold the worker's call when it was accepted."""
         edition = self.newsroom.publish(readers)
         self.sandbox.set_fault("hold", moment="after_accept", calls=1)
         worker = self.worker(*options, **{"DELIVERY_HTTP_DEADLINE_S": "60"} | settings)
@@ -77,7 +77,7 @@ class Stage:
         return proxy.url(self.server.password, self.database)
 
     def an_issue_goes_out(self, readers: int = 200) -> None:
-        """Publish, and check that a worker sends all of it."""
+        """Publish an issue, and check that a worker sends all its copies."""
         edition = self.newsroom.publish(readers)
         assert self.worker("--until-empty").end() == 0
         self.all_got_one(edition, readers)
@@ -93,7 +93,7 @@ class Stage:
         Worker(2, is_awaited=True).run(until=watch.is_drained)
 
     def all_got_one(self, edition: Edition, readers: int) -> None:
-        """Check that every reader got one copy of an edition and the counts agree."""
+        """Check that every reader got one copy of the edition and that its counts agree."""
         connection.close()
         counts = self.newsroom.counts(edition)
         assert (counts.audience, counts.sent) == (readers, readers)

@@ -1,4 +1,4 @@
-"""A worker when PostgreSQL is away, freezes, cuts connections or refuses writes."""
+"""Workers survive a PostgreSQL that stops, freezes, disconnects or refuses writes."""
 
 import json
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from tests.faults.servers.small_disk import SmallDisk
 from tests.faults.wait_until import accepted, eventually, held
 
 READERS = 400
-# More than fit into the free pages of a full disk.
+# More rows than fit into the free pages of the tables on a full disk.
 MANY = 2000
 
 # Parts of the statements with which a worker claims, starts and settles a batch, or signs off.
@@ -43,7 +43,7 @@ def disk(server: OwnServer) -> Iterator[SmallDisk]:
 
 @pytest.fixture
 def database(server: OwnServer, request: pytest.FixtureRequest) -> Iterator[str]:
-    """Return the name of a database for this test; a test of the disk has it there."""
+    """Return the name of the test's database, on the small disk if the test has one."""
     if "disk" not in request.fixturenames:
         with server.fresh_database() as name:
             yield name
@@ -73,7 +73,7 @@ def two_at_work(stage: Stage, url: str = "") -> list[WatchedWorker]:
 
 
 def ended_well(*workers: WatchedWorker) -> None:
-    """Check that they ended with everything settled."""
+    """Check that the workers ended with exit code 0 and that all copies are settled."""
     for worker in workers:
         assert worker.end() == 0, worker.output
 
@@ -126,7 +126,7 @@ def test_sigterm_during_an_outage_ends_the_worker_with_0(stage: Stage) -> None:
 
 def test_outage_before_the_start_of_a_call_counts_no_crash(stage: Stage) -> None:
     edition = stage.newsroom.publish(readers=20)
-    # The lock ends with the server.
+    # The stopped server ends the session that holds the lock, which raises this error.
     with suppress(psycopg.OperationalError), stage.hold("LOCK TABLE subscriber"):
         worker = stage.worker("--until-empty", DELIVERY_LEASE_S="60", LOG_LEVEL="debug")
         stage.newsroom.wait_for_a_backend_that_waits_for_a_lock(doing=THE_LAST_LOOK)
@@ -172,14 +172,14 @@ def test_read_only_database_is_named_until_it_accepts_writes(stage: Stage) -> No
             stage.sandbox.gate.release()
             if read_only == "on":
                 worker.wait_for("writes to the database fail (read_only 25006)")
-                # No heartbeat can be written, so the site finds it out.
+                # Workers cannot write a heartbeat, so the site itself notices the fault.
                 assert "read-only" in run_check("ready").reason
                 assert gauge("homing_writes_failing", "read_only") == 1
                 assert "read-only" in waiting_sentence(stage.newsroom.counts(edition))
 
     worker.wait_for("writes to the database work again")
     eventually(lambda: stage.newsroom.counts(edition).sent == 20, "all copies are sent")
-    # The last heartbeat may still report it.
+    # The workers' last heartbeats may still report the fault for a moment.
     eventually(lambda: run_check("ready").is_healthy, "the site is ready")
     assert worker.stop() == 0, worker.output
     stage.all_got_one(edition, 20)
@@ -206,7 +206,7 @@ def test_full_disk_mid_send_is_named_until_there_is_space(stage: Stage, disk: Sm
     assert gauge("homing_writes_failing", "disk_full") == 0
     assert worker.stop() == 0, worker.output
     stage.all_got_one(edition, MANY)
-    # However many writes failed.
+    # The fault is logged only once, although many writes failed.
     lines = [json.loads(line) for line in worker.output.splitlines()]
     loud = [line for line in lines if line["level"] in {"warning", "error"}]
     assert len([line for line in loud if "DiskFull" in json.dumps(line)]) <= 8, loud
@@ -235,7 +235,7 @@ def test_connection_cut_at_one_statement_loses_no_copy(stage: Stage, proxy: Cutt
     ]
     last_counts = [proxy.cut(b"sum(missed)", after=GOOD_BYE)]
 
-    # Long enough to write each result a second time.
+    # The lease is long enough to write each result a second time.
     times = {"DELIVERY_HTTP_DEADLINE_S": "30", "DELIVERY_LEASE_S": "6"}
     worker = stage.worker("--until-empty", url=stage.proxied(proxy), **times)
 
@@ -263,7 +263,8 @@ def test_vanished_server_is_noticed_in_half_a_minute(stage: Stage, proxy: Cuttin
         connection.ensure_connection()
         asked_for = connection.connection.info.get_parameters()
 
-    # A silent connection is probed, and an unacknowledged one counts as lost.
+    # The system probes a silent connection. If the probes are not acknowledged, the connection
+    # counts as lost.
     silence_s = int(asked_for["keepalives_idle"]) + int(asked_for["keepalives_interval"]) * int(
         asked_for["keepalives_count"]
     )
@@ -277,7 +278,7 @@ BACK = "the database is back"
 
 
 def lines(worker: WatchedWorker) -> list[dict[str, Any]]:
-    """Return the lines that it logged."""
+    """Return the worker's log lines."""
     return [json.loads(line) for line in worker.output.splitlines()]
 
 
@@ -298,7 +299,7 @@ def test_outage_logs_one_line_at_its_begin_and_end(stage: Stage) -> None:
     errors = [line for line in lines(worker) if line["level"] == "error"]
     assert [AWAY in line["event"] for line in errors] == [True, True]
     assert all("OperationalError" in line["error"] for line in errors)
-    # The same words as of `./homing health ready`.
+    # The log contains the same words as the output of `./homing health ready`.
     assert all("connection to server" in line["event"] for line in errors), errors
     assert len([line for line in lines(worker) if BACK in line["event"]]) == 2
 
@@ -324,7 +325,8 @@ def test_cut_connections_to_a_working_database_are_no_outage(stage: Stage) -> No
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
-    # A heartbeat, a background task or a step fails: the first that uses the cut connection.
+    # Either a heartbeat, a background task or a step fails, because one of them uses the cut
+    # connection first.
     worker.wait_for(" failed")
     assert worker.stop() == 0, worker.output
 

@@ -1,4 +1,4 @@
-"""A worker frozen past its lease, at every stage of a batch, and then resumed."""
+"""A worker is frozen past its lease, at each stage of a batch, and then resumed."""
 
 import signal
 from typing import Any
@@ -14,7 +14,7 @@ READERS = 20
 
 
 def woken(frozen: WatchedWorker, words: str = "") -> None:
-    """Resume the frozen worker; wait for this log text and for a clean state."""
+    """Resume the frozen worker; wait for the log text `words` and for a clean state."""
     frozen.signal(signal.SIGCONT)
     if words:
         frozen.wait_for(words)
@@ -48,7 +48,8 @@ def test_frozen_while_recording_the_call(stage: Stage) -> None:
         frozen = stage.worker("--concurrency", "1")
         stage.newsroom.wait_for_a_backend_that_waits_for_a_lock(doing=THE_LAST_LOOK)
         frozen.freeze()
-    # The server records the start once the lock is free. The lease frees the batch.
+    # When the lock is free, the server records the start of the call. When the lease expires,
+    # another worker takes the batch.
     stage.the_rest_goes_out()
 
     # The deadline has passed, so the worker sends nothing.
@@ -59,7 +60,7 @@ def test_frozen_while_recording_the_call(stage: Stage) -> None:
 
 
 def test_frozen_while_sending(stage: Stage, line: StallingLine, settings: Any) -> None:
-    # More than all the buffers on the way can hold.
+    # Make the request larger than all the buffers on the way can hold.
     settings.DELIVERY_BATCH_SIZE = 200
     edition = stage.newsroom.publish(readers=200, html=f"<p>{'Swifts. ' * 6000}</p>")
     line.stall_after(500_000)

@@ -1,4 +1,4 @@
-"""Another worker of the machine continues at once for a killed one."""
+"""After a worker is killed, another worker on the machine continues at once."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from tests.faults.processes.watched_worker import WatchedWorker
 from tests.faults.servers.stalling_proxy import StallingLine
 
 READERS = 20
-# Far longer than a test may take.
+# Times that are far longer than a test may take.
 LONG = {"DELIVERY_HTTP_DEADLINE_S": "3000", "DELIVERY_LEASE_S": "3000"}
 
 
 def goes_on_without(killed: WatchedWorker, stage: Stage, edition: Edition, readers: int) -> None:
-    """Kill a worker; let another one do the rest."""
+    """Kill a worker; check that another worker sends the remaining copies."""
     killed.kill()
     assert stage.worker("--until-empty", **LONG).end() == 0
     stage.all_got_one(edition, readers)
@@ -39,7 +39,7 @@ def test_accepted_call_of_a_killed_worker_is_found_at_once(stage: Stage) -> None
 def test_incomplete_call_of_a_killed_worker_is_repeated_at_once(
     stage: Stage, line: StallingLine, settings: Any
 ) -> None:
-    # More than all the buffers on the way can hold.
+    # Make the request larger than all the buffers on the way can hold.
     settings.DELIVERY_BATCH_SIZE = 200
     edition = stage.newsroom.publish(readers=200, html=f"<p>{'Swifts. ' * 6000}</p>")
     line.stall_after(500_000)

@@ -1,7 +1,7 @@
-"""Logs of a complete Homing outside debug, with real processes and many faults.
+"""Check the logs of real processes outside debug mode, with many faults.
 
-No log holds a secret of the settings, a name, an address, a word of a letter or a token. Each line
-is a JSON object, and each logged call belongs to an issue that the site published.
+No log contains a secret of the settings, a name, an address, a word of a letter or a token. Each
+line is a JSON object, and each logged call belongs to an issue that the site published.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ BAD_HOST = "balthasar.nightjar.example.net"
 
 
 class Visitor:
-    """A browser behind the proxy, which sends its cookies as over TLS."""
+    """A browser behind a TLS proxy, so it also sends cookies that need TLS."""
 
     def __init__(self, homing: Homing) -> None:
         self._homing = homing
@@ -205,7 +205,7 @@ def homing(
         environment = {
             **os.environ,
             **TIMES,
-            # Small batches, so that some remain after a worker was killed or met its faults.
+            # Use small batches, so that some remain when a worker was killed or has met its faults.
             "DELIVERY_BATCH_SIZE": "20",
             **SECRETS,
             "DATABASE_URL": database,
@@ -245,7 +245,7 @@ def use_every_part(homing: Homing, server: OwnServer) -> None:
     with homing.worker("after the killed one") as worker:
         worker.wait_for("is recovered; its worker's process ended in state sending")
         cause_database_error(homing, author, worker)
-        # Unsettled calls are looked up; this call ends normally.
+        # After the faults, unsettled calls are looked up. The call for this issue ends normally.
         publish(author, "A fifth flock")
         homing.run("deliver", "--until-empty")
         webhooks(homing)
@@ -469,7 +469,8 @@ def test_no_process_wrote_anything_confidential(homing: Homing, server: OwnServe
     lines = services(homing) + [each for each in printed(homing) if each[1].startswith("{")]
     assert len(lines) > 100
     assert found_in(lines) == []
-    # A command shows its caller what pages show: a title, Postmark's own text.
+    # Do not look for all values in the output of commands: like a page, a command may show a title
+    # or Postmark's text.
     for what in ("a letter", "a reader", "an address"):
         del secrets[what]
     assert found_in(printed(homing)) == []
@@ -513,7 +514,7 @@ def test_each_logged_call_belongs_to_a_published_issue(homing: Homing) -> None:
             "SELECT attempt.id, issue_id, version, worker FROM attempt JOIN edition"
             " ON edition.id = attempt.edition_id WHERE kind = 'newsletter'"
         ).fetchall()
-    # A worker killed between a settlement and its log line writes none.
+    # A worker that is killed between a settlement and its log line does not write this line.
     truth = {
         attempt.hex: (str(issue), version)
         for attempt, issue, version, worker in rows

@@ -1,4 +1,4 @@
-"""Migrations while workers send: short waits, and nothing half done."""
+"""Migrations run while workers send: waits are short, and each change is complete."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -49,7 +49,8 @@ def test_migration_names_lock_holders_without_their_statements(
 
 
 def test_settings_of_a_migration_end_with_it(stage: Stage, migrates: Migrates) -> None:
-    # One session is for the guard; everything else uses the other session.
+    # The lock that allows only one run of `migrate` uses one session. Everything else uses the
+    # other session.
     with stage.behind_a_pooler(2) as url:
         migrates().end()
         with (
@@ -92,7 +93,8 @@ def a_vacuum_that_takes_long(stage: Stage, onlooker: Onlooker) -> Iterator[None]
 def test_autovacuum_yields_to_a_migration(
     a_vacuum_that_takes_long: None, migrates: Migrates, onlooker: Onlooker, settings: Any
 ) -> None:
-    # The server's default: it cancels its vacuum only after deadlock_timeout.
+    # Use the default lock timeout, which must be long enough: the server cancels its own vacuum
+    # only after deadlock_timeout.
     migrates("--patience", "20", "--lock-timeout", str(settings.MIGRATE_LOCK_TIMEOUT_S)).end()
     assert everything_is_there(onlooker)
 
@@ -101,7 +103,7 @@ def test_second_of_two_runs_finds_the_migration_done(
     stage: Stage, migrates: Migrates, onlooker: Onlooker
 ) -> None:
     with stage.hold("SELECT FROM batch"):
-        # An index is built only once the other run no longer waits in its transaction.
+        # The index is complete only when the other run no longer waits in its transaction.
         one = migrates("--lock-timeout", "10")
         eventually(lambda: onlooker.waiting == 1, "the first waits for its lock")
         other = migrates("--lock-timeout", "10")
@@ -203,7 +205,7 @@ def killed_in_the_build(stage: Stage, onlooker: Onlooker) -> Iterator[LetGo]:
         cut = migrate_in_a_process(stage.url)
         try:
             eventually(lambda: onlooker.index == "invalid", "the index is being built")
-            stage.an_issue_goes_out()  # Other sessions do not wait behind the build.
+            stage.an_issue_goes_out()  # other sessions do not wait for the index build
         finally:
             cut.kill()
         yield blocking.rollback

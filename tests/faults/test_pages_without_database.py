@@ -1,4 +1,4 @@
-"""Pages and probes while the database is down, hangs or refuses: 503."""
+"""Pages and health checks answer 503 if the database is down, hangs or refuses."""
 
 import json
 import threading
@@ -104,11 +104,11 @@ def test_hanging_database_does_not_hang_probes(server: OwnServer, here: str) -> 
     with server.frozen(here):
         began = time.monotonic()
         assert ask("ready") == (503, AWAY)
-        # Generous for a busy machine, and far below a connection's own time-out.
+        # This limit is generous for a busy machine, and far below the time-out of a connection.
         assert time.monotonic() - began < TIMEOUT_S + 5
         first = asking()
         assert ask("ready") == (503, AWAY)
-        # However often it is probed, at most one probe hangs.
+        # Although many health checks ask, at most one query hangs.
         assert asking() == first
         assert len(first) == 1
     eventually(lambda: ask("ready")[0] == 200, "the probe succeeds again")
@@ -117,7 +117,7 @@ def test_hanging_database_does_not_hang_probes(server: OwnServer, here: str) -> 
 def test_database_that_refuses_connections_is_not_ready(server: OwnServer, here: str) -> None:
     connection.close()
     with server.admin() as admin:
-        # A connection limit would not apply to a superuser, as this one is.
+        # The test's user is a superuser, to whom a connection limit would not apply.
         admin.execute(f"ALTER DATABASE {here} ALLOW_CONNECTIONS false")
         assert ask("ready") == (503, AWAY)
         admin.execute(f"ALTER DATABASE {here} ALLOW_CONNECTIONS true")
@@ -174,11 +174,11 @@ def test_hanging_database_leaves_room_for_probes(server: OwnServer, here: str) -
                 assert site.get("/health/ready/").status_code == 503
                 assert site.get("/static/homing.css").status_code == 200
                 assert not any(one.done() for one in held)
-        # The waiting requests are answered in the end. A new burst of requests waits, and is
+        # The waiting requests are answered in the end. A new group of requests waits too, and is
         # answered.
         assert [one.result().status_code for one in held] == [200] * MAX_CONCURRENT_REQUESTS
-        # The first page of its kind also waits for code and templates to load. After a quick page,
-        # others may wait again.
+        # The first request of a page also waits until code and templates are loaded. After a quick
+        # page, other requests may wait for a slot again.
         assert [site.get("/archive/").status_code for _ in range(2)] == [200, 200]
         rush = visits(MANY, "/archive/")
         assert [one.result().status_code for one in rush] == [200] * MANY

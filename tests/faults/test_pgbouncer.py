@@ -1,7 +1,7 @@
-"""Behind PgBouncer in transaction mode: sessions are lent per transaction.
+"""Homing works behind PgBouncer, which lends a session for each transaction.
 
 There are fewer sessions than clients. A client sees the session state that another client left, and
-loses its own. So Homing must use no session state and no start-up options.
+loses its own state. So Homing must use no session state and no start-up options.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +18,7 @@ from tests.publishing.author_browser import WindowOf
 
 READERS = 500
 
-# PgBouncer tracks these for each client, and sets them on the session that it lends.
+# PgBouncer keeps these settings for each client, and sets them on the session that it lends.
 FOLLOWED = (
     "application_name",
     "client_encoding",
@@ -66,16 +66,18 @@ def test_few_sessions_and_a_restarted_pooler_lose_no_copy(stage: Stage) -> None:
 
 def test_nothing_is_left_on_a_session_of_the_pooler(stage: Stage) -> None:
     with stage.server.admin() as admin:
-        # This zone differs from Django's, so Django must set its own zone on its connections.
+        # The database's time zone differs from Django's, so Django must set the zone on its
+        # connections.
         admin.execute(f"ALTER DATABASE {stage.database} SET timezone = 'Asia/Tokyo'")
-    # One session for all clients, so that the next client sees the state left on it.
+    # Use one session for all clients, so that a client sees the state that the previous client
+    # left.
     with (
         stage.behind_a_pooler(1) as url,
         psycopg.connect(url, autocommit=True, prepare_threshold=None) as stranger,
     ):
 
         def session() -> int:
-            """Return the session's id; the stranger finds only its own zone on it."""
+            """Return the session's id; check that no client left its settings on the session."""
             found = stranger.execute(LEFT_ON_A_SESSION, [list(FOLLOWED)]).fetchall()
             assert found == []
             assert stranger.execute("SHOW timezone").fetchone() == ("Asia/Tokyo",)

@@ -1,4 +1,4 @@
-"""Stopping workers: at any moment, repeatedly, and while something hangs."""
+"""Workers stop cleanly at any moment, if asked repeatedly, and while a call hangs."""
 
 import os
 import signal
@@ -43,7 +43,7 @@ def test_many_random_signals_leave_nothing_behind_and_lose_no_copy(stage: Stage)
     stage.the_rest_goes_out()
     for edition in editions:
         assert stage.newsroom.counts(edition).sent == READERS
-    # The signals hit workers at work, not idle ones.
+    # Enough different workers made calls, so the signals hit workers that were sending.
     assert Attempt.objects.values("worker").distinct().count() > SIGTERMS / 5
     copies = READERS * len(editions)
     summary = stage.sandbox.summary()

@@ -1,7 +1,7 @@
 """Upgrades from every release while its workers and pages continue.
 
-The release's code runs from its commit, with the libraries of today. Until there is a release,
-today's code is upgraded to the made-up one of tests/faults/next_release/.
+The release's code runs from its commit, with today's libraries. Until there is a release, the test
+upgrades today's code to the made-up release in tests/faults/next_release/.
 """
 
 import json
@@ -29,13 +29,13 @@ from tests.newsletter_site.migrating.releases import Release, releases
 ROOT = Path(__file__).resolve().parents[2]
 READERS = 120
 PASSWORD = "swifts sleep while they fly"
-# The last line of a traceback. On a slow machine a migration may hold a lock for longer than a task
-# of the release waits, which is then tried again.
+# The last line of a traceback. On a slow machine, a migration may hold a lock for longer than a
+# task of the old release waits. The task then fails and is tried again.
 RAISED = re.compile(r"^[\w.]*[A-Z][a-z]\w*: (.*)", re.M)
 A_LOCK = "canceling statement due to lock timeout"
 # Calls are held until a test releases them, because the machine may be slow.
 SETTINGS = TIMES | {
-    # A release may lack the settings of the tests.
+    # Use the site's settings, because a release may not contain the settings of the tests.
     "DJANGO_SETTINGS_MODULE": "newsletter_site.settings",
     "DEBUG": "on",
     "DELIVERY_BATCH_SIZE": "10",
@@ -52,7 +52,7 @@ def git(*arguments: str) -> bytes:
         ["git", "-c", "safe.directory=*", *arguments], cwd=ROOT, capture_output=True, check=False
     )
     if done.returncode:
-        # A shallow clone lacks the release. CI clones the whole history.
+        # A shallow clone does not contain the release. CI clones the whole history.
         (pytest.fail if os.environ.get("CI") else pytest.skip)(
             "This checkout has no history, from which the test takes the release's code. "
             f"Clone the whole repository to run it ({done.stderr.decode().strip()})."
@@ -62,7 +62,7 @@ def git(*arguments: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """Upgrade from the code in `old` to that in `ROOT` with `new_settings`."""
+    """An upgrade from the code in `old` to the code in `ROOT` with `new_settings`."""
 
     old: Path
     new_settings: str = SETTINGS["DJANGO_SETTINGS_MODULE"]
@@ -155,11 +155,11 @@ def test_workers_and_pages_of_a_release_continue_during_an_upgrade(
         workers = [both.worker(both.old_place) for _ in range(2)]
         for one in workers:
             stack.callback(one.kill)
-        # Mid-send: a call of each worker is in flight while the tables change.
+        # Each worker has a call in flight while the tables change.
         held(provider, 2)
         new.run("migrate", "--noinput")
         new.run("migrate", "--check")
-        # All workers, of either code, now send on the new tables.
+        # Workers of the old and the new code now send with the new tables.
         workers.append(both.worker(both.new_place))
         stack.callback(workers[-1].kill)
         held(provider, 3)
@@ -180,7 +180,7 @@ def test_workers_and_pages_of_a_release_continue_during_an_upgrade(
     old.run("audit")
     with psycopg.connect(empty_database) as session:
         sent = session.execute("SELECT sum(sent) FROM batch").fetchone()
-    # Two issues to every reader, and one letter to each reader who signed up meanwhile.
+    # Every reader got two issues, and the reader who signed up meanwhile got one letter.
     assert sent == (2 * READERS + 1,)
     copies = provider.sandbox.outbox.copies(lambda size: size > 0)
     assert set(copies.values()) == {1}
@@ -188,7 +188,7 @@ def test_workers_and_pages_of_a_release_continue_during_an_upgrade(
 
 
 def _pages_of_the_release_answer(author: Browser, stranger: Browser, issue: str) -> None:
-    """Check the release's sign-up, form and progress page on the newer tables."""
+    """Check the old release's sign-up, form and progress page on the new tables."""
     signing_up = stranger.hidden_fields("/")
     answer = stranger.send("/subscriptions/", {**signing_up, "email": "newcomer@example.net"})
     assert answer.status_code in (200, 302, 303), answer

@@ -1,4 +1,4 @@
-"""A `deliver` of two processes: killed in part or whole, stopped, restarted."""
+"""A `deliver` of two processes is killed (in part or whole), stopped, restarted."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def in_two_calls(stage: Stage, *options: str, **settings: str) -> WatchedWorker:
 
 
 def the_rest_goes_out_once(stage: Stage) -> None:
-    """Let another worker send what is left; check that all 60 readers got one copy."""
+    """Let another worker send the rest; check that all 60 readers got one copy."""
     stage.newsroom.let_time_pass(100)
     stage.the_rest_goes_out()
     summary = stage.sandbox.summary()
@@ -96,7 +96,7 @@ def test_all_processes_are_killed(stage: Stage) -> None:
 def test_first_signal_lets_all_calls_finish(stage: Stage, in_terminal: bool) -> None:
     worker = in_two_calls(stage)
     assert WorkerHeartbeat.objects.get().pid == worker.pid
-    # The parent forks without a connection to the database.
+    # The parent has no connection to the database, because it forks.
     open_files = [each.readlink() for each in Path(f"/proc/{worker.pid}/fd").iterdir()]
     assert not [each for each in open_files if each.name.startswith("socket:")]
 

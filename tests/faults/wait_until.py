@@ -1,4 +1,4 @@
-"""Waits for another process, by polling."""
+"""Wait for a result of another process by polling."""
 
 import threading
 import time
@@ -11,13 +11,13 @@ LOOK_EVERY_S = 0.02
 
 
 def held(provider: SandboxServer, calls: int = 1) -> None:
-    """Wait until the provider holds `count` calls."""
+    """Wait until the provider holds `calls` calls."""
     gate = provider.sandbox.gate
     assert gate.wait_until(lambda: gate.held == calls, PATIENCE_S)
 
 
 def accepted(provider: SandboxServer, copies: int) -> None:
-    """Wait until the provider has accepted `count` copies."""
+    """Wait until the provider has accepted `copies` copies."""
     sandbox = provider.sandbox
     assert sandbox.gate.wait_until(
         lambda: bool(sandbox.outbox.counts()["accepted"] >= copies), PATIENCE_S

@@ -1,6 +1,7 @@
 """Take out guards, one at a time, and check that a test fails without each.
 
-The last line is the summary. Exit code 1: the tests did not notice a missing guard.
+The last line of the output is a summary. The exit code is 1 if the tests did not notice a missing
+guard.
 """
 
 import argparse
@@ -32,7 +33,10 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class _Guard:
-    """A guard ready to try: the files without it and its tests, or its `fault`."""
+    """A guard that is ready to be taken out: the files without it and its tests.
+
+    If this could not be prepared, `fault` is the reason.
+    """
 
     promise: str
     sql: str
@@ -65,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return 0 if chosen.changed_since else 2
     ready = [_made_ready(guard, tree, tests) for guard in guards]
-    # Exit through the `finally` blocks on SIGTERM, which removes copies and processes.
+    # On SIGTERM, exit through the `finally` blocks, which remove copies and end processes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     began = time.monotonic()
     cluster = KeptCluster()
@@ -122,7 +126,7 @@ def _made_ready(guard: Guard, tree: Tree, tests: NamedTests) -> _Guard:
         found = [tree.find(change) for change in guard.changes]
         nodes = tuple(tests.node(test) for test in guard.tests)
         files, sql = without(found), guard.sql
-        # The changed functions replace those of the test database.
+        # The changed SQL functions replace the functions of the test database.
         for name in [name for name in files if name.endswith(".sql")]:
             sql += files.pop(name)
         return _Guard(guard.promise, sql, files, nodes)
@@ -131,7 +135,7 @@ def _made_ready(guard: Guard, tree: Tree, tests: NamedTests) -> _Guard:
 
 
 def _unnoticed(guards: Sequence[_Guard], benches: Sequence[Workbench]) -> list[tuple[_Guard, str]]:
-    """Try every guard; return those that no test noticed, each with the reason."""
+    """Take out each guard; return the guards that no test noticed, with the reasons."""
     tests = sorted({test for guard in guards for test in guard.tests})
     # Skip a workbench without tests: without names, pytest would run all tests.
     shares = [share for n in range(len(benches)) if (share := tests[n :: len(benches)])]
@@ -169,7 +173,7 @@ def _unnoticed(guards: Sequence[_Guard], benches: Sequence[Workbench]) -> list[t
 def _each(
     benches: Sequence[Workbench], work: Iterable[Piece], do: Callable[[Workbench, Piece], Result]
 ) -> list[Result]:
-    """Do every piece of work, one at a time on each bench; return the results."""
+    """Do all the work, one piece at a time on each workbench; return the results."""
     waiting: queue.SimpleQueue[Piece] = queue.SimpleQueue()
     for piece in work:
         waiting.put(piece)

@@ -30,7 +30,7 @@ class LostError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where a function, class, assigned name or module is in a file's text."""
+    """The place of a function, class, assigned name or module in a file's text."""
 
     name: str
     start: int
@@ -50,13 +50,13 @@ class Source:
 
     @property
     def may_name(self) -> set[str]:
-        """The names that its scopes may have, without their parents' names."""
+        """Return the names that its scopes may have, without the names of their parents."""
         module = self.module.rpartition(".")[2]
         return {module, *(name for match in _NAMED.finditer(self.text) for name in match.groups())}
 
     @cached_property
     def without_comments(self) -> str:
-        """The text with blanks in the place of comments."""
+        """Return the text with comments replaced by blanks."""
 
         def blank(match: re.Match[str]) -> str:
             return " " * len(match[0])
@@ -68,7 +68,7 @@ class Source:
 
     @cached_property
     def scopes(self) -> list[Scope]:
-        """The module, then every scope in it."""
+        """Return the module's scope, then every scope in the module."""
         whole = Scope(self.module, 0, len(self.text))
         if not self.is_python:
             return [whole]
@@ -85,7 +85,7 @@ class Found:
 
 
 class Tree:
-    """The product's source: every file by its path."""
+    """The source code of the product: every file by its path."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
         self.sources = [Source(path, text) for path, text in sorted(files.items())]
@@ -106,7 +106,7 @@ class Tree:
         return cls({str(p.relative_to(root)): p.read_text() for p in paths if p.is_file()})
 
     def find(self, change: Change) -> Found:
-        """Find where to make a change. Raises `LostError`."""
+        """Find the place of a change. Raises `LostError`."""
         named = list(self._named(change.where))
         places = {
             (source.path, match.start()): (source, match)

@@ -1,8 +1,8 @@
 """Run pytest repeatedly, each time in a fork that has not imported Homing.
 
-Each run needs a process that has not imported the product with another guard missing. A process
-spends most of its start on libraries such as Django. So this process imports them once and forks
-for each run. Requests come on stdin, one line of JSON each.
+A run needs a process that has not imported the product yet, because each run takes out another
+guard. A new process spends most of its start on importing libraries such as Django. So this process
+imports them once and forks for each run. Requests come on stdin, one line of JSON each.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-# None of these reads settings when it is imported.
+# None of these modules reads settings when it is imported.
 IMPORTED_ONCE = (
     *("django.core.management", "django.core.serializers.json", "django.db.models", "django.forms"),
     *("django.db.migrations.executor", "django.template.engine", "django.test", "django.urls"),
@@ -33,7 +33,7 @@ class Recorder:
         self.cases: list[tuple[str, str, str]] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Record the call of a test, and any other phase that failed."""
+        """Record the call phase of a test, and any other phase that failed."""
         if report.failed:
             crash = getattr(report.longrepr, "reprcrash", None)
             self.cases.append((report.nodeid, report.when, crash.message if crash else "?"))
@@ -67,7 +67,7 @@ def main() -> None:
 
 def _run(wish: dict[str, Any]) -> None:
     """Run pytest in this process, write the result to a file, and exit."""
-    # A separate session, so that child processes can be killed with it.
+    # Start a separate session, so that child processes can be killed with this process.
     os.setsid()
     said = os.open(wish["said"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     nothing = os.open(os.devnull, os.O_RDONLY)

@@ -4,7 +4,7 @@
         Postmark._call: if «now_s() >= deadline_at_s → False»: return NotSent(
         test_expired_call_does_not_connect
 
-The whole notation: docs/proof/guards.md.
+docs/proof/guards.md describes the whole notation.
 """
 
 import re
@@ -16,16 +16,17 @@ _TEST = re.compile(r"(\w+::)*test_\w+(\[.*\])?")
 
 _QUOTE = r"[rbfuRBFU]{0,2}(?:\"{3}|'{3}|[\"'])"
 _TOKEN = re.compile(rf"{_QUOTE}|\w+|[<>=!:+-]=|<>|[|:*/]{{2}}|->|[«»]|[^\w\s]")
-# Layout does not matter: blanks, quotes, and the comma before a closing bracket.
+# Differences in layout do not matter: blanks, quotes, and the comma before a closing bracket.
 _GAP = rf"(?:\s|{_QUOTE})*"
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change in the function `where`: its fragment marks `«this → that»`.
+    """A change in the function `where`. Its code fragment has marks `«this → that»`.
 
-    `«this»` is dropped, and `«→ that»` is added. `pattern` matches the fragment in any layout, with
-    a group for each mark; `texts` are their replacements.
+    With the mark `«this»` the code is deleted, and with `«→ that»` it is added. `pattern` matches
+    the fragment in any layout, with a group for each mark. `texts` are the replacements for the
+    groups.
     """
 
     where: str
@@ -44,7 +45,7 @@ class Change:
 
 
 def _pattern_of(fragment: str) -> str:
-    """Write the expression for a fragment in any layout; its marks become groups."""
+    """Return a regular expression for a fragment in any layout, with marks as groups."""
     words = _TOKEN.findall(fragment)
     pattern = gap = ""
     for number, word in enumerate(words):
@@ -75,8 +76,8 @@ def _is_quote(word: str) -> bool:
 class Guard:
     """One guard with its promise, and the tests that must fail without it.
 
-    Several `changes` take out a guard and a second one that would hide its loss; `why` gives the
-    reason. `sql` takes a guard out of the database.
+    Several `changes` take out the guard and a second guard that would hide its loss; `why` gives
+    the reason for the second one. `sql` takes a guard out of the database.
     """
 
     promise: str

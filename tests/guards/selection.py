@@ -33,7 +33,8 @@ class NamedTests:
     def node(self, name: str) -> str:
         """Return the node id of a test that the catalogue names.
 
-        `file::test_x` or `folder::test_x` is one of several with that name. Raises `LostError`.
+        If several tests have the same name, the catalogue names one of them as `file::test_x` or
+        `folder::test_x`. Raises `LostError`.
         """
         plain, bracket, case = name.partition("[")
         *around, test = plain.split("::")
@@ -76,7 +77,7 @@ def changed_since(
             where = {tree.find(change).source.path for change in guard.changes}
             where.update(tests.node(test).partition("::")[0] for test in guard.tests)
         except LostError:
-            # Include it, so that the run reports its fault.
+            # Include the guard, so that the run reports the fault in its entry.
             return True
         return (
             guard not in before

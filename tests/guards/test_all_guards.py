@@ -1,4 +1,4 @@
-"""The catalogue of guards fits the code: one place each, and existing tests."""
+"""Each guard of the catalogue has one place in the code, and its tests exist."""
 
 from collections import Counter
 
@@ -24,7 +24,7 @@ def test_every_guard_has_one_place_and_existing_tests() -> None:
             assert len(guard.changes) < 2 or guard.why, "it does not say why both are taken out"
             assert bool(guard.changes) != bool(guard.sql), "it has changes or SQL, and not both"
             assert all(text != (ROOT / path).read_text() for path, text in texts.items()), "same"
-            # PostgreSQL names a primary key itself.
+            # Ignore primary keys, because PostgreSQL chooses their names.
             unknown = [n for n in names_in(guard.sql) if n not in migrations and "_pkey" not in n]
             assert not unknown, f"no migration has {unknown}"
             for test in guard.tests:

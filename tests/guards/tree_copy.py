@@ -1,7 +1,7 @@
-"""A copy of the tree in which guards are taken out, one at a time.
+"""Copy the tree, and take out guards in the copy, one at a time.
 
-Nothing is ever changed in the tree itself. Each run of pytest has its own copy of a migrated
-database (tests/database). So a guard in the database is removed only from that copy.
+The tree itself is never changed. Each run of pytest has its own copy of a migrated database
+(tests/database). So a guard in the database is removed only from that copy.
 """
 
 import contextlib
@@ -20,10 +20,11 @@ from pathlib import Path
 from tests.guards.verdict import Case, Run, read
 from tests.postgres_cluster import ROOT
 
-# Longer than a test waits for the effect of a guard.
+# The time limit of a test, which is longer than tests wait for the effect of a guard.
 LONGEST_TEST_S = 90
 LONGEST_RUN_S = 240
-# A changed file is this much newer, so Python does not run bytecode of the original.
+# Move the modification time of a changed file by this number of seconds, so that Python does not
+# run the bytecode of the original.
 ANOTHER_TIME_S = 1_000
 
 
@@ -66,7 +67,7 @@ class Workbench:
         )
 
     def leave(self) -> None:
-        """End the current run, if any, and start no other."""
+        """End the current run, if there is one, and start no further run."""
         self._is_over.set()
         _end(self._run_under_way)
         _end(self._runs.pid)
@@ -79,7 +80,7 @@ class Workbench:
     def run_without(self, texts: Mapping[str, str], sql: str, tests: Sequence[str]) -> Run:
         """Run these tests without a guard, up to the first failure.
 
-        `texts` are the files without it, by path; `sql` takes it out of the database.
+        `texts` are the files without the guard, by path. `sql` takes the guard out of the database.
         """
         environment = {"PYTHONDONTWRITEBYTECODE": "1", "HOMING_TEST_WITHOUT_SQL": sql}
         with self._changed(texts):
@@ -89,7 +90,8 @@ class Workbench:
     def _changed(self, texts: Mapping[str, str]) -> Iterator[None]:
         paths = {self._copy / name: text for name, text in texts.items()}
         as_built = {path: (path.read_bytes(), path.stat()) for path in paths}
-        # A child process may cache bytecode of a change, so each has its own modification time.
+        # A child process may cache the bytecode of a changed file, so each change gets another
+        # modification time.
         self._changes_made += 1
         later_s = ANOTHER_TIME_S + self._changes_made
         try:
@@ -133,7 +135,7 @@ class Workbench:
         too_long.start()
         self._runs.stdout.readline()
         too_long.cancel()
-        # Also end what interrupted tests left running.
+        # Also end the processes that interrupted tests left behind.
         _end(process)
         self._run_under_way = None
         seconds = time.monotonic() - began

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-# A replacement that cannot run does not show that the guard was noticed.
+# Messages of errors in the changed code itself. Such an error does not show that a test noticed the
+# missing guard.
 _NO_PROGRAM = re.compile(
     r"\b(SyntaxError|IndentationError|NameError|ImportError|ModuleNotFoundError|"
     r"UnboundLocalError|AttributeError|ProgrammingError)\b"
@@ -23,7 +24,7 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The result of a run: its failed tests, or why it proves nothing (`broken`).
+    """The result of a run: the failed tests, or why the run proves nothing (`broken`).
 
     `words` is the first failure's message. `unfit` are all tests that did not pass.
     """
@@ -38,8 +39,8 @@ class Run:
 def read(cases: Iterable[Case], seconds: float = 0.0) -> Run:
     """Judge the results of the tests.
 
-    A failure counts only in the body of a test. A failed collection or set-up, a time-out, and an
-    error that only shows broken code do not count.
+    Only a failure in the body of a test counts. A failed collection or set-up, a time-out, or an
+    error that only shows broken code does not count.
     """
     failed: list[str] = []
     unfit: set[str] = set()

@@ -1,7 +1,7 @@
-"""The drill of docs/restore.md: a backup taken mid-send sends nothing twice.
+"""Restore a backup from the middle of a send (docs/restore.md): no second copies.
 
-It uses the page's own commands, two servers and real workers. Calls are in flight when the backup
-is taken and when the server is lost.
+The drill uses the commands of docs/restore.md, two servers and real workers. Calls are in flight
+when the backup is taken and when the server is lost.
 """
 
 import os
@@ -32,7 +32,7 @@ from tests.faults.wait_until import eventually, held
 from tests.postgres_cluster import OwnCluster, remove
 
 TEXT = (ROOT / "docs" / "restore.md").read_text()
-# The marked blocks of the page, by their mark.
+# The blocks of docs/restore.md that have a mark, by their mark.
 PAGE = dict(re.findall(r"<!-- drill: ([a-z ]+) -->\n```(?:sh|ini)\n(.*?)```\n", TEXT, re.S))
 FOLDER = "/var/backups/homing"
 READERS = 80
@@ -45,7 +45,8 @@ SETTINGS = {
     "DELIVERY_RETRY_CAP_S": "1",
     "DELIVERY_NICENESS": "0",
 }
-# A call that a test holds lasts as long as the test; after a restore nothing is held.
+# The longest time in seconds that a call is held. A held call lasts as long as the test, and after
+# a restore no call is held.
 LONGEST_HELD_S = 300
 
 OTHER_SESSIONS = """
@@ -58,7 +59,7 @@ pytestmark = pytest.mark.timeout(400)
 
 
 class Machine:
-    """Machine with a PostgreSQL that may be lost."""
+    """A machine with a PostgreSQL server that the test may destroy."""
 
     def __init__(self) -> None:
         self._folder = OwnCluster()  # removed by the next run if this one is killed
@@ -66,7 +67,7 @@ class Machine:
 
     @property
     def url(self) -> str:
-        """Return the DATABASE_URL of Homing's database on it."""
+        """Return the DATABASE_URL of Homing's database on this machine."""
         return self.cluster.url("homing")
 
     def set_up(self, configuration: str = "") -> None:
@@ -86,7 +87,7 @@ class Machine:
         start_and_stop_server.start(self.cluster)
 
     def lose(self) -> None:
-        """Send SIGKILL to the server; nothing is saved."""
+        """Kill the server with SIGKILL, so that it saves nothing."""
         postmaster = int((self.cluster.data / "postmaster.pid").read_text().split()[0])
         os.kill(postmaster, signal.SIGKILL)
         eventually(lambda: not start_and_stop_server.is_up(self.cluster), "the server has ended")
@@ -114,12 +115,12 @@ class Drill:
         self.sandbox, self.lost, self.new = provider.sandbox, lost, new
         self._provider, self._django, self._stack = provider, django, stack
         self._workers: list[WatchedWorker] = []
-        # A folder in which the server's user may write.
+        # The folder of the backups, in which the server's user may write.
         self.backups = new.cluster.home / "backups"
         assert run_as(new.cluster.user, "mkdir", "-p", self.backups / "wal").returncode == 0
 
     def words(self, mark: str) -> str:
-        """Return a block of the page, with the folders of this test."""
+        """Return a block of docs/restore.md with the folders of this test."""
         return PAGE[mark].replace(FOLDER, str(self.backups))
 
     def as_postgres(self, mark: str, machine: Machine) -> None:
@@ -139,13 +140,14 @@ class Drill:
         self._type(self.words(mark), machine)
 
     def on_a_plain_server(self, machine: Machine, *, after: bool) -> None:
-        """Run the lines until the restore, or those after it."""
+        """Run the lines for a plain server up to the restore, or the lines after it."""
         lines = self.words("ten lines")
         restore, _, others = lines.partition(" &&\n./homing migrate")
         self._type(f"./homing migrate{others}" if after else restore, machine)
 
     def _type(self, lines: str, machine: Machine) -> None:
-        # The machine has no systemd, and its database exists.
+        # Replace these commands with functions that do nothing: the machine has no systemd, and its
+        # database exists already.
         names = ("systemctl", "install", "runuser")
         functions = "".join(f"{name}() {{ :; }}\n" for name in names)
         lines = lines.replace("/opt/homing", str(ROOT)).replace(
@@ -155,7 +157,7 @@ class Drill:
         self._in_a_shell(f"set -eu\n{functions}{lines}", machine)
 
     def with_compose(self, mark: str, machine: Machine) -> None:
-        """Run a block for Compose, as if this machine were its containers."""
+        """Run a block for Compose on this machine, which stands for the containers."""
         lines = self.words(mark).replace("docker compose exec -T postgres ", "")
         lines = lines.replace("./homing-compose", f"{sys.executable} manage.py")
         for database in ("--username=homing homing", "--username=homing --dbname=homing"):
@@ -184,7 +186,7 @@ class Drill:
         assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
 
     def begin_to_send(self) -> None:
-        """Start workers that each have sent a batch and have a call in flight."""
+        """Start workers and wait until each has sent a batch and has a call in flight."""
         with self._django.as_djangos_own(self.lost.url):
             call_command("migrate", verbosity=0)
             self.edition = Newsroom().publish(READERS)
@@ -219,7 +221,7 @@ class Drill:
         self.sandbox.set_fault("hold", moment="after_accept", calls=WORKERS)
 
     def stop_workers(self) -> None:
-        """Send SIGKILL to the workers; their answers never arrive."""
+        """Kill the workers with SIGKILL, so that their answers never arrive."""
         for worker in self._workers:
             worker.kill()
         self.sandbox.gate.release("close")
@@ -229,11 +231,11 @@ class Drill:
         eventually(lambda: self.lost.one(OTHER_SESSIONS) == 0, "the workers' sessions have ended")
 
     def copies(self) -> dict[str, int]:
-        """Return how many copies the provider accepted, by delivery."""
+        """Return the number of copies that the provider accepted, by delivery."""
         return self.sandbox.outbox.copies(lambda size: size > 0)
 
     def finish_on(self, machine: Machine, *, is_noticed: bool = True) -> None:
-        """Run the page's last steps on this machine; then every reader has one copy."""
+        """Run the last steps of docs/restore.md; check that every reader has one copy."""
         with psycopg.connect(machine.url) as session:
             # The calls that the backup shows as in flight have passed their deadline.
             span = f"{LONGEST_HELD_S} seconds"
@@ -246,7 +248,7 @@ class Drill:
         deliver = f"{sys.executable} manage.py deliver --until-empty"
         before = self.copies()
         if is_noticed:
-            # Starting workers too early does no harm.
+            # Start workers too early once, to show that this does no harm.
             self._in_a_shell(f"{deliver} || test $? = 3", machine)
         assert self.copies() == before
         self.on_a_plain_server(machine, after=True)
@@ -297,7 +299,7 @@ def test_backup_restored_into_the_same_database_sends_nothing_twice(drill: Drill
         drill.with_compose("restore into the same with compose", drill.lost)
     else:
         drill.as_operator("restore into the same", drill.lost)
-    # The command that declares a restore also compares.
+    # The command that declares a restore also compares the records with the provider's.
     drill.finish_on(drill.lost, is_noticed=way != "compose")
 
 
@@ -306,7 +308,7 @@ def test_server_restored_from_its_archive_sends_nothing_twice(drill: Drill) -> N
     drill.begin_to_send()
     drill.as_postgres("base backup", drill.lost)
     drill.send_on()
-    # The archived part is restored; later changes are lost.
+    # The archived part of the log is restored; later changes are lost.
     last = drill.lost.one("SELECT pg_walfile_name(pg_switch_wal())")
     eventually(lambda: (drill.backups / "wal" / last).exists(), "the archive has the segment")
     drill.send_on()

@@ -30,7 +30,7 @@ WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
 
 @pytest.fixture
 def backup(here: str, tmp_path: Path) -> Path:
-    """Return a backup of this database, where an issue is open."""
+    """Return a backup of this database, which contains an unfinished issue."""
     Newsroom().publish(3)
     check_identity()
     path = tmp_path / "one.backup"
@@ -97,7 +97,7 @@ def test_file_that_changes_after_the_check_is_not_restored(backup: Path, server:
     content = backup.read_bytes()
 
     def change(size: int) -> None:
-        # The end of the dump is data, which pg_restore does not check.
+        # Damage the end of the dump. It contains data, which pg_restore does not check.
         last = content.index(b"PGDMP") + size - 1
         with backup.open("r+b") as file:
             file.seek(last)
@@ -141,7 +141,7 @@ def test_settings_file_is_written_last(here: str, tmp_path: Path) -> None:
 
 def test_failed_restore_changes_nothing(backup: Path) -> None:
     with connection.cursor() as cursor:
-        # pg_restore does not know this view, so it cannot drop the table below it.
+        # pg_restore does not know this view, so it cannot drop the table that the view reads.
         cursor.execute("CREATE VIEW ours AS SELECT * FROM edition")
     Newsroom().publish(2)
     assert "cannot drop table" in refusal("restore", "--replace", str(backup))
@@ -180,7 +180,7 @@ def test_database_without_our_tables_is_no_backup(server: OwnServer, tmp_path: P
 
 @pytest.fixture
 def hears_hangup() -> Iterator[None]:
-    """Let programs hear SIGHUP. Under nohup they would inherit that it is ignored."""
+    """Let programs receive SIGHUP. Under nohup they would inherit that it is ignored."""
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGHUP, before)
@@ -202,7 +202,7 @@ def test_ended_backup_leaves_no_file_and_shows_no_password(
             assert not any(server.password in line for line in shown)
             run.signal(end)
             run.end()
-            # Only a killed run leaves its unfinished file, which the next one overwrites.
+            # Only a killed run leaves its unfinished file, which the next run overwrites.
             assert [each.name for each in tmp_path.iterdir()] == (
                 ["one.backup.unfinished"] if end == signal.SIGKILL else []
             )
@@ -227,7 +227,7 @@ def test_killed_restore_leaves_the_database_empty(backup: Path, server: OwnServe
         url = server.url(name)
         with psycopg.connect(url, autocommit=True) as onlooker:
             with psycopg.connect(url) as blocker:
-                # The restore waits to see whether this table will exist.
+                # The restore has to wait until it is decided whether this new table exists.
                 blocker.execute("CREATE TABLE worker ()")
                 run = WatchedProcess("restore", str(backup), environment={"DATABASE_URL": url})
                 eventually(lambda: onlooker.execute(WAITING).fetchone() == (1,), "psql waits")

@@ -1,7 +1,7 @@
-"""Workers that are started and killed many times: real `deliver` processes.
+"""Start and kill real `deliver` processes many times.
 
-child_processes.py forks them. The fork server has loaded all code, so a worker that is killed after
-a second or two has worked in that time.
+worker_fork_server.py forks the workers. It has already loaded all code, so a worker works at once,
+even if it is killed after a second or two.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from tests.postgres_cluster import ROOT
 
 PATIENCE_S = 120
 LAST_WORDS = 30
-# A worker is killed by its process id, so it has no other process.
+# A worker is killed by its process id, so all its work must be in one process.
 COMMON = {"POSTMARK_SERVER_TOKEN": "sandbox", "DELIVERY_PROCESSES": "1"}
 
 
@@ -60,7 +60,7 @@ class Crew:
                     self._news.notify_all()
 
     def begin(self, workers: int = 1) -> list[int]:
-        """Start `count` more workers; return their process ids."""
+        """Start `workers` more workers; return their process ids."""
         assert self._nursery.stdin is not None
         with self._news:
             known = len(self._begun)
@@ -74,7 +74,7 @@ class Crew:
     def kill_one(self, dice: random.Random) -> None:
         """Kill one worker with SIGKILL and start another in its place."""
         unlucky = self.running.pop(dice.randrange(len(self.running)))
-        with contextlib.suppress(ProcessLookupError):  # one that has ended on its own
+        with contextlib.suppress(ProcessLookupError):  # the worker may have ended already
             os.kill(unlucky, signal.SIGKILL)
         self.statuses([unlucky])
         self.kills += 1
@@ -86,7 +86,7 @@ class Crew:
         os.kill(pid, number)
 
     def ended_alone(self) -> int:
-        """Return how many workers ended without being killed or stopped."""
+        """Return the number of workers that ended without being killed or stopped."""
         with self._news:
             return sum(pid in self._statuses for pid in self.running)
 
@@ -98,7 +98,7 @@ class Crew:
         return self.statuses(stopping)
 
     def statuses(self, pids: list[int]) -> list[int]:
-        """Wait until these have ended; return their exit statuses."""
+        """Wait until these processes have ended; return their exit statuses."""
         with self._news:
             if not self._news.wait_for(lambda: set(pids) <= set(self._statuses), PATIENCE_S):
                 left = sorted(set(pids) - set(self._statuses))
@@ -118,5 +118,5 @@ class Crew:
         self._listener.join(PATIENCE_S)
 
     def last_lines(self) -> str:
-        """Return the last lines of their output."""
+        """Return the last lines of the workers' output."""
         return "\n".join(self._log.read_text(errors="replace").splitlines()[-LAST_WORDS:])

@@ -1,4 +1,4 @@
-"""Observer of a later release's migrations, in another session."""
+"""Observe the migrations of a later release from another session."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ class Onlooker:
 
     @property
     def applied(self) -> list[str]:
-        """Return recorded later migrations, in order."""
+        """Return the recorded migrations of the later release, in order."""
         return [
             name
             for (name,) in self._session.execute(
@@ -35,7 +35,7 @@ class Onlooker:
 
     @property
     def waiting(self) -> int:
-        """Return how many locks the sessions of this database wait for."""
+        """Return the number of locks for which the database's sessions wait."""
         return int(
             self.one(
                 "SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database "

@@ -1,6 +1,6 @@
-"""Workers that get SIGTERM at random moments, one after another, under load.
+"""Send SIGTERM to workers at random moments, one after another, under load.
 
-Moments are seeded, but what the worker is doing at a moment depends on the machine.
+A seed decides the moments. What a worker is doing at such a moment depends on the machine.
 """
 
 import os
@@ -22,7 +22,7 @@ YOUNGEST = 0.2
 MOST_COPIES = 100
 LONGEST_MOMENT_S = 0.05
 LONGEST_WAIT_S = 2.0
-# Nothing is recovered automatically, so every leftover is visible.
+# These times are so long that no other worker recovers lost work, so the test sees all lost work.
 SETTINGS = TIMES | {"DELIVERY_HTTP_DEADLINE_S": "60", "DELIVERY_LEASE_S": "60"}
 
 
@@ -59,7 +59,7 @@ def stop_at_random(
         else:
             pid = running.popleft()
             goal = sandbox.outbox.counts()["accepted"] + dice.randrange(MOST_COPIES)
-            # A short wait, because all workers may be stopping.
+            # Wait only a short time for more copies, because all workers may be stopping.
             sandbox.gate.wait_until(
                 lambda goal=goal: sandbox.outbox.counts()["accepted"] >= goal, LONGEST_WAIT_S
             )

@@ -1,4 +1,4 @@
-"""The tests' settings, which wait for a signal while Django loads them."""
+"""Settings of the tests that wait for a signal while Django loads them."""
 
 import signal
 import sys

@@ -1,6 +1,6 @@
-"""A `migrate` of a later release, whose output is read as it comes.
+"""Run `migrate` of a later release, and read its output as it comes.
 
-It runs in a thread or a process.
+The command runs in a thread or in a process.
 """
 
 import io
@@ -31,7 +31,7 @@ def migrate_in_a_process(database_url: str, *options: str) -> WatchedProcess:
 
 
 class WatchedMigrate(Heard):
-    """One run in a thread, on Django's database or that of `url`.
+    """One run in a thread, on Django's database or on the database of `url`.
 
     `output` is all of its output.
     """
@@ -62,7 +62,7 @@ class WatchedMigrate(Heard):
                 self.hear(b"")
 
     def end(self, exit_code: int = 0, timeout_s: float = 100) -> None:
-        """Wait for its end; fail the test if it does not end as expected."""
+        """Wait for the end of the run; fail the test if it does not end as expected."""
         self._thread.join(timeout_s)
         assert not self._thread.is_alive(), self.output
         assert self._exit_code == exit_code, self.output

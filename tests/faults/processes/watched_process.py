@@ -1,6 +1,6 @@
-"""A real `manage.py` command whose output is read as it comes.
+"""Run a real `manage.py` command, and read its output as it comes.
 
-Its output cannot fill a pipe.
+A thread reads the output, so it cannot fill a pipe.
 """
 
 import os
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 class Heard:
-    """Output as it comes."""
+    """Output that tests can read while it is written."""
 
     def __init__(self) -> None:
         self._news = threading.Condition()
@@ -38,7 +38,7 @@ class Heard:
             return self._output.decode(errors="replace")
 
     def wait_for(self, words: str, times: int = 1, timeout_s: float = 60) -> None:
-        """Wait until enough lines contain `words`; fail the test if they do not."""
+        """Wait until `times` lines contain `words`; fail the test at the timeout."""
         wanted = words.encode()
 
         def heard() -> bool:
@@ -52,7 +52,7 @@ class Heard:
 
 
 class WatchedProcess(Heard):
-    """One process. `output` is its stderr, and also its stdout on request."""
+    """One process. `output` is its stderr; on request, its stdout is added."""
 
     def __init__(
         self,
@@ -90,11 +90,11 @@ class WatchedProcess(Heard):
         self._process.send_signal(number)
 
     def is_running(self) -> bool:
-        """Return whether it still runs."""
+        """Return whether the process still runs."""
         return self._process.poll() is None
 
     def ends_within(self, seconds: float) -> bool:
-        """Return whether it ends within this time in seconds."""
+        """Return whether the process ends within this number of seconds."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -102,7 +102,7 @@ class WatchedProcess(Heard):
         return True
 
     def end(self, timeout_s: float = 100) -> int:
-        """Wait for its end; return its exit code."""
+        """Wait for the end of the process; return its exit code."""
         code = self._process.wait(timeout_s)
         self._listener.join(timeout_s)
         return code

@@ -1,4 +1,4 @@
-"""A real `manage.py deliver` whose output is read as it comes."""
+"""Run a real `manage.py deliver`, and read its output as it comes."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,8 @@ from typing import Any
 
 from tests.faults.processes.watched_process import ROOT, WatchedProcess
 
-# Short enough that lost work is recovered within the test, long enough for a busy machine.
+# These times are short enough that lost work is recovered within the test, and long enough for a
+# busy machine.
 TIMES = {
     "DELIVERY_HTTP_DEADLINE_S": "3",
     "DELIVERY_LEASE_S": "2",
@@ -14,13 +15,14 @@ TIMES = {
     "DELIVERY_RETRY_BASE_S": "0.1",
     "DELIVERY_RETRY_CAP_S": "1",
     "DELIVERY_BATCH_SIZE": "50",
-    # On a busy machine, a worker with low priority is too slow for these times.
+    # Run with normal priority: on a busy machine, a worker with low priority is too slow for these
+    # times.
     "DELIVERY_NICENESS": "0",
 }
 
 
 class WorkerProcess(WatchedProcess):
-    """One worker, of the code in `code`. `output` is all of its output."""
+    """One worker that runs the code in `code`. `output` is all of its output."""
 
     def __init__(
         self,
@@ -51,7 +53,7 @@ class WorkerProcess(WatchedProcess):
 
 
 class WatchedWorker(WorkerProcess):
-    """One worker with short times."""
+    """One worker with short leases and deadlines."""
 
     def __init__(
         self,

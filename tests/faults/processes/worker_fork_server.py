@@ -1,9 +1,9 @@
-"""Fork server that starts workers within hundredths of a second.
+"""A fork server that starts workers within hundredths of a second.
 
 `python -m tests.faults.processes.worker_fork_server OPTION...` reads its standard input: each line
 starts one `deliver` with those options. It writes `began PID` and `ended PID STATUS` lines. A
-worker starts with blocked stop signals, so a signal that arrives before the worker waits for it is
-not lost. Another test covers such early signals in an ordinary process.
+worker starts with blocked stop signals, so a signal is not lost if it arrives before the worker can
+handle it. Another test covers such early signals in an ordinary process.
 """
 
 import contextlib
@@ -49,13 +49,13 @@ def report_the_ended() -> None:
 def main(options: list[str]) -> None:
     """Serve until the input ends."""
     signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
-    # As in manage.py: tests name their own settings, proofs name none.
+    # Use the site's settings by default, as manage.py does. Tests name their own settings.
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
     django.setup()
     from delivery.management.commands import deliver  # noqa: F401 -- loaded once, for all
 
-    # Every command runs the system checks, which load all pages: once here instead of in each
-    # worker.
+    # Run the system checks once here, because every command runs them and they load all pages.
+    # Forked workers then find the pages loaded.
     checks.run_checks()
     connections.close_all()
 

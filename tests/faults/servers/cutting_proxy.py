@@ -1,7 +1,8 @@
-"""PostgreSQL proxy that cuts a connection at an exact point.
+"""A proxy for PostgreSQL that cuts a connection at an exact point.
 
-It reads the traffic. So a test can lose a statement before the server has it, or the answer after
-the statement was executed. Then the client cannot know whether it was executed.
+The proxy reads the traffic. So a test can lose a statement before the server gets it, or lose the
+answer after the server has executed the statement. The client cannot know which of the two
+happened.
 """
 
 import socket
@@ -15,9 +16,9 @@ from tests.faults.servers.tcp_proxy import Line, Relay
 class Cut:
     """The statement at which a connection is cut.
 
-    The statement contains `at`. With `after`, the connection has already carried that text.
+    The statement contains `at`. With `after`, the connection must already have carried this text.
 
-    `answer`: the server executes the statement; only its answer is lost.
+    With `answer`, the server executes the statement, and only its answer is lost.
     """
 
     at: bytes
@@ -27,7 +28,7 @@ class Cut:
 
 
 class CuttingProxy(Relay):
-    """Listener on a port of this machine that forwards to a Unix socket."""
+    """A listener on a port of this machine that forwards to a Unix socket."""
 
     def __init__(self, far: str) -> None:
         self._lock = threading.Lock()
@@ -41,7 +42,7 @@ class CuttingProxy(Relay):
         super().__init__(connect)
 
     def url(self, password: str, database: str) -> str:
-        """Return the DATABASE_URL that leads through it."""
+        """Return the DATABASE_URL that leads through this proxy."""
         return f"postgresql://postgres:{password}@127.0.0.1:{self.port}/{database}?sslmode=disable"
 
     def cut(self, at: bytes, *, after: bytes = b"", answer: bool = False) -> Cut:

@@ -1,4 +1,4 @@
-"""A real PgBouncer in transaction mode, between the workers and the server."""
+"""Run a real PgBouncer in transaction mode between the workers and the server."""
 
 import os
 import shutil
@@ -17,7 +17,8 @@ from tests.installed_programs import program
 
 PORT = 6432
 
-# Without `server_reset_query`, a client sees the session state that another client left.
+# The configuration has no `server_reset_query`, so a client sees the session state that another
+# client left.
 CONFIGURATION = """
 [databases]
 * = host={socket_dir} port={port} password={password}
@@ -38,14 +39,14 @@ server_login_retry = 1
 
 
 class Server(Protocol):
-    """Server that a pooler can be put in front of."""
+    """A database server to which a pooler can connect."""
 
     cluster: Cluster
     password: str
 
 
 class Pooler:
-    """Pooler that lends `pool_size` sessions of the server for a transaction each."""
+    """A pooler that lends one of `pool_size` sessions for each transaction."""
 
     def __init__(self, server: Server, *, pool_size: int) -> None:
         self._program = program("pgbouncer", package="pgbouncer")
@@ -69,7 +70,7 @@ class Pooler:
         self.start()
 
     def url(self, database: str) -> str:
-        """Return the DATABASE_URL that leads through it."""
+        """Return the DATABASE_URL that leads through this pooler."""
         folder = quote(str(self._folder), safe="/")
         return (
             f"postgresql://postgres:{self._password}@/{database}"
@@ -77,7 +78,7 @@ class Pooler:
         )
 
     def start(self) -> None:
-        """Start it, and wait until it accepts connections."""
+        """Start the pooler, and wait until it accepts connections."""
         # PgBouncer refuses to run as root, and only the server's user may open the server's socket.
         identity = {} if self._user.is_us else {"user": self._user.uid, "group": self._user.gid}
         self._process = subprocess.Popen(
@@ -99,16 +100,16 @@ class Pooler:
         return True
 
     def kill(self) -> None:
-        """Send SIGKILL: every connection through it is cut."""
+        """Send SIGKILL, which cuts every connection through the pooler."""
         self._process.kill()
         self._process.wait()
 
     def restart(self) -> None:
-        """Send SIGKILL, and start it again."""
+        """Send SIGKILL, and start the pooler again."""
         self.kill()
         self.start()
 
     def remove(self) -> None:
-        """Stop it and remove its files."""
+        """Stop the pooler and remove its files."""
         self.kill()
         shutil.rmtree(self._folder)

@@ -1,4 +1,4 @@
-"""PostgreSQL server that one test may stop, crash, freeze and cut off."""
+"""Run a PostgreSQL server that a test may stop, crash, freeze and cut off."""
 
 import os
 import secrets
@@ -25,15 +25,15 @@ from tests.postgres_cluster import OwnCluster, remove
 TEMPLATE = "with_tables"
 # The data need not survive a crash of the machine, only a crash of the server.
 FORGETFUL = "\nfsync = off\nfull_page_writes = off\nlog_min_messages = fatal\n"
-# A proxy opens this server to every user of the machine, so it requires a password.
+# Through a proxy, every user of the machine can reach this server, so it requires a password.
 WHO_MAY_COME_IN = "local all all scram-sha-256\n"
 
 
 class OwnServer:
-    """Server with a template database that holds all tables and no rows."""
+    """A server with a template database that has all tables but no rows."""
 
     def __init__(self, configuration: str = FORGETFUL) -> None:
-        self._folder = OwnCluster()  # removed by the next run if this one is killed
+        self._folder = OwnCluster()  # if this run is killed, the next run removes the folder
         self.cluster: Cluster = cluster_in(self._folder.data_dir)
         self.password = secrets.token_hex(12)
         self._databases = 0
@@ -56,12 +56,12 @@ class OwnServer:
         return make_conninfo(**self.cluster.parameters(database))
 
     def remove(self) -> None:
-        """Stop it and remove its files."""
+        """Stop the server and remove its files."""
         remove(self._folder.data_dir)
         os.close(self._folder.lock)
 
     def start(self) -> None:
-        """Start it and wait until it accepts connections."""
+        """Start the server and wait until it accepts connections."""
         start_and_stop_server.start(self.cluster)
 
     def stop(self, mode: str) -> None:
@@ -72,7 +72,7 @@ class OwnServer:
 
     @contextmanager
     def away(self, mode: str) -> Iterator[None]:
-        """Keep the server down for the block."""
+        """Keep the server stopped during the block."""
         connections["default"].close()
         self.stop(mode)
         try:
@@ -82,7 +82,7 @@ class OwnServer:
 
     @contextmanager
     def frozen(self, database: str) -> Iterator[None]:
-        """Freeze every session of `database` for the block."""
+        """Freeze every session of `database` during the block."""
         connections["default"].close()
         with self.admin() as admin:
             rows = admin.execute("SELECT pid FROM pg_stat_activity WHERE datname = %s", [database])
@@ -111,7 +111,7 @@ class OwnServer:
 
     @property
     def socket(self) -> str:
-        """Return the path of its socket."""
+        """Return the path of the server's socket."""
         return str(self.cluster.socket_dir / f".s.PGSQL.{PORT}")
 
     @contextmanager
@@ -124,11 +124,11 @@ class OwnServer:
     def fresh_database(
         self, template: str = TEMPLATE, tablespace: str = "pg_default"
     ) -> Iterator[str]:
-        """Create a database with all tables and no rows for the block; yield its name."""
+        """Create a database with all tables but no rows for the block; yield its name."""
         self._databases += 1
         name = sql.Identifier(f"test_{self._databases}")
         with self.admin() as admin:
-            # PostgreSQL 14 has no other strategy, and no word for it.
+            # PostgreSQL 14 always copies files and does not know the word STRATEGY.
             strategy = "" if admin.info.server_version < 150000 else "STRATEGY file_copy"
             admin.execute(
                 sql.SQL("CREATE DATABASE {} TEMPLATE {} TABLESPACE {} {}").format(

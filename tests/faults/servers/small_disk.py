@@ -1,4 +1,4 @@
-"""A file system of a few megabytes for one database, which a test can fill."""
+"""Make a file system of a few megabytes for one database, which a test can fill."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from pathlib import Path
 from newsletter_site.embedded_postgres.server_user import run_as
 from tests.faults.servers.postgres_server import OwnServer
 
-# A database with all tables needs about half of it.
+# The size of the file system. A database with all tables needs about half of it.
 SIZE = "64m"
 MOUNT = """
 mount -t tmpfs -o size="$2",mode=0700 tmpfs "$1"
@@ -21,9 +21,10 @@ exec sleep infinity
 
 
 class SmallDisk:
-    """A file system in a mount namespace of its own, of the user who runs the server.
+    """A file system in a separate mount namespace of the user who runs the server.
 
-    Only a process sees it. Others reach it through that process in /proc.
+    Only one process sees the file system. Other processes reach it through that process's folder in
+    /proc.
     """
 
     def __init__(self, server: OwnServer) -> None:
@@ -52,7 +53,7 @@ class SmallDisk:
 
     @contextmanager
     def tablespace(self) -> Iterator[str]:
-        """Make a tablespace on it for the block; yield its name."""
+        """Make a tablespace on the file system for the block; yield its name."""
         with self._server.admin() as admin:
             admin.execute(f"CREATE TABLESPACE small LOCATION '{self._root / 'tablespace'}'")
             yield "small"
@@ -60,13 +61,13 @@ class SmallDisk:
             admin.execute("DROP TABLESPACE small")
 
     def fill(self) -> None:
-        """Leave no free block."""
-        # As its user, because the namespace does not know root.
+        """Fill the file system, so that no block is free."""
+        # Run this as the server's user, because the namespace does not know root.
         done = run_as(
             self._server.cluster.user, "sh", "-c", 'cat /dev/zero >"$1"', "sh", self._filler
         )
         assert "No space left" in done.stderr
 
     def free(self) -> None:
-        """Give the space back."""
+        """Delete the file that fills the file system."""
         run_as(self._server.cluster.user, "rm", "-f", self._filler)

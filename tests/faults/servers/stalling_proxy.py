@@ -1,17 +1,17 @@
-"""Proxy to the provider that stalls in the middle of one request."""
+"""A proxy to the provider that stalls in the middle of one request."""
 
 import socket
 import threading
 
 from tests.faults.servers.tcp_proxy import Line, Relay
 
-# Small, so that the buffers do not hold the whole request.
+# The buffers are small, so that they cannot hold the whole request.
 BUFFER_BYTES = 64 * 1024
 PATIENCE_S = 100
 
 
 class StallingLine(Relay):
-    """Listener on a port of this machine that forwards to the provider."""
+    """A listener on a port of this machine that forwards to the provider."""
 
     def __init__(self, provider_port: int) -> None:
         self._stalls_after: int | None = None
@@ -24,7 +24,7 @@ class StallingLine(Relay):
         self.url = f"http://127.0.0.1:{self.port}"
 
     def stall_after(self, size: int) -> None:
-        """Stall once, when `count` bytes of one connection were forwarded."""
+        """Stall once, when `size` bytes of one connection were forwarded."""
         self._stalls_after = size
 
     def stall_at(self, words: bytes) -> None:
@@ -40,11 +40,11 @@ class StallingLine(Relay):
         self._goes_on.set()
 
     def wait_until_forwarded(self) -> None:
-        """Wait until every stalled and following piece has been forwarded."""
+        """Wait until the stalled pieces and all following ones have been forwarded."""
         assert self._over.wait(PATIENCE_S)
 
     def close(self) -> None:
-        """Accept no more connections and hold nothing back."""
+        """Accept no more connections, and forward the pieces that are held back."""
         self._goes_on.set()
         super().close()
 

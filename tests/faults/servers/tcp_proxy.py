@@ -1,4 +1,4 @@
-"""TCP proxy that forwards bytes; subclasses can hold or cut them."""
+"""A TCP proxy that forwards bytes. Subclasses can hold bytes or cut connections."""
 
 import contextlib
 import socket
@@ -17,7 +17,7 @@ class Line:
     near: socket.socket
     far: socket.socket
     seen: list[bytes] = field(default_factory=list)
-    is_marked: bool = False  # the subclass defines the meaning
+    is_marked: bool = False  # a subclass decides what the mark means
 
     def end(self) -> None:
         """Close both ends cleanly."""
@@ -26,7 +26,7 @@ class Line:
                 end.shutdown(socket.SHUT_RDWR)
 
     def cut(self) -> None:
-        """Reset both ends, as when a device in between forgets the connection."""
+        """Reset both ends, as if a device between them had forgotten the connection."""
         for end in (self.near, self.far):
             with contextlib.suppress(OSError):
                 end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -34,7 +34,7 @@ class Line:
 
 
 class Relay:
-    """Listener on a port of this machine that forwards to the target of `connect`."""
+    """A listener on a port of this machine that forwards to the target of `connect`."""
 
     def __init__(self, connect: Callable[[], socket.socket], receive_buffer: int = 0) -> None:
         self._connect = connect
@@ -47,7 +47,7 @@ class Relay:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
-        """Accept no more connections. Open ones end with either of their ends."""
+        """Accept no more connections. Open connections stay until one side closes them."""
         self._listener.close()
 
     def passes_request(self, line: Line, piece: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""A machine on which systemd runs the shipped units, in namespaces of its own."""
+"""Run a machine in separate namespaces, on which systemd runs the shipped units."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ PATIENCE_S = 100
 
 
 class SystemdMachine:
-    """The running machine, with units and settings installed as in docs/deploy.md."""
+    """The running machine. Units and settings are installed as in docs/deploy.md."""
 
     def __init__(self, folder: Path, process: "subprocess.Popen[bytes]") -> None:
         self._process = process
@@ -74,7 +74,7 @@ class SystemdMachine:
         self.must("install", "-D", "-m", "644", "/dev/stdin", path, text=text)
 
     def homing(self, *command: str) -> str:
-        """Run a command of Homing as an operator types it; return all its output."""
+        """Run a command of Homing as an operator would type it; return all its output."""
         typed = f'set -a; . {ENVIRONMENT}; set +a; exec .venv/bin/python manage.py "$@"'
         return self.run("sh", "-c", typed, "sh", *command)[1]
 

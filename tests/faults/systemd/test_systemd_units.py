@@ -28,7 +28,8 @@ SETTINGS = {
     "DELIVERY_NICENESS": "0",
 }
 UNITS = ("homing-web.socket", "homing-web", "homing-worker@1", "homing-migrate")
-# What the code does outside Python: it draws an SVG, and limits the memory of a process.
+# Run the parts of the code that a restriction might break: it draws an SVG image and limits the
+# memory of a process.
 NEEDED = """
 import os, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "newsletter_site.settings"
@@ -56,7 +57,7 @@ def port() -> int:
 def machine(
     booted: SystemdMachine, stage: Stage, proxy: CuttingProxy, port: int
 ) -> Iterator[SystemdMachine]:
-    """Install the units for this test's database and provider; stop them in the end."""
+    """Install the units for this test's database and provider; stop them at the end."""
     where = {"DATABASE_URL": stage.proxied(proxy), "POSTMARK_BASE_URL": stage.provider.url}
     booted.install(port, SETTINGS | LONG | where)
     yield booted
@@ -91,7 +92,8 @@ def test_target_starts_everything_and_stops_it_for_good(
     assert requests.get(address, headers=FROM_THE_PROXY, timeout=100).json()["status"] == "ok"
     eventually(lambda: '"ok"' in machine.homing("health", "workers"), "the worker has started")
     assert "warnings" not in json.loads(machine.homing("health", "workers").splitlines()[-1])
-    # For the target alone systemctl would not wait until its parts have ended.
+    # Stop all units by name: for the target alone, systemctl would not wait until its parts have
+    # ended.
     machine.must("systemctl", "stop", "homing*")
     for unit in UNITS:
         assert machine.run("systemctl", "is-active", unit)[1] == "inactive", unit

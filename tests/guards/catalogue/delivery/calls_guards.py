@@ -1,4 +1,4 @@
-"""Guards of calls and answers: deadlines, no second call, cautious reading."""
+"""Guards of calls and answers: deadlines, no second call, careful reading."""
 
 from tests.guards.notation import guards
 

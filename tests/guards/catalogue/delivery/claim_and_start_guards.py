@@ -1,4 +1,4 @@
-"""Guards of a claim and the start of a call: one holder, record first, last check."""
+"""Guards of claims and starts of calls: one worker, record first, last check."""
 
 from tests.guards.notation import guards
 

@@ -1,4 +1,4 @@
-"""Guards of settlements and of recovered leases: by the holder, once, in full."""
+"""Guards of settlements and recovered leases: by the right worker, once, in full."""
 
 from tests.guards.notation import guards
 
