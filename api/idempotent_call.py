@@ -37,9 +37,9 @@ KEY_PARAMETER: dict[str, Any] = {
 def changing(made: Mapping[int, Any], *problems: int, described: Any = None) -> dict[str, Any]:
     """Return the arguments that describe an operation that changes something.
 
-    `made` maps each status of its answers to a body. `problems` are the statuses of its problems,
-    besides those that all changing operations share. `described` describes its parameters for the
-    OpenAPI document. By default, the key is the only parameter.
+    `made` maps each status of the operation's answers to a body. `problems` are the statuses of the
+    operation's problems, besides those that all changing operations share. `described` lists the
+    operation's parameters for the OpenAPI document. By default, the key is the only parameter.
     """
     responses = {**made, **problem_responses(409, 413, 415, 422, *problems)}
     return {"response": responses, "openapi_extra": described or KEY_PARAMETER}

@@ -6,7 +6,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from django.conf import settings
 from django.http import HttpRequest
 
-# About the size of a household or an office: enough for limits and records of consent.
+# Networks of these sizes belong to about one household or office. This is exact enough for limits
+# and records of consent.
 IPV4_BITS = 24
 IPV6_BITS = 48
 

@@ -74,7 +74,8 @@ def count_unfit_values(
 ) -> dict[tuple[str, str], tuple[int, int]]:
     """Count the readers whose value does not match, and the readers without a value.
 
-    One query counts them for all fields. `patterns` are pairs of a field and a regular expression.
+    One query counts the readers for all fields. `patterns` are pairs of a field and a regular
+    expression.
     """
     wanted = [*patterns]
     if not wanted:

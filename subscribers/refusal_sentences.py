@@ -45,7 +45,7 @@ _OTHER_FORMAT = _(
 )
 SENTENCES: Mapping[str, Promise | str] = {
     **TYPED,
-    # A reader whom authors and the API change
+    # Why authors and the API may not change a reader
     "address_known": _("Another reader has this address."),
     "reader_erased_meanwhile": _("The reader was erased meanwhile. Nothing was changed."),
     "address_unchanged": _("The reader has this address already."),
@@ -54,7 +54,7 @@ SENTENCES: Mapping[str, Promise | str] = {
         "address."
     ),
     "topic_left": _("The reader left the topic “{tag}”. Only they can choose it again."),
-    # A reader whom imports, authors and the API refuse to add
+    # Why imports, authors and the API refuse to add a reader
     "reader_unsubscribed": _("This reader unsubscribed. Only they can resubscribe."),
     "reader_bounced": _("Mail to this reader bounced."),
     "reader_complained": _("This reader marked a letter as spam."),
@@ -82,7 +82,7 @@ SENTENCES: Mapping[str, Promise | str] = {
     "file_blocked": _(
         "According to the file, this reader must not be mailed. The address is suppressed."
     ),
-    # A row of a file (importing/file_format/)
+    # Why a row of a file is refused (importing/file_format/)
     "line_too_long": _("The line is longer than {longest} characters."),
     "line_with_nul": _("The line contains a zero byte (NUL), which is not text."),
     "line_undecodable": _("Some characters of this line do not fit the encoding of the file."),
@@ -122,7 +122,7 @@ SENTENCES: Mapping[str, Promise | str] = {
         "something else."
     ),
     "substack_deleted": _("Substack deleted this reader’s data."),
-    # A file as a whole
+    # Why a whole file is refused
     "file_empty": _(
         "The file is empty. Homing expects one reader per line, such as “ada@example.org,Ada”."
     ),

@@ -6,7 +6,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 TYPED: Mapping[str, Promise] = {
-    # An address (address.py)
+    # Why an address is refused (address.py)
     "address_missing": _("The address is missing."),
     "address_too_long": _("The address has {length} characters. At most {longest} are allowed."),
     "address_two_at_signs": _("The address has more than one @ sign."),
@@ -24,7 +24,7 @@ TYPED: Mapping[str, Promise] = {
     "address_question_mark": _(
         "The mail provider does not accept a question mark before the @ sign."
     ),
-    # Another field of a reader (reader_values.py)
+    # Why the value of another field is refused (reader_values.py)
     "field_too_long": _("“{field}” has {length} characters. At most {longest} are allowed."),
     "field_control_characters": _("“{field}” contains invisible control characters. Remove them."),
 }

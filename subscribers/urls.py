@@ -14,7 +14,7 @@ app_name = "subscribers"
 
 
 def _damaged(page: str, view: Callable[..., HttpResponse]) -> URLPattern:
-    """Match other addresses of a page, such as `//Record/TOKEN/)`."""
+    """Match damaged addresses of a page, such as `//Record/TOKEN/)`."""
     # reverse() refuses patterns with flags, but it skips a lookahead.
     return re_path(rf"^[/]*(?=(?i:{page})/)[A-Za-z]+/+(?P<token>[\s\S]*)$", view)
 

@@ -1,1 +1,1 @@
-"""API calls about readers and imports. They translate JSON and make no decisions."""
+"""API calls about readers and imports. The calls only translate JSON."""

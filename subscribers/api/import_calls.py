@@ -84,9 +84,9 @@ def upload_import(
 ) -> HttpResponse:
     """Upload a file, as the body or as `file` of a form.
 
-    It is a CSV file or, in a form, the ZIP file of another service. A worker checks it in the
-    background: a dry run that changes nothing. If the same content was uploaded before, the call
-    returns the earlier import, unless `map` reads the columns in another way.
+    The file is a CSV file or, in a form, the ZIP file of another service. A worker checks the file
+    in the background, in a dry run that changes nothing. If the same content was uploaded before,
+    the call returns the earlier import, unless `map` reads the columns in another way.
     """
     require_key(request)  # before reading a large file
     with uploaded_file(request, filename, CSV) as (file, name):

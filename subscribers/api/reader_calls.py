@@ -161,7 +161,7 @@ def edit_reader(
 def change_tags_of_readers(
     request: HttpRequest, change: Body[reader_shapes.TagChange]
 ) -> HttpResponse:
-    """Change the tags of up to 1,000 readers. A reader never gets a topic they left."""
+    """Change the tags of up to 1,000 readers. A topic that a reader left stays off."""
     ids = {"added": tag_ids_of(change.add, "add"), "removed": tag_ids_of(change.remove, "remove")}
     changed = change_tags(change.readers, **ids)
     by, chosen = get_caller(request).user.pk, len(set(change.readers))

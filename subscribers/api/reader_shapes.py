@@ -59,7 +59,7 @@ else:
 
 
 class AddressBody(RequestBody):
-    """An address. It is in the body, because logs contain URLs."""
+    """An address, which is sent in the body because logs contain URLs."""
 
     address: str = Field(min_length=1, max_length=LONGEST_ADDRESS, examples=[ADDRESS])
 

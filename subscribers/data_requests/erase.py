@@ -1,4 +1,7 @@
-"""Erasure of readers. A keyed hash of the address stays, for imports to skip."""
+"""Erasure of readers.
+
+Only a keyed hash of the address stays, so that imports can skip the address.
+"""
 
 import logging
 from collections.abc import Iterable
@@ -52,7 +55,10 @@ def hash_of(address: str) -> bytes:
 
 
 def erased_among(addresses: Iterable[str]) -> set[str]:
-    """Return the addresses of erased readers, whose hash may have any accepted key."""
+    """Return those of the addresses that belonged to erased readers.
+
+    A stored hash may have been made with any accepted key.
+    """
     if not Erasure.objects.exists():
         return set()
     by_hash = {

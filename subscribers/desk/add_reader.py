@@ -82,7 +82,7 @@ def add_reader(
 
 
 def correct_address(subscriber_id: int, address: str) -> Subscriber | InputRefusal:
-    """Move a reader to another address. They become a new, pending reader there.
+    """Move a reader to another address, as a new, pending reader.
 
     The old reader unsubscribes. The new address gets a confirmation mail, because its owner may be
     someone else. Deliveries and consent stay with the old reader (docs/decisions/
@@ -118,7 +118,7 @@ def correct_address(subscriber_id: int, address: str) -> Subscriber | InputRefus
 
 def skip_reason(known: Subscriber | None, key: str) -> InputRefusal | None:
     """Return the reason for skipping a reader; None if they may be added."""
-    # The reader's own act explains more than a suppression, so it comes first.
+    # The reader's own act is checked first, because it explains more than a suppression.
     if known is not None and known.state in GONE:
         return refuse(f"reader_{known.state}")
     suppression = Suppression.objects.filter(address_key=key, lifted_at=None).first()

@@ -28,7 +28,7 @@ class AddressForm(forms.Form):
 
 
 class ReasonForm(forms.Form):
-    """Why an author does something. The answer is recorded."""
+    """The form for the reason of an author's action. The reason is recorded."""
 
     reason = forms.CharField(
         max_length=LONGEST_REASON,

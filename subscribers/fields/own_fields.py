@@ -8,9 +8,9 @@ from delivery.mail.merge_fields import BODY_FIELDS
 from delivery.reader_fields import FIELD_NAMES, READER_FIELDS, ReaderField
 from subscribers.models import ReaderFieldDefinition
 
-# The key of an own field cannot be one of these words. They mean something else in a letter or as a
-# column of an import, or they would confuse authors. Messages, forms and exports need no such list,
-# because own fields have a prefix there.
+# The key of an own field cannot be one of these words. These words mean something else in a letter
+# or as a column of an import, or they would confuse authors. Messages, forms and exports need no
+# such list, because own fields have a prefix there.
 RESERVED_KEYS = frozenset(
     [
         *(*BODY_FIELDS, "link", "newsletter"),

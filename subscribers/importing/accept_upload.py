@@ -85,7 +85,9 @@ def accept_lists(
 def store_for_check(
     file: ReaderFile, content: BinaryIO, filename: str, importer: Any, posts: int = 0
 ) -> tuple[SubscriberImport, bool]:
-    """Store a new or refused file for a check. Return its import and if it is new.
+    """Store a file for a check, if it is new or was refused.
+
+    Return its import, and whether the import is new.
 
     `posts` is the number of posts in the same ZIP file.
     """
@@ -97,7 +99,7 @@ def store_for_check(
             state = State.WAITING if record.rows else State.CHECKING
             _retry(record, state, file, content)
         if record.state == State.CHECKED:
-            # The importer still wants the file, so it expires later.
+            # The importer still wants the file, so the file expires later.
             SubscriberImport.objects.filter(pk=record.pk).update(checked_at=Now())
         return record, is_new
 

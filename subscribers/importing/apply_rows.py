@@ -99,7 +99,7 @@ NOTE_GONE = """
      ORDER BY email_key, line
     ON CONFLICT DO NOTHING
 """
-# The reader's own act explains more than a suppression, so it comes first.
+# The reader's own act is checked first, because it explains more than a suppression.
 SKIP_UNMAILABLE = """
     UPDATE import_candidate
        SET why = CASE WHEN subscriber.state IN ('unsubscribed', 'bounced', 'complained')
@@ -406,7 +406,7 @@ def _insert_candidates(
 
 
 def _of_bounded_size(rows: Sequence[T]) -> Iterator[list[T]]:
-    """Split rows into parts, each small enough for a statement in a socket's buffer."""
+    """Split rows into parts whose statements fit into a socket's buffer."""
     some: list[T] = []
     characters = 0
     for row in rows:

@@ -63,7 +63,7 @@ OTHER_COLUMNS: Mapping[str, StrPromise] = {
     "since": gettext_lazy("Date of sign-up"),
     "consent": gettext_lazy("Note for the consent record"),
 }
-# What the cells of a column for a tag say.
+# Words for what a cell says in a column for a tag.
 ANSWERS: Mapping[Answer, StrPromise] = {
     Answer.YES: gettext_lazy("yes: {n}"),
     Answer.NO: gettext_lazy("no: {n}"),
@@ -384,7 +384,7 @@ def consent_detail(record: SubscriberImport) -> str:
 def parts_of_details() -> dict[str, str]:
     """Write the parts of a consent record's detail that depend on the row.
 
-    Two of them have a place for `{date}`.
+    Two of the parts have a place for `{date}`.
     """
     return {
         "list_detail": _(

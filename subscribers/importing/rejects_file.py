@@ -97,7 +97,7 @@ def find_reading(
 
 
 def reading_of(record: SubscriberImport) -> tuple[Reading, Mapping] | None:
-    """Return how an import's file is read, and its mapping; None if it is too old."""
+    """Return how an import's file was read, and its mapping; None for old imports."""
     reading = Reading.from_json((record.read_as or {}).get("reading"))
     mapping = tuple((column, field) for column, field in record.mapping)
     return (reading, mapping) if reading else None

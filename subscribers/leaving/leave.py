@@ -13,7 +13,7 @@ ON_THE_LIST = (Subscriber.State.PENDING, Subscriber.State.CONFIRMED, Subscriber.
 
 
 def leave(subscriber_id: int, how: How = How.LINK, *, network: str = "", detail: str = "") -> bool:
-    """Unsubscribe a reader and queue the suppression; True the first time."""
+    """Unsubscribe a reader and queue the suppression; return True the first time."""
     with transaction.atomic():
         left = Subscriber.objects.filter(id=subscriber_id, unsubscribed_at=None).update(
             state=Case(

@@ -22,8 +22,8 @@ from subscribers.refusal_sentences import InputRefusal, sentence_of
 def preferences(request: HttpRequest, token: str) -> HttpResponse:
     """Show the topics for GET; save the choice, and a new name, for POST.
 
-    GET changes nothing, because link scanners fetch it. POST needs no CSRF token: the URL is the
-    permission, and the page works without cookies. The name is not shown, because letters are
+    GET changes nothing, because link scanners fetch the URL. POST needs no CSRF token: the URL is
+    the permission, and the page works without cookies. The name is not shown, because letters are
     forwarded.
     """
     reader_id = read(token, PREFERENCES)

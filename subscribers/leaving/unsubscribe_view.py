@@ -38,8 +38,8 @@ def unsubscribe_channel(request: HttpRequest) -> How:
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     """Show the page of the unsubscribe link for GET; unsubscribe for POST.
 
-    The same URL is the one-click URL. GET changes nothing, because link scanners fetch it. POST
-    needs no CSRF token, because mail programs post without cookies.
+    This URL is also the one-click URL of RFC 8058. GET changes nothing, because link scanners fetch
+    the URL. POST needs no CSRF token, because mail programs post without cookies.
     """
     subscriber_id = read(token)
     if subscriber_id is None:

@@ -48,7 +48,7 @@ def seal_all(purpose: str, payloads: Sequence[bytes]) -> list[str]:
 def unseal(purpose: str, text: str, payload_bytes: int) -> bytes | None:
     """Return the payload of the token in a text; None if it is unknown for `purpose`.
 
-    Mail programs and people add characters to links. Such characters prove nothing and are ignored.
+    Mail programs and people add characters to links. The added characters are ignored.
     """
     tag_bytes = _tag_bytes(payload_bytes)
     secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)

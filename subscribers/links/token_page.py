@@ -29,8 +29,8 @@ def token_page(
 def damaged_link_page(request: HttpRequest, *, leaves: bool = False) -> HttpResponse:
     """Say that a link is damaged, and offer to mail a new one.
 
-    GET is answered 200, because some browsers and proxies replace error pages with their own. POST
-    is answered 404, because a mail program must see that it unsubscribed nobody.
+    A GET gets the status 200, because some browsers and proxies replace error pages with their own.
+    A POST gets the status 404, because a mail program must see that it unsubscribed nobody.
     """
     context = {"leaves": leaves, "is_damaged": True}
     return token_page(request, "data_request", context, 404 if request.method == "POST" else 200)

@@ -60,7 +60,7 @@ class ConsentWording(models.Model):
 class ConsentRecord(ReaderColumns):
     """One act of consent. Triggers forbid changes, and deletion before its reader.
 
-    The fields are as a visitor typed them. The confirmation makes them the reader's own.
+    The fields are as a visitor typed them. The confirmation copies them to the reader.
     """
 
     id = models.BigAutoField(primary_key=True)

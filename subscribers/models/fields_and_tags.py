@@ -52,7 +52,7 @@ class Tag(models.Model):
     id = models.AutoField(primary_key=True)
     name = models.CharField(max_length=LONGEST_TAG)
     is_topic = models.BooleanField(default=False, db_default=False)
-    # Shown to readers beside a topic.
+    # Readers see this text beside a topic.
     description = models.CharField(
         max_length=LONGEST_DESCRIPTION, blank=True, default="", db_default=""
     )

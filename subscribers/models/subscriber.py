@@ -47,7 +47,7 @@ class Subscriber(ReaderColumns):
     # Sorted ids of tags. They have no index, because one scan of the table can answer for any
     # number of tags.
     tags = ArrayField(models.IntegerField(), default=list, db_default=[])
-    # Topics that the reader left. Only their own choice puts them on again.
+    # Topics that the reader left. Only the reader's own choice adds these topics again.
     left_topics = ArrayField(models.IntegerField(), default=list, db_default=[])
     state = models.CharField(max_length=12, choices=State, default=State.PENDING)
     source = models.CharField(max_length=10, choices=Source, default=Source.SIGN_UP)
@@ -125,7 +125,9 @@ class Subscriber(ReaderColumns):
 
 
 class ReaderTotal(models.Model):
-    """A part of the number of readers in a state, which is the sum of its rows.
+    """A part of the number of readers in a state.
+
+    The number is the sum of all rows with this state.
 
     Triggers add a row whenever readers are added, deleted or change their state. Rows are only
     added or merged, so that two changes never wait for each other.

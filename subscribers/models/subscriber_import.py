@@ -101,7 +101,8 @@ class SubscriberImport(LeasedTask):
     made = models.JSONField(default=dict, db_default={})
     upload = models.UUIDField(null=True)  # the same for files that were uploaded together
     checked_at = models.DateTimeField(null=True)  # the start of the wait for a decision
-    # What an undo did with the added readers. The checkpoint is the highest id it looked at.
+    # What an undo did with the added readers. The checkpoint is the highest id that the undo has
+    # looked at.
     undone = models.PositiveIntegerField(default=0, db_default=0)
     kept_mailed = models.PositiveIntegerField(default=0, db_default=0)
     kept_opted_in = models.PositiveIntegerField(default=0, db_default=0)

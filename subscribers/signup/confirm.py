@@ -62,7 +62,7 @@ def link_state(
     asked: ConsentRecord | None,
     last_confirmed: int | None,
 ) -> LinkState:
-    """Return the state of a link. `asked` is the record of its request. Pure."""
+    """Return the state of a link. `asked` is the consent record of the request. Pure."""
     is_answered = last_confirmed is not None and request <= last_confirmed
     if is_answered or asked is None:
         return LinkState.DONE if state == Subscriber.State.CONFIRMED else LinkState.STALE

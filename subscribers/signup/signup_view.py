@@ -63,8 +63,8 @@ def embedded(request: HttpRequest) -> HttpResponse:
     """Take forms without a CSRF token: from other sites and from cached pages.
 
     A browser does not let a site forge its `Origin`. The form below a letter signs the visitor up.
-    A form on one of the author's own sites also does, if it shows the wording that is stored. Any
-    other form changes nothing: the answer is our form with the typed values.
+    A form on one of the author's own sites also signs the visitor up, if it shows the wording that
+    is stored. Any other form changes nothing: the answer is our form with the typed values.
     """
     if request.method != "POST":
         return form_page(request, SignUpForm())
@@ -119,7 +119,7 @@ def _asked(request: HttpRequest) -> HttpResponse:
 def confirm(request: HttpRequest) -> HttpResponse:
     """Show the button for GET and confirm for POST. Repeating either is safe.
 
-    GET changes nothing, because link scanners fetch it. POST needs the CSRF token too.
+    GET changes nothing, because link scanners fetch the URL. POST needs the CSRF token too.
     """
     if request.method != "POST":
         return link_page(request)

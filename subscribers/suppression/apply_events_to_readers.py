@@ -124,7 +124,7 @@ def _concerns_newsletter(event: Bounced | AddressSuppressed, effect: _Effect) ->
     """Return whether the newsletter may no longer go to the address.
 
     The provider keeps a list for each stream, so a report about mail on request says nothing about
-    letters. A complaint is about the sender of both.
+    letters. A complaint is about the sender of both kinds of mail, so it counts for letters too.
     """
     return not event.is_on_request or effect.act is Act.COMPLAINED
 
@@ -215,7 +215,9 @@ def _keep_bounce(cursor: CursorWrapper, reader: Subscriber, event: Bounced) -> N
 
 
 def _soft_bounces_are_enough_at(cursor: CursorWrapper, reader: Subscriber) -> datetime | None:
-    """Return when enough deliveries had bounced in `WITHIN_DAYS`; None if fewer did.
+    """Return the time when enough deliveries had bounced; None if too few did.
+
+    Only bounces within `WITHIN_DAYS` count.
 
     The count starts anew with an opt-in, and with the lifting of a bounce.
     """

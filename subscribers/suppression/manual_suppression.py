@@ -22,7 +22,7 @@ def is_blocked(address_key: str) -> bool:
 
 
 def block(subscriber_id: int) -> bool:
-    """Block all mail to this reader's address. False if it is blocked already."""
+    """Block all mail to this reader's address; return False if it was blocked."""
     with transaction.atomic():
         reader = Subscriber.objects.select_for_update().filter(id=subscriber_id).first()
         if reader is None or not _suppress(reader.email_key):
@@ -65,7 +65,7 @@ def _remaining_reason(reader: Subscriber, blocked: Suppression) -> Reason | None
 
 
 def _suppress(address_key: str) -> bool:
-    """Block the address and keep the provider's reason. False if it is blocked."""
+    """Block the address, keep the provider's reason; return False if it was blocked."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -198,7 +198,7 @@ def test_erasing_leaves_a_hash_and_nothing_else() -> None:
     assert bytes(Erasure.objects.get().address_hash) == b"hashed"
     for model in (Subscriber, ConsentRecord, Suppression):
         assert not model.objects.exists()
-    # The opt-in cannot be used again.
+    # One erasure does not permit another deletion.
     SubscriberFactory()
     refuses("nobody is deleted but by erasure", Subscriber.objects.all().delete)
     refuses("an erasure stays", Erasure.objects.all().delete)

@@ -55,7 +55,8 @@ _WRITTEN = (
 _TIME = re.compile(
     r"(?:(?:[T ,]|\b(?:at|à|um|om)\b)+(\d\d?):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?"
     r"\s*(?:([AP])\.?M\b\.?|Uhr)?)?"
-    # Go, and so listmonk, repeats the offset as a number or the name of the zone.
+    # Programs in Go, such as listmonk, write the offset and then repeat it as a number or as the
+    # name of the zone.
     r"\s*(?:(?:GMT|UTC)?([+-]\d\d):?(\d\d)?\s*(?:[A-Z]{1,5}|[+-]\d{2,4}|\([^()]*\))?|Z|UTC|GMT)?",
     re.IGNORECASE,
 )
@@ -116,7 +117,7 @@ class FormOfColumn:
         self._numbers: set[str] = set()
 
     def see(self, cell: str) -> None:
-        """Take the cell into account."""
+        """Use the cell as evidence of the form of its column."""
         cell = _cleaned(cell)
         if not cell or cell[4:5] == "-" or is_no_date(cell):
             return  # most cells: the year comes first

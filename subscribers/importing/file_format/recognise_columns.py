@@ -1,6 +1,7 @@
 """The delimiter, and the columns of address, fields, status, tags and date.
 
-They are found by a manual mapping, by the words of the header, or by the values in sample rows.
+The columns are found by a manual mapping, by the words of the header, or by the values in sample
+rows.
 """
 
 from __future__ import annotations
@@ -299,7 +300,7 @@ def layout_of(
         rule = replace(rule, left_out=tuple(left_out))
     if reading and reading.is_guess:
         rule = replace(rule or SILENT, is_doubted=True)
-    # A date of sign-up may be a status too. Other columns of statuses are nothing else.
+    # A date of sign-up may be a status too. Any other column of statuses is read only as statuses.
     kept = taken.union({address}, names)
     dated = _first_columns(words, header_words.SINCE, kept)
     # The most certain date comes first, also among columns that are mapped by hand.

@@ -41,7 +41,7 @@ class Status(StrEnum):
 
 
 _GRAVITY = {status: at for at, status in enumerate(Status)}
-# None: the value has no meaning.
+# None means that the value has no meaning.
 Verdict = Status | InputRefusal | None
 Words = Mapping[str, Verdict]
 
@@ -215,7 +215,7 @@ _SHOWN = 60  # characters of an unknown value
 class _StatusColumn:
     """A column of statuses. If a cell has a date, the status of the row is `dated`.
 
-    In a column that `is_date`, any text means a date: a reader with one has left.
+    If the column `is_date`, any text in it counts as a date, and a reader with a date has left.
     """
 
     column: int

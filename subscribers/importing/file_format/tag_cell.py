@@ -47,7 +47,8 @@ def _names_in(cell: str) -> list[str]:
             names = None
         if isinstance(names, list) and all(isinstance(name, str) for name in names):
             return names
-    # With quotation marks, only commas separate names. Otherwise a name may have a comma.
+    # In a cell with quotation marks, only commas separate names. In other cells, a name may have a
+    # comma.
     found = (one for one in _DELIMITERS if one in cell and '"' not in cell)
     delimiter = next(found, ",")
     rows = csv.reader(_LINE_BREAKS.split(cell), delimiter=delimiter, skipinitialspace=True)

@@ -44,7 +44,7 @@ class Candidate(NamedTuple):
 
 
 def validate_row(row: Row | BadRow, fields: Fields = READER_FIELDS) -> Candidate | RejectedRow:
-    """Return the reader of a row, or the rejected row, not stored yet."""
+    """Return the reader of a row, or a rejected row that is not stored yet."""
     if isinstance(row, BadRow):
         return excluded(row.line, row.excerpt, row.reason, row.cells)
     texts = [unguarded(text) for text in row.values]
@@ -101,7 +101,7 @@ def excluded(
     cells: Cells = (),
     result: str = RejectedRow.Result.REJECTED,
 ) -> RejectedRow:
-    """Make a rejected or skipped row, not stored yet.
+    """Make a rejected or skipped row without storing it.
 
     If the cells are longer than the longest allowed line, they are left out.
     """

@@ -11,7 +11,7 @@ from subscribers.importing.file_format.status_columns import NO, YES
 
 TAG = "tag:"  # before the name of a tag, as what a column is read as
 PAID, COMPLIMENTARY = "paid", "complimentary"
-# The page offers these columns. They are tags only if the author chooses so.
+# The page offers these columns. These columns become tags only if the author chooses so.
 _OFFERED = {
     PAID: keys(
         "active subscription, stripe customer id, stripe plan, tier, paid, is paid, premium"
@@ -41,7 +41,10 @@ class Answer(StrEnum):
 
 
 class TagColumn(NamedTuple):
-    """A column, counted from 0, and its tag. Unless `is_chosen`, it is only offered."""
+    """A column, counted from 0, and its tag.
+
+    Unless `is_chosen`, the page only offers the tag.
+    """
 
     column: int
     tag: str

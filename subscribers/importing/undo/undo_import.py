@@ -1,7 +1,7 @@
 """Undo of an import: remove added readers who were neither mailed nor changed.
 
-It runs under the lease of imports, one range of ids at a time. Each chunk writes its checkpoint.
-It can also delete the tags and fields that the import made.
+An undo runs under the lease of imports, one range of ids at a time. Each chunk writes its
+checkpoint. An undo can also delete the tags and fields that the import made.
 """
 
 import uuid
@@ -149,7 +149,7 @@ def _undo_chunk(running: ClaimedTask[SubscriberImport], first: int) -> None:
 
 
 class MadeThings(NamedTuple):
-    """The names of tags and fields, by whether anything else uses them."""
+    """The names of tags and fields: those that nothing else uses, and the others."""
 
     free: list[str]
     used: list[str]

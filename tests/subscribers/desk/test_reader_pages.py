@@ -282,7 +282,7 @@ def test_exported_fields_and_tags_have_columns(operator: Client) -> None:
         "sign-up",
         '["Birds; fish"]',
     )
-    # A field of the author's own replaces no column.
+    # An own field with the key of a column does not replace the column.
     assert (second["came_by"], second["fields.came_by"], second["tags"]) == (
         "sign-up",
         "bike",

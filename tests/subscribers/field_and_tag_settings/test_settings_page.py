@@ -1,4 +1,4 @@
-"""Authors define fields and tags. Deleted ones disappear from the readers."""
+"""Authors define fields and tags. Deleted fields and tags leave the readers."""
 
 import uuid
 

@@ -133,7 +133,7 @@ def test_a_process_frozen_past_its_lease_writes_nothing(
     wait_until_blocked(database_url, "transactionid", "%INSERT INTO subscriber%")
     frozen.freeze()
     other_session.rollback()
-    # The process froze within a chunk. The server ends that transaction with the lease.
+    # The process froze within a chunk. The server ends the open transaction when the lease ends.
     eventually(
         database_url,
         "SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = current_database()"

@@ -1,4 +1,4 @@
-"""Files whose status says nothing about the subscription, and statements."""
+"""Files with a status that says nothing about the subscription."""
 
 import pytest
 from django.core.management import CommandError

@@ -138,7 +138,7 @@ def test_reader_who_left_returns_with_a_new_link(state: str) -> None:
     assert (reader.unsubscribed_at, reader.gone_at) == (None, None)
     assert confirmed().filter(pk=reader.pk).exists()
     assert asked_of_the_provider() == [(ADA, "reactivate")]
-    # They can unsubscribe again.
+    # The reader can unsubscribe again.
     unsubscribe = f"/unsubscribe/{token_for(reader.pk)}/"
     assert "<button" in visitor().get(unsubscribe).text
     visitor().post(unsubscribe)
@@ -191,7 +191,7 @@ def test_signing_up_again_confirms_the_new_name(ada: Subscriber) -> None:
     ada.refresh_from_db()
     assert ada.name == "Ada Marlow"
     assert ada.opt_in_id != first_opt_in
-    # An empty name keeps the old one.
+    # If the typed name is empty, the old name stays.
     sign_up(ADA, "")
     press(ada)
     ada.refresh_from_db()

@@ -1,4 +1,4 @@
-"""The readers of a complete export come into another Homing."""
+"""A complete export of readers is imported into another Homing."""
 
 import re
 from pathlib import Path
