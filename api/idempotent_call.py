@@ -66,9 +66,9 @@ def run_call(
 ) -> HttpResponse:
     """Run `work` once for the caller and the request's key. Return its response.
 
-    `check` runs first. If it raises `ProblemError`, no key is claimed. An exception in `work` rolls
-    back its changes and frees the key. Raises `ProblemError` if there is no usable key, if the key
-    was used with other content, and while the first call is still running.
+    `check` runs first. If `check` raises `ProblemError`, no key is claimed. An exception in `work`
+    rolls back its changes and frees the key. Raises `ProblemError` if there is no usable key, if
+    the key was used with other content, and while the first call is still running.
     """
     key = require_key(request)
     if body is None and not files and request.body.strip() not in (b"", b"{}"):

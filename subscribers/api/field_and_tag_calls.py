@@ -35,7 +35,7 @@ def list_fields(request: HttpRequest) -> OwnFields:
 @fields.post("/", summary="Add a field", **changing({201: OwnField}))
 @once
 def add_field(request: HttpRequest, field: Body[NewField]) -> HttpResponse:
-    """Add a field. Its key is a merge field in letters, and cannot be changed later."""
+    """Add a field, whose key is a merge field in letters and cannot be changed later."""
     added = bodies.add_field(field, get_caller(request).user.pk)
     return json_response(added, url=reverse("api:field", args=[added.key]), created=True)
 
@@ -56,7 +56,7 @@ def edit_field(request: HttpRequest, key: str, changes: Body[FieldEdit]) -> Http
 @fields.delete("/{slug:key}/", summary="Delete a field", **changing({200: Deleted}, 404))
 @once
 def delete_field(request: HttpRequest, key: str) -> HttpResponse:
-    """Delete a field. Workers remove its values; sent letters do not change."""
+    """Delete a field. Workers remove the field's values; sent letters do not change."""
     return json_response(bodies.delete_field(key, get_caller(request).user.pk))
 
 
@@ -90,7 +90,7 @@ def edit_tag(request: HttpRequest, tag: int, changes: Body[TagEdit]) -> HttpResp
 @tags.delete("/{int:tag}/", summary="Delete a tag", **changing({200: Deleted}, 404))
 @once
 def delete_tag(request: HttpRequest, tag: int) -> HttpResponse:
-    """Delete a tag. Workers take it off the readers.
+    """Delete a tag. Workers take the tag off the readers.
 
     The call is refused while an open draft or a scheduled issue uses the tag.
     """

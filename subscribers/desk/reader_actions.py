@@ -21,7 +21,7 @@ from subscribers.suppression.manual_suppression import block, is_blocked, unbloc
 class Action:
     """An action on a reader, which is recorded under its name.
 
-    `perform` takes the reader's id, and the author's reason if the action `needs_reason`. It
+    `perform` takes the reader's id, and the author's reason if the action `needs_reason`. `perform`
     returns False if nothing changed.
     """
 

@@ -8,8 +8,8 @@ from io import StringIO
 from django.http import StreamingHttpResponse
 from django.utils.http import content_disposition_header
 
-# Spreadsheets run these cells as formulas. An apostrophe makes them text (OWASP, “CSV
-# Injection”).
+# Spreadsheets run these cells as formulas. An apostrophe at the start turns such a cell into text
+# (OWASP, “CSV Injection”).
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _GUARDED = re.compile(r"\A\s*'(?=[=+\-@\t\r])")
 

@@ -437,7 +437,7 @@ def store_rejected_rows(import_id: int, rows: Sequence[RejectedRow]) -> None:
 def _skip(
     cursor: CursorWrapper, record: SubscriberImport, candidates: Sequence[Candidate]
 ) -> list[RejectedRow]:
-    # This comes first, so that the address of an erased reader is not stored again.
+    # Check for erased readers first, so that the address of an erased reader is not stored again.
     if erased := erased_among(candidate.email.lower() for candidate in candidates):
         cursor.execute(SKIP_ERASED, [list(erased)])
     if any(row.status is not None and row.status.status.is_gone for row in candidates):

@@ -13,7 +13,7 @@ MEGABYTE = 1024 * 1024
 
 
 def store(import_id: int, file: BinaryIO, content_hash: bytes) -> None:
-    """Store the content. Raises `UnreadableFileError` if its hash differs."""
+    """Store the content. Raises `UnreadableFileError` if the hash differs."""
 
     def store_piece(number: int, piece: bytes) -> None:
         ImportPiece.objects.create(subscriber_import_id=import_id, number=number, content=piece)

@@ -111,7 +111,8 @@ def _make_a_reader(reader: Subscriber, asked: ConsentRecord, consent: Mapping[st
         tags=Func("tags", "left_topics", Value(list(tags), _TAGS), function="tags_with_1"),
     )
     suppressions = Suppression.objects.filter(address_key=reader.email_key, lifted_at=None)
-    # Lift only the suppressions from before this consent. Later ones and an operator's block stay.
+    # Lift only the suppressions from before this consent. Later suppressions and an operator's
+    # block stay.
     at = ConsentRecord.objects.values_list("at", flat=True).get(pk=consent_id)
     earlier = suppressions.exclude(origin=Suppression.Origin.OPERATOR).filter(at__lte=at)
     lifted = earlier.update(lifted_at=Now(), lifted_by=consent_id)

@@ -30,7 +30,7 @@ _SIGNER = signing.Signer(salt="the moment at which a sign-up form was shown")
 
 class _TextField(forms.Field):
     def bound_data(self, data: Any, initial: Any) -> str:
-        """Return the text that is shown again."""
+        """Return the typed text, as the form shows it again."""
         return shown_again(data or "")
 
 

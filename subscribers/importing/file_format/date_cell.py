@@ -78,7 +78,7 @@ class Lost(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DateForm:
-    """The form of a column's dates. If the column does not prove a part, it is None."""
+    """The form of a column's dates. Parts that it does not prove are None."""
 
     latest: datetime
     order: str | None = None  # of day, month and year, as in 3/4/2023

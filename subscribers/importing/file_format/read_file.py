@@ -64,8 +64,9 @@ _MAX_UNUSED = 12  # columns named; a file may have thousands
 MOST_COLUMNS = 100  # columns that an author can map on the page
 _SAMPLES, _LONGEST_SAMPLE = 3, 80
 IN_FRONT = ("line", "reason")  # the columns before those of a rejected row
-# A function that finds how a file was read. It takes the header above the rejected rows, the lines
-# of some of these rows, and the name of the file that has them. It returns the mapping too.
+# A function that finds how a file was read. The function takes the header above the rejected rows,
+# the lines of some of these rows, and the name of the file that has them. The function returns the
+# mapping too.
 FindReading = Callable[[Sequence[str], Sequence[int], str], tuple[Reading, Mapping] | None]
 
 

@@ -65,7 +65,7 @@ TAGS, LEFT_TOPICS, SINCE, CONSENT = OTHERS = ("tags", "left_topics", "since", "c
 class Reading:
     """How a file was read, so that its rejected rows are read in the same way.
 
-    Columns are numbered from 0. If a part is None, it is unknown, and is found from the rejected
+    Columns are numbered from 0. A part that is None is unknown, and is found from the rejected
     rows.
     """
 

@@ -165,7 +165,7 @@ _EXPORTS: tuple[tuple[_Product, frozenset[str]], ...] = (
 _MARKS = keys("member_rating, leid, euid").union(*(marks for _, marks in _EXPORTS))
 _ANY_PRODUCT = frozenset(_KNOWN) | frozenset(_KIT.words)
 
-# Names of columns, as keys of `header_words.key`.
+# Names of columns, in the form that `header_words.key` returns.
 _STATUS = keys("""
     status, state, subscription status, subscription state, subscriber status, email status
     contact status, member status, opt in status, marketing status, email marketing status

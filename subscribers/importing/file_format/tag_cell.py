@@ -20,7 +20,7 @@ def read_tags(*cells: str) -> tuple[str, ...] | InputRefusal:
     """Return the names of tags in their order, or the reason for a refusal.
 
     The names in several cells are joined. A cell can be a list in JSON, as listmonk and Homing
-    write it, or a line of CSV, as Mailchimp writes it. It can also have commas, semicolons,
+    write it, or a line of CSV, as Mailchimp writes it. A cell can also have commas, semicolons,
     vertical bars or line breaks between the names.
     """
     if sum(map(len, cells)) > _LONGEST_CELL:

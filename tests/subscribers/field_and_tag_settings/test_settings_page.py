@@ -1,4 +1,4 @@
-"""Authors define fields and tags. Deleted fields and tags leave the readers."""
+"""Authors define fields and tags. Deleted tags and fields disappear from readers."""
 
 import uuid
 

@@ -29,7 +29,7 @@ class TestTheEncoding:
     @pytest.mark.parametrize(
         ("content", "encoding", "last"),
         [
-            # The replacement character is a valid letter.
+            # A name may contain the replacement character U+FFFD, which is valid UTF-8.
             ("ada@example.org,Zo\ufffd\n".encode(), "UTF-8", ("ada@example.org", "Zo\ufffd")),
             (
                 b"ada@example.org,Ada\nbob@example.org,B\xf3",
