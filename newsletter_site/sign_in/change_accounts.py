@@ -105,8 +105,6 @@ def _locked(username: str) -> User:
 
 def find_author(username: str) -> User:
     """Return the author with this user name. Raises `CommandError`."""
-    # Bytes that are not UTF-8 arrive as unpaired surrogates, which PostgreSQL cannot read.
-    username = username.encode(errors="replace").decode()
     author = User.objects.filter(username=username).first()
     if author is None:
         raise CommandError(

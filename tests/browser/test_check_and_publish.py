@@ -171,7 +171,7 @@ def test_times_near_a_clock_change_are_scheduled_correctly(new_page, author, rea
     page.get_by_label("Time zone").select_option(other_zone)
     page.get_by_label("Date and time").fill(f"{never:%Y-%m-%dT%H:%M}")
     expect(page.get_by_label("Schedule", exact=True)).to_be_checked()
-    expect(hint).to_contain_text(f"does not exist in {other_zone}: the clocks there go")
+    expect(hint).to_contain_text(f"does not exist in {other_zone}, because the clocks there go")
     page.get_by_role("button", name="Schedule…").click()
     expect(page.locator("#when-at-error")).to_contain_text(f"does not exist in {other_zone}")
     assert not Edition.objects.exists()
