@@ -30,7 +30,7 @@ from subscribers.record_activity import (
 from tests.publishing.author_browser import Page, WindowOf, address
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import in_doubt
-from tests.subscribers.factories import SubscriberImportFactory
+from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
 LOG = "/admin/newsletters/log/"
 
@@ -256,6 +256,17 @@ def test_new_entries_do_not_shift_the_next_page(author: Any, operator: Any) -> N
 
     numbers = [int(line.split()[-1].rstrip(".")) for line in lines(first) + lines(second)]
     assert numbers == list(range(60, 0, -1))
+
+
+def test_the_number_of_entries_does_not_change_the_queries(
+    operator: Any, author: Any, django_assert_max_num_queries: Any
+) -> None:
+    for _ in range(30):
+        record_reader_activity("download_data", author.pk, SubscriberFactory().pk)
+    window = WindowOf(operator)
+    window.get(LOG)  # content types are cached after the first request
+    with django_assert_max_num_queries(10):
+        window.get(LOG)
 
 
 def happened(page: Page) -> list[str]:
