@@ -1,13 +1,15 @@
--- A delivery is inserted once and updated once. Half-empty pages keep the second version of a row
--- on the first one's page, so that no index is touched (docs/decisions/0005).
+-- A delivery is inserted once and updated once. Pages are filled only half, so that the second
+-- version of a row fits on the page of the first version. Then the update changes no index
+-- (docs/decisions/0005).
 ALTER TABLE delivery SET (
     fillfactor = 45,
     autovacuum_vacuum_scale_factor = 0.01,
     autovacuum_vacuum_insert_scale_factor = 0.05,
     autovacuum_analyze_scale_factor = 0.02);
 
--- These tables have a few rows that change often. With free space on their page the rows stay
--- there, and vacuum goes by count, since a share of a few rows is nothing.
+-- These tables have a few rows that change often. With free space on its page, a changed row stays
+-- on this page. Vacuum starts after a fixed number of changes, because a share of so few rows would
+-- be too small a number.
 ALTER TABLE batch SET (
     fillfactor = 50,
     autovacuum_vacuum_scale_factor = 0,
@@ -40,8 +42,8 @@ ALTER TABLE worker SET (
     autovacuum_analyze_scale_factor = 0,
     autovacuum_analyze_threshold = 500);
 
--- These tables grow with every call or event and lose old rows. A fifth of them, the server's
--- default, would be a million dead rows.
+-- These tables grow with every call or event and lose old rows. By default the server vacuums after
+-- a fifth of the rows has changed, which could be a million dead rows.
 ALTER TABLE attempt SET (
     autovacuum_vacuum_scale_factor = 0.02,
     autovacuum_vacuum_insert_scale_factor = 0.05,

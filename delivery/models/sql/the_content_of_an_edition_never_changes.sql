@@ -1,5 +1,5 @@
--- What readers got is what was published: an edition is frozen, except its state, times and counts.
--- A new column is frozen unless it is named here.
+-- Refuse changes of an edition, so that it always shows what readers got. Only its state, times and
+-- counts may change. A new column may not change unless this function names it.
 CREATE OR REPLACE FUNCTION the_content_of_an_edition_never_changes()
 RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,7 +1,7 @@
 -- Refuse an edition for the readers of earlier versions if those readers are not known.
 --
--- Nobody can record that copies are dropped while this lock is shared, so the readers who were
--- found to be known stay known until the edition is stored.
+-- While this transaction holds its shared lock, no other transaction can mark copies as dropped. So
+-- readers who are known now stay known until the edition is stored.
 CREATE OR REPLACE FUNCTION who_was_reached_is_known() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     earlier record;

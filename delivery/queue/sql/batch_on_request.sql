@@ -1,3 +1,3 @@
--- The numbers of batches on request. delivery/queue/batches/insert_and_split.py says what is left
--- above them for splits. A number is free again once all others were given.
+-- The numbers of batches of mail on request. Higher numbers are left for batches that are split
+-- (delivery/queue/batches/insert_and_split.py). A number is used again after all others were used.
 CREATE SEQUENCE batch_on_request MINVALUE 0 MAXVALUE 983039 START 0 CYCLE;

@@ -1,9 +1,9 @@
 -- Claim the next due batch and read its copies. All results are null if no batch is due.
 --
--- Every table is read by its key, so these plans are right for any number of rows. Without these
--- settings, a plan that was made while a table was small would read the whole table later. If a
--- server before 18 scans a table of one row all the same, it adds 10,000,000,000 to the cost and
--- would compile the statement, which takes 100 ms.
+-- The settings of this function make PostgreSQL read every table by an index, which is fast for any
+-- number of rows. Without the settings, a plan made while a table was small would later read the
+-- whole table. If PostgreSQL before 18 still scans a table of one row, it adds 10,000,000,000 to
+-- the cost. It would then compile the statement, which takes 100 ms, so `jit` is off too.
 CREATE OR REPLACE FUNCTION claim_batch_1(
     p_worker uuid, p_lease_s float8, p_unless_slowed boolean,
     OUT batch_id bigint, OUT new_epoch integer, OUT of_edition bigint, OUT of_issue uuid,

@@ -1,5 +1,5 @@
--- Whether the stored identity is that of another database, for example because this one was
--- restored. A value that the server does not report is empty and is not compared.
+-- Return whether the stored identity is that of another database, for example because this database
+-- was restored. A value that the server does not report is empty and is not compared.
 CREATE OR REPLACE FUNCTION is_other_database_1(stored database_identity) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT stored.database <> this.database

@@ -1,4 +1,4 @@
--- The recipients in a batch with evidence that is not applied yet.
+-- Return the recipients in a batch whose evidence is not applied yet.
 CREATE OR REPLACE FUNCTION unapplied_evidence_1(p_batch bigint) RETURNS SETOF bigint
 LANGUAGE plpgsql
     SET plan_cache_mode = force_generic_plan

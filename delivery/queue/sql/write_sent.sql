@@ -1,6 +1,6 @@
--- Write the accepted copies of a batch. Fails unless each of them was `p_old` before.
+-- Write the accepted copies of a batch. Fails unless each of these copies had the outcome `p_old`.
 --
--- In a nested loop, PostgreSQL would compare each copy of a batch with each outcome.
+-- Nested loops are off, because PostgreSQL would compare each copy of a batch with each outcome.
 CREATE OR REPLACE FUNCTION write_sent_1(
     p_batch bigint, p_old text, p_evidence text, p_recipients bigint[], p_message_ids text[],
     p_times timestamptz[]

@@ -1,8 +1,9 @@
 -- Identify this database.
 --
--- Nothing is read from a table, because a backup contains the tables. The timeline is the one that
--- is written now; pg_control_checkpoint() names the one of the last checkpoint, which lags after a
--- promotion. Some managed servers refuse one of the functions: then the value is empty.
+-- Nothing is read from a table, because a backup contains the tables. The timeline is read from the
+-- current WAL, because pg_control_checkpoint() names the timeline of the last checkpoint, which may
+-- be older after a promotion. Some managed servers refuse one of the functions. In that case the
+-- value is empty.
 CREATE OR REPLACE FUNCTION this_database_1(
     OUT system_identifier text, OUT timeline text, OUT database bigint
 ) LANGUAGE plpgsql STABLE AS $$
