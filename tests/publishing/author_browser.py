@@ -21,7 +21,7 @@ LETTER = {
 
 @dataclass
 class Form:
-    """A form of a page: its action and its fields."""
+    """A form on a page: its action and its fields."""
 
     action: str
     enctype: str = ""
@@ -30,7 +30,7 @@ class Form:
 
 @dataclass
 class Page:
-    """An answer, read as a browser reads it."""
+    """An answer of the server, read as a browser reads it."""
 
     answer: Any
 
@@ -44,7 +44,7 @@ class Page:
 
     @property
     def html(self) -> str:
-        """The source in one line, without line breaks next to tags."""
+        """The page's source in one line, without line breaks next to tags."""
         return re.sub(r"\s*\n\s*", " ", re.sub(r"\s*\n\s*(?=<)|(?<=>)\s*\n\s*", "", self.source))
 
     @property
@@ -101,7 +101,7 @@ class _FormReader(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "textarea" and self._area:
-            # A browser drops the line end right after the tag.
+            # Like a browser, drop the line end right after the tag `<textarea>`.
             fields = self.forms[-1].fields
             fields[self._area] = fields[self._area].removeprefix("\n")
             self._area = None
@@ -109,7 +109,7 @@ class _FormReader(HTMLParser):
 
 @dataclass
 class WindowOf:
-    """One author’s window, over https as outside debug."""
+    """One author’s browser window. It uses https, as a site outside debug mode does."""
 
     author: Any
     client: Client = field(default_factory=lambda: Client(raise_request_exception=False))
@@ -119,7 +119,7 @@ class WindowOf:
             self.client.force_login(self.author)
 
     def another(self) -> WindowOf:
-        """Another window with the same session."""
+        """Return another window with the same session."""
         other = WindowOf(None)
         other.author = self.author
         other.client.cookies["sessionid"] = self.client.cookies["sessionid"].value
@@ -136,10 +136,10 @@ class WindowOf:
         return {**self.get().form_with("title").fields, **LETTER}
 
     def publish(self, **changes: str) -> Page:
-        """Write a letter into a fresh form and press the button."""
+        """Write a letter into a new publishing form and press its button."""
         return self.post(**{**self.open_form(), **changes})
 
 
 def address(edition: Any, more: str = "") -> str:
-    """Return the address of an issue's progress page, or of a page below it."""
+    """Return the URL of an issue's progress page, or of a page below it."""
     return f"{FORM}{edition.issue_id}/{more}"

@@ -1,4 +1,4 @@
-"""Authors at their desks, and readers to write to."""
+"""Fixtures for authors with browser windows, readers, an edition and a worker."""
 
 from collections.abc import Callable
 from typing import Any
@@ -37,7 +37,7 @@ def new_author(transactional_db: None) -> Callable[..., Any]:
 
 @pytest.fixture
 def author(new_author: Callable[..., Any]) -> Any:
-    """Edith Marlow, who may publish."""
+    """Create Edith Marlow, who may publish."""
     return new_author(first_name="Edith", last_name="Marlow")
 
 
@@ -49,7 +49,7 @@ def window(author: Any) -> WindowOf:
 
 @pytest.fixture
 def three_readers(transactional_db: None) -> list[Subscriber]:
-    """Ada, Bram and Cleo, all confirmed."""
+    """Create the confirmed readers Ada, Bram and Cleo."""
     return [
         SubscriberFactory(email=f"{name.lower()}@posthouse.example", name=name)
         for name in ("Ada", "Bram", "Cleo")

@@ -1,4 +1,4 @@
-"""Issues that authors wrote, and states of an edition's copies."""
+"""Helpers that find issues of authors and set the states of an edition's copies."""
 
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
@@ -10,12 +10,12 @@ from publishing.models import Issue
 
 
 def written() -> QuerySet[Issue]:
-    """Return the issues of authors, without the built-in ones."""
+    """Return the issues that authors wrote, without the built-in issues."""
     return Issue.objects.exclude(pk__in=[*transactional_mail.ISSUE_BY_KIND.values(), TEST_ISSUE])
 
 
 def sent(edition: Edition, *names: str) -> None:
-    """Mark the copies of these readers as sent; all queued copies if none is named."""
+    """Mark the copies of these readers as sent; without names, all queued copies."""
     for copy in _waiting(edition, names):
         Delivery.objects.filter(pk=copy.pk).update(
             outcome="sent",
@@ -34,7 +34,7 @@ def in_doubt(edition: Edition, *names: str) -> None:
 
 
 def cancelled(edition: Edition) -> None:
-    """Cancel the edition: nothing more is sent."""
+    """Cancel the edition, so that nothing more is sent."""
     for copy in _waiting(edition, ()):
         Delivery.objects.filter(pk=copy.pk).update(outcome="withdrawn")
         _counted(copy, "withdrawn")
@@ -42,7 +42,7 @@ def cancelled(edition: Edition) -> None:
 
 
 def hold_is_over(edition: Edition) -> None:
-    """End the hold."""
+    """End the hold of the edition."""
     Edition.objects.filter(pk=edition.pk).update(held_until=F("published_at"))
 
 

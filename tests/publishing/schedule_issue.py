@@ -1,4 +1,4 @@
-"""Helpers for tests of scheduled issues."""
+"""Helper functions for tests of scheduled issues."""
 
 import uuid
 from datetime import UTC, datetime, timedelta
@@ -24,7 +24,7 @@ def scheduled_time_in_zone(utc: datetime, zone: str) -> ScheduledTime:
 
 
 def tomorrow(zone: str = LISBON) -> ScheduledTime:
-    """Return this time tomorrow, to the minute."""
+    """Return the present time of tomorrow, without seconds."""
     at = datetime.now(UTC).replace(second=0, microsecond=0) + timedelta(days=1)
     return scheduled_time_in_zone(at, zone)
 
@@ -53,7 +53,7 @@ def schedule(
 
 
 def make_edition_due(edition: Edition, *, ago_s: float = 1.0) -> None:
-    """Move the edition's time to `ago_s` seconds ago."""
+    """Set the edition's scheduled time to `ago_s` seconds ago."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE edition SET (scheduled_for, published_at, held_until) = (SELECT at, at, at "

@@ -1,4 +1,4 @@
-"""Calls on separate connections: several at once, or one that waits for a lock."""
+"""Run calls on separate connections: several at once, or one waiting for a lock."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,7 +11,7 @@ PATIENCE_S = 60
 
 
 def beside(call: Callable[[], Any]) -> Future[Any]:
-    """Start a call; its result is available when the test releases its lock."""
+    """Start a call on a second connection; return its future result."""
     pool = ThreadPoolExecutor(1)
     begun = pool.submit(_closing_its_connection, call)
     pool.shutdown(wait=False)
@@ -19,7 +19,7 @@ def beside(call: Callable[[], Any]) -> Future[Any]:
 
 
 def at_once(*calls: Callable[[], Any]) -> list[Any]:
-    """Make calls that begin at the same moment, and return what each returned."""
+    """Make calls that begin at the same moment, and return their results."""
     together = Barrier(len(calls), timeout=PATIENCE_S)
 
     def run(call: Callable[[], Any]) -> Any:
@@ -32,9 +32,9 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
 
 
 def wait_until_somebody_waits(call: Future[Any] | None = None) -> None:
-    """Wait until a session in this test's database waits for another one's lock.
+    """Wait until a session in this test's database waits for another session's lock.
 
-    Fails at once if `call`, which should wait, has ended.
+    Fails at once if `call` has ended, because it should wait.
     """
     with connection.cursor() as cursor:
         for _ in range(PATIENCE_S * 100):

@@ -1,4 +1,4 @@
-"""The Django admin in the desk's design: authors and a read-only log."""
+"""The Django admin has the desk's design, the authors, and a read-only log."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Permissions of the four groups of the migration, at every address."""
+"""The permissions of the four groups that a migration creates, at every URL."""
 
 import importlib
 import itertools
@@ -33,7 +33,7 @@ def _each(app: str, names: str, groups: set[str]) -> dict[str, set[str]]:
     return {f"{app}:{name}": groups for name in names.split()}
 
 
-# Every address of the desk by name, and the groups that may open it.
+# The name of every URL of the desk, with the groups that may open it.
 OPEN_TO = {
     **_each(
         "desk",
@@ -74,7 +74,7 @@ def patterns():
 
 
 def address_of(name):
-    """Return the route's address with values that name nothing that exists."""
+    """Return the route's URL, with ids that do not exist."""
     values = {"uuid": uuid.UUID(int=7), "int": 7, "slug": "pause", "str": "x"}
     kinds = {
         place: type(converter).__name__.removesuffix("Converter").lower()
@@ -91,7 +91,7 @@ def groups(transactional_db):
 
 @pytest.fixture
 def somebody_in(groups):
-    """Create a user who is only in these groups."""
+    """Create a user who is in these groups and has no other permissions."""
 
     def make(*names, username=None):
         person = get_user_model().objects.create_user(
@@ -118,7 +118,7 @@ def test_each_page_is_open_only_to_its_groups(somebody_in, name):
             assert page.status < 500
             if is_open:
                 assert page.status != 403, (people, asked)
-            elif page.status != 405:  # 405: nobody may use this method there
+            elif page.status != 405:  # 405: the URL does not have this method for anybody
                 assert page.status == 403, (people, asked)
 
 

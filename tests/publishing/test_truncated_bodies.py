@@ -1,4 +1,4 @@
-"""Truncated and chunked bodies are not mistaken for shorter ones."""
+"""Truncated and chunked request bodies are refused, not read as shorter bodies."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ def headers(program: Program, **more: str) -> dict[str, str]:
 def test_truncated_bodies_never_reach_the_site(
     database_url: str, author: Any, three_readers: list[Subscriber]
 ) -> None:
-    # The part that arrived is readable. Only the stated length shows that it is incomplete.
+    # The part that arrived is valid JSON. Only the stated length shows that the body is incomplete.
     came = json.dumps(SWIFTS).encode()
     as_json = headers(Program(author), **{"Content-Type": "application/json"})
     with served_site(database_url) as site:
@@ -44,7 +44,7 @@ def test_truncated_bodies_never_reach_the_site(
 def test_chunked_body_of_a_call_is_refused(
     database_url: str, author: Any, three_readers: list[Subscriber]
 ) -> None:
-    """Django treats a request without a length as one without a body."""
+    """Django treats a request without a length as a request without a body."""
     program = Program(author)
     made = program.post("/issues/", {**SWIFTS, "hold_s": 3600}).json()
 

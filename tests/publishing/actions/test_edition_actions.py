@@ -59,7 +59,7 @@ def sent(edition):
 
 
 def missed(edition):
-    """Let the first batch use up all tries, and the others be sent."""
+    """Mark the first batch as failed after all tries, and the others as sent."""
     first, *others = Batch.objects.filter(edition=edition).order_by("pk")
     Delivery.objects.filter(batch=first).update(
         outcome="failed", missed=True, reason="All 10 tries are used up."
@@ -81,13 +81,13 @@ def parked(edition):
 
 
 def being_sent(edition):
-    """Mark the first batch as sent and start a call of the second; one is queued."""
+    """Mark the first batch as sent, and start a call of the second; one is queued."""
     sent(edition)
     return Call()
 
 
 def asked_and_parked(edition):
-    """Park the first batch as unconfirmed; the second is still looked up."""
+    """Park the first batch as unconfirmed; the second is still looked up at Postmark."""
     parked(edition)
     second = Batch.objects.filter(edition=edition).order_by("pk")[1]
     Delivery.objects.filter(batch=second).update(
@@ -215,7 +215,7 @@ def test_the_question_separates_queued_and_sending_copies(
     page = window.get(address(edition))
     assert answers in page.words
     assert "4 copies" not in page.words
-    # Styles hide a note as soon as the page says that one of its facts is past.
+    # A note names facts. Styles hide the note as soon as the page says that one of them is past.
     until = {"pause": ["resumed settled", "settled"], "cancel": ["settled"]}[name]
     assert re.findall(r'data-until="([^"]*)"', page.html) == until
     past = re.compile(r'data-past="([^"]*)"')
@@ -300,7 +300,7 @@ def test_the_rest_of_a_cancelled_issue_needs_the_check_sheet(publish_letter, win
     assert "to 4…" in window.get(answer.answer["Location"]).words
     assert window.post(address(edition, "remaining/")).answer["Location"].endswith("/check/")
     assert Draft.objects.count() == 1
-    # A draft for other readers is the author's own work.
+    # If the author gave the draft other readers, it is not offered for the remaining readers.
     Draft.objects.update(goes_to="everyone")
     assert button not in window.get(address(edition)).html
     refused = window.post(address(edition, "remaining/"))
@@ -308,7 +308,7 @@ def test_the_rest_of_a_cancelled_issue_needs_the_check_sheet(publish_letter, win
 
 
 class _PowerCutError(Exception):
-    """The process dies here."""
+    """An error that ends the action as a power cut would."""
 
 
 @pytest.mark.parametrize("name", ["pause", "send-now", "call-back", "cancel"])

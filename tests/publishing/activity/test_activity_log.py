@@ -119,12 +119,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def rows(page: Page) -> list[str]:
-    """Return the entries without their times, as HTML."""
+    """Return the entries on the page as HTML, without their times."""
     return re.findall(r'<li>\s*<span class="quiet">.*?</span>(.*?)</li>', page.source, re.S)
 
 
 def lines(page: Page) -> list[str]:
-    """Return the entries without their times, as text."""
+    """Return the entries on the page as text, without their times."""
     return [" ".join(re.sub(r"<[^>]+>", "", row).split()) for row in rows(page)]
 
 
@@ -163,7 +163,7 @@ def test_the_log_lists_all_actions_newest_first(
     ]
     assert f'href="/admin/newsletters/{done.issue_id}/"' in page.html
     assert f'href="/admin/newsletters/readers/{other.pk}/"' in page.html
-    # An erased reader has no page.
+    # An erased reader has no page, so the entry has no link.
     assert f'href="/admin/newsletters/readers/{erased.pk}/"' not in page.html
 
 
@@ -270,7 +270,7 @@ def test_the_number_of_entries_does_not_change_the_queries(
 
 
 def happened(page: Page) -> list[str]:
-    """Return the sentences of the history."""
+    """Return the sentences of the history on the issue's page."""
     part = re.search(r'<h2 id="what">.*?</section>', page.html, re.S)[0]
     return re.findall(r"</time><span>([^<]*)</span>", part)
 

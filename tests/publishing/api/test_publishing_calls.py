@@ -27,7 +27,7 @@ SWIFTS = {"title": "Swifts", "text": "Dear {{ name|reader }}, they have gone."}
 
 @pytest.fixture
 def program(author: Any) -> Program:
-    """Edith's program."""
+    """Return a program that calls the API with a token of Edith's."""
     return Program(author)
 
 
@@ -146,8 +146,8 @@ def test_a_correction_is_the_next_version(
     assert answer.status_code == 201
     assert versions_of(uuid.UUID(issue)).count() == 2
 
-    # The version exists. The same text gets the first answer, other text is refused, and nothing is
-    # sent.
+    # Version 2 exists already. A call with the same text gets the first answer, a call with other
+    # text is refused, and nothing is sent.
     again = program.post(f"/issues/{issue}/versions/", {**SWIFTS, "version": 2, "text": "Back."})
     assert (again.status_code, again.json()["created"]) == (200, False)
     other = program.post(f"/issues/{issue}/versions/", {**SWIFTS, "version": 2})
@@ -224,7 +224,7 @@ def test_api_call_runs_each_edition_action_once(program: Program, held: Edition)
     assert (paused.status_code, paused.json()["state"]) == (200, "paused")
     assert paused.json()["done"] == "Paused. 3 copies wait until you resume."
     assert program.post(f"{address}/resume/?version=1").json()["state"] == "held"
-    # The earlier call again gets its first answer, and nothing is paused again.
+    # If the earlier call is repeated, it gets its first answer, and nothing is paused again.
     assert program.post(f"{address}/pause/?version=1", key="p").content == paused.content
     assert program.get(f"{address}/").json()["state"] == "held"
     lines = LogEntry.objects.filter(object_id=str(held.issue_id)).order_by("pk")
@@ -240,7 +240,7 @@ def test_impossible_action_returns_its_reason_and_frees_the_key(
     refused = program.post(f"/issues/{held.issue_id}/resume/?version=1", key="r")
     assert (refused.status_code, problem_of(refused)) == (409, "not-now")
     trail = LogEntry.objects.filter(object_id=str(held.issue_id))
-    assert trail.count() == 1  # that it was published
+    assert trail.count() == 1  # only the publication
     program.post(f"/issues/{held.issue_id}/pause/?version=1")
     assert program.post(f"/issues/{held.issue_id}/resume/?version=1", key="r").status_code == 200
 

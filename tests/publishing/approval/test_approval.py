@@ -1,4 +1,4 @@
-"""Publication with a required second person's approval."""
+"""Publication when a second person's approval is required."""
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -68,7 +68,7 @@ def approved(draft, by):
 
 
 def the_database_refuses_a_copy_of(edition, **people):
-    """Insert the edition again as the next version, with these people."""
+    """Check that the database refuses a copy of the edition with these people."""
     copy = Edition.objects.get(pk=edition.pk)
     others = {"pk": None, "version": 2, "idempotency_key": "k2", **people}
     for name, value in others.items():
@@ -85,8 +85,8 @@ def test_without_the_setting_one_person_can_publish(author, basil, three_readers
     assert Delivery.objects.count() == 3
     the_database_refuses_a_copy_of(edition, approved_by_id=author.pk)
 
-    # Once approval is required, the earlier call still gets its answer. The next version is
-    # refused.
+    # Once approval is required, a repeat of the earlier call still gets its answer. A call that
+    # publishes the next version is refused.
     Newsletter.objects.update(second_person=True)
     again = publish(author.pk, "key", letter(), hold_s=0, approved_by=author.pk)
     assert (again.created, again.edition) == (False, edition)
@@ -176,7 +176,7 @@ def test_form_published_before_approval_was_required_is_replayed(window, three_r
     Newsletter.objects.update(second_person=True)
 
     assert window.post(**fields).status == 303
-    PostedForm.objects.all().delete()  # as after their expiry
+    PostedForm.objects.all().delete()  # as if they had expired
     assert window.post(**fields).status == 303
     assert Edition.objects.count() == 1
 
@@ -296,7 +296,7 @@ def test_an_approval_ends_when_the_approver_loses_permission(two, author, basil,
 
 
 def test_concurrently_saved_text_is_not_approved(two, basil, draft):
-    """The save commits after the approval has read the draft and before it writes."""
+    """A save commits after the approval read the draft and before the approval writes."""
     with transaction.atomic():
         Draft.objects.filter(pk=draft.pk).update(letter="Something else.", revision=2)
         approving = beside(lambda: approve(draft.pk, basil.pk, approval_hash(draft)))
@@ -314,7 +314,7 @@ def address_of(draft, page="approve"):
 
 def test_button_approves_the_seen_version_and_returns_to_sheet(two, basil, draft):
     window = WindowOf(basil)
-    window.get(address_of(draft))  # looking approves nothing
+    window.get(address_of(draft))  # opening the page approves nothing
     for seen in ("", "no hash", "ab" * 32, "\x00"):
         assert window.post(address_of(draft), seen=seen).status == 303
     assert approver_of(Draft.objects.get(pk=draft.pk)) is None
@@ -410,7 +410,7 @@ def test_the_page_says_that_an_unapproved_sender_cannot_send(
     page = WindowOf(author).get(f"/admin/newsletters/{scheduled.issue_id}/").words
     assert "This issue cannot be sent: the sender" in page
     assert "Goes out on" not in page
-    # A list asks for each issue whether its time can be changed.
+    # A list makes this check once for every issue, so it must need few queries.
     found = status(scheduled)
     with django_assert_num_queries(0):
         refusal_of("reschedule", found)
@@ -484,10 +484,10 @@ def test_a_writer_and_the_approver_publish_by_setting(two, new_author, author, t
 
     Newsletter.objects.update(approver_may_publish=True)
     assert approval_refusal(draft, author.pk) == ""
-    Draft.objects.update(saved_by=author)  # Own words still need somebody else.
+    Draft.objects.update(saved_by=author)  # the author's own text still needs a second person
     draft.refresh_from_db()
     assert "saved it last" in approval_refusal(draft, author.pk)
-    draft.saved_by = None  # as after the deletion of an account
+    draft.saved_by = None  # as if the account had been deleted
     assert "the account that saved it last was deleted" in approval_refusal(draft, author.pk)
     with pytest.raises(DraftChangedError, match=TAKES_TWO), transaction.atomic():
         publish_draft(author.pk, draft.pk, confirmed)
@@ -512,7 +512,7 @@ def test_approval_cannot_be_required_with_one_publisher(author, new_author, wind
     assert not needs_approval()
     new_author("basil")
     assert change_settings({"second_person": True}, author.pk) == ["second_person"]
-    # Other settings can be changed, and the rule lifted, when fewer are left.
+    # With too few publishers left, other settings can still be changed, and the rule can be lifted.
     get_user_model().objects.filter(username="basil").delete()
     assert change_settings({"tagline": "Weekly"}, author.pk) == ["tagline"]
     assert change_settings({"second_person": False}, author.pk) == ["second_person"]

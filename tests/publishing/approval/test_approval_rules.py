@@ -1,4 +1,4 @@
-"""The decision about who may publish with a required approval."""
+"""The decision about who may publish when approval is required."""
 
 import uuid
 

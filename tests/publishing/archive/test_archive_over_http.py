@@ -42,7 +42,7 @@ def everywhere(edition):
 
 
 def again(public_window, address, answer):
-    """Request the same address conditionally."""
+    """Request the address again, with the tag (ETag) of the first answer."""
     asked = public_window.client.get(
         address, secure=True, headers={"If-None-Match": answer["ETag"]}
     )
@@ -85,7 +85,7 @@ def test_caches_notice_a_removed_issue_without_a_newer_one(public_window, author
     cancelled(gone)
 
     for address, answer in before.items():
-        # The time of the last change would not show that an issue was removed.
+        # There is no time of the last change, because it would not show that an issue was removed.
         assert "Last-Modified" not in answer
         page = again(public_window, address, answer)
         assert page.status == 200
@@ -124,7 +124,8 @@ def test_a_letter_has_a_sign_up_form_that_caches_keep(public_window, first, orig
         assert Subscriber.objects.get(name="Dora").state == "pending"
         assert str(consent_wording.SIGN_UP) in first_visit.words
     else:
-        # A post from another origin only opens our form, filled in.
+        # A post from another origin is not accepted. It only opens our own form, with the fields
+        # filled.
         ours = answer.form_with("email")
         assert (ours.fields["email"], ours.action) == ("dora@posthouse.example", "/subscriptions/")
         assert not Subscriber.objects.filter(name="Dora").exists()
@@ -148,7 +149,7 @@ def test_an_unknown_address_gets_a_styled_404(public_window, first, address):
     assert "The Hedgerow Almanack" in page.words
     assert "/archive/swifts/" in page.html
     assert dict(META.findall(page.html))["robots"] == "noindex"
-    # It is not cached, because a mail can arrive shortly before its page is public.
+    # The 404 page is not cached, because a mail can arrive shortly before its page is public.
     assert "no-store" in page.answer["Cache-Control"]
 
 
@@ -249,7 +250,7 @@ def test_the_feed_holds_whole_letters_and_is_valid_atom(public_window, author, f
     content = entry.find(f"{ATOM}content")
     assert content.get("type") == "html"
     assert content.get(f"{XML}base") == first.archive_url
-    # Many readers of feeds ignore the base.
+    # Addresses are absolute, because many feed readers ignore `xml:base`.
     assert f'src="{SITE}/static/swifts.png"' in content.text
     anchor = re.search('id="([^"]*)"', content.text)[1]
     assert f'href="{first.archive_url}#{anchor}"' in content.text

@@ -63,7 +63,7 @@ def test_a_correction_replaces_the_page_and_keeps_its_date(public_window, author
     assert "Fourteen." in page.words
     assert "Forty." not in page.words
     assert CORRECTED.search(page.words)
-    # Readers know no versions.
+    # Pages for readers do not mention versions.
     assert "version" not in (page.words + listed.words).lower()
     assert f'datetime="{first_day}"' in page.html
     assert listed.words.index("A newer letter") < listed.words.index("Swifts leave")
@@ -90,7 +90,7 @@ def test_the_same_letter_for_the_remaining_readers_has_no_note(public_window, fi
     )
     assert updated == published
     assert not CORRECTED.search(letter_page(public_window).words)
-    # A letter that returns to earlier words corrects the one between.
+    # If version 4 returns to the text of an earlier version, it is a correction of version 3.
     for version, content in ((3, letter("Between")), (4, whole)):
         publish(author.pk, f"{version}", content, hold_s=0, issue=first.issue_id, version=version)
     assert CORRECTED.search(letter_page(public_window).words)
@@ -126,7 +126,10 @@ def test_the_check_sheet_leaves_the_note_out_or_shows_it(window, public_window, 
         return window.get(address).html.partition("Note for readers</dt>")[2].partition("</dd>")[0]
 
     def press(button):
-        """Press the note's button on the sheet; return the note there and in the question."""
+        """Press the button about the note on the check sheet.
+
+        Return what the check sheet and the confirmation page then say about the note.
+        """
         assert f'value="{button}"' in note_on(sheet)
         form = window.get(sheet).form_with("base")
         assert form.action in note_on(sheet)

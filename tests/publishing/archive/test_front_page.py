@@ -56,7 +56,7 @@ def test_the_form_has_two_labelled_fields_and_one_button() -> None:
     assert page.count("<button") == 1
     assert 'action="/subscriptions/"' in page
     assert page.count("<h1") == 1
-    # The hidden field is out of reach of keyboard and screen reader.
+    # The field that traps robots is hidden from screen readers.
     assert '<div class="hide" aria-hidden="true">' in page
     assert 'name="reply" autocomplete="off" tabindex="-1"' in page
     assert 'href="/"' in visitor().get("/archive/").content.decode()

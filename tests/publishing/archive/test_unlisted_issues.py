@@ -62,7 +62,7 @@ def test_an_unlisted_page_is_reachable_but_not_indexed(public_window, unlisted):
     assert "public" not in page.answer["Cache-Control"]
     assert "ETag" not in page.answer
     assert Edition.objects.get(issue=unlisted).archive_url.endswith(page_of(unlisted))
-    # It has no links to or from other letters, and listed letters stay public.
+    # The unlisted issue has no links to or from other issues, and listed issues stay public.
     assert "/archive/before/" not in page.html
     for address in ("/archive/", FEED, "/archive/no-such-letter/", "/archive/after/"):
         assert "members" not in public_window.get(address).html

@@ -1,4 +1,4 @@
-"""Where an issue is found: chosen, by default, and said before publishing."""
+"""Where readers find an issue: chosen or by default, and shown before publishing."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +27,7 @@ EVERYBODY = TagChoice()
 
 @pytest.fixture
 def founders(three_readers: list[Subscriber]) -> Tag:
-    """Ada is the only founder."""
+    """Create the tag of the founders, with Ada as the only founder."""
     tag = Tag.objects.create(name="Founders")
     Subscriber.objects.filter(name="Ada").update(tags=[tag.pk])
     return tag
@@ -40,11 +40,11 @@ def founders(three_readers: list[Subscriber]) -> Tag:
         ("", FOUNDERS, None, False, "unlisted"),
         ("public", FOUNDERS, None, False, "public"),
         ("none", EVERYBODY, None, False, "none"),
-        # Nobody saw the version before.
+        # In these cases no reader has seen an earlier version.
         ("", EVERYBODY, "unlisted", False, "unlisted"),
         ("", FOUNDERS, "public", False, "unlisted"),
         ("public", FOUNDERS, "none", False, "public"),
-        # A public issue stays public, or becomes unlisted.
+        # In these cases an earlier version is public. The issue stays public or becomes unlisted.
         ("", FOUNDERS, "public", True, "public"),
         ("unlisted", FOUNDERS, "public", True, "unlisted"),
         ("none", FOUNDERS, "public", True, "public"),
@@ -79,7 +79,7 @@ def test_a_letter_for_some_readers_says_that_it_is_unlisted(
     confirm = sheet_of(draft).replace("check", "publish") + "?when=now"
     assert archive_on(window.get(confirm)).startswith("Unlisted")
 
-    # A choice is remembered, also if the tags change.
+    # The author's choice is kept, even if the tags change.
     where = sheet_of(draft).replace("check", "archive")
     window.post(where, choice="public", base="1")
     assert archive_on(window.get(sheet_of(draft))).startswith("Public in the archive")
@@ -172,14 +172,14 @@ def test_an_issue_without_a_page_is_found_nowhere(
     with pytest.raises(VersionRefusedError, match="goes to nobody"):
         publish(author.pk, "n", letter(), hold_s=0, archive="none", goes_to="nobody")
 
-    # A correction keeps it so; its author can list it.
+    # A correction keeps the issue unlisted. Then its author can list it.
     second = publish(
         author.pk, "2", letter("Herons"), hold_s=0, issue=edition.issue_id, version=2
     ).edition
     assert "archive_url" not in second.html_mail + second.text_mail
     progress = f"/admin/newsletters/{edition.issue_id}/"
     assert "it has no page on the web" in window.get(progress).words
-    # An open page may still have the button of a public version that was called back.
+    # A page that was opened earlier may still have the button of a version that was called back.
     window.post(f"{progress}listing/", choice="unlist")
     assert public_window.get(page).status == 404
     assert "It has no page on the web." in window.get(progress).words

@@ -1,4 +1,4 @@
-"""The preview: what will be sent, in an answer that can do nothing."""
+"""The preview shows what will be sent, on a page that can run and post nothing."""
 
 import json
 import re
@@ -29,7 +29,7 @@ WORDS = DraftFields(
 
 
 def preview(author, words: DraftFields = WORDS) -> str:
-    """Create a draft with this text, and return the address of its preview."""
+    """Create a draft with this text, and return the URL of its preview."""
     draft = save_draft.create(author.pk, fresh_key(), words).draft
     return f"/admin/newsletters/drafts/{draft.pk}/preview/"
 

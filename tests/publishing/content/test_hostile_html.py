@@ -27,10 +27,12 @@ from publishing.preflight.parse_letter import Link, ParsedLetter
 from tests.publishing.preflight.context_factory import found
 
 SHORT, LONG = 10_000, 40_000
-# Linear growth is a factor of four. Times below `FLOOR_S` are noise.
+# Four times the text may take at most `MOST_GROWTH` times as long; in linear time it would be four.
+# Times below `FLOOR_S` vary by chance.
 MOST_GROWTH, FLOOR_S = 10, 0.02
 
-# A letter repeats one of these pieces. `#` becomes a different number each time, `¬` a space.
+# Each test letter repeats one of these pieces. In each repetition `#` becomes another number, and
+# `¬` becomes a space.
 HTML = """
 <a b=" | <a b=' | <a b= | <a¬ | <a/ | </a b=" | <a href= | <a href="x" | <img src=" | <p style="
 <!-- | <!- | <!--> | <!--x--!> | <!-- - | <! | <![CDATA[ | <![CDATA[]] | <![if | <!--[if mso]> | <?
@@ -57,7 +59,7 @@ a*** | {{ f# }}~~ | {{ f# }}
 
 
 def whole(length: int) -> dict[str, str]:
-    """Letters that are hostile as a whole."""
+    """Return letters that are hostile as a whole, not by repeating a piece."""
     return {
         "attributes": f"<a {' '.join(f'a{n}=1' for n in range(length // 8))}>x</a>",
         "blanks in a tag": f"<a {' ' * length}",
@@ -131,7 +133,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
 
 def _seconds(parse: Callable[[str], object], letter: str) -> float:
     normalise.cache_clear()
-    # Exclude garbage collection: its time depends on all objects of the test run.
+    # Measure without garbage collection, whose time depends on all objects of the test run.
     gc.disable()
     try:
         begun = time.process_time()
@@ -142,7 +144,10 @@ def _seconds(parse: Callable[[str], object], letter: str) -> float:
 
 
 def _grows_too_fast(parse: Callable[[Any], object], short: Any, long: Any) -> bool:
-    """Whether time grows faster in all of five tries; another process may disturb one."""
+    """Whether time grows too fast in each of five tries.
+
+    Another process may disturb some of the tries.
+    """
     return all(
         _seconds(parse, long) > MOST_GROWTH * max(_seconds(parse, short), FLOOR_S) for _ in range(5)
     )
@@ -168,7 +173,7 @@ def test_time_grows_linearly_on_hostile_animations(block: bytes) -> None:
 
 
 def test_a_too_expensive_style_sheet_is_not_inlined() -> None:
-    """The product of rules and tags would take hours, and its result gigabytes."""
+    """Applying each rule to each tag would take hours and produce gigabytes."""
     letter = whole(300_000)["properties"]
 
     made = inline_css.inline_styles(letter, look_of(Newsletter()))

@@ -1,4 +1,4 @@
-"""The list of an issue's attributes, and what derives from it."""
+"""The list of an issue's attributes, and the code that depends on this list."""
 
 from dataclasses import fields
 

@@ -1,4 +1,4 @@
-"""Braces that are text arrive as written in mail, text part and archive."""
+"""Braces that are text stay as they were written, in mail, text part and archive."""
 
 from html import unescape
 

@@ -1,4 +1,4 @@
-"""A line or two under a title: the letter's own first words, without any mark-up."""
+"""The summary under a title has the letter's own first words, without mark-up."""
 
 import pytest
 from hypothesis import given

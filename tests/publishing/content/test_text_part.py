@@ -1,4 +1,4 @@
-"""The text part that is made from a letter, and a title of one line."""
+"""The text part that is made from a letter, and the one-line title."""
 
 import pytest
 from hypothesis import given
@@ -162,7 +162,7 @@ TAGS = st.sampled_from(
 def test_every_field_survives_in_any_html(pieces: list[str]) -> None:
     html = "".join(pieces)
     if "<a " in html and ">" in html:
-        return  # a field may be within a tag, which the text omits
+        return  # the field may be within a tag, which the text part omits
     assert sorted(FIELD_PATTERN.findall(html_to_text(html))) == sorted(FIELD_PATTERN.findall(html))
 
 
@@ -208,7 +208,7 @@ def test_quotes_of_windows_1252_that_were_misread_are_repaired() -> None:
     assert written == Content(title="It’s €9", html="<p>“Swifts” gone\x85</p>", text="LouŸs")
 
 
-# Line feed, tab, delete, next line, line separator, paragraph separator.
+# Line feed, tab, delete, and Unicode's next line, line separator and paragraph separator.
 BREAKS = ["\n", "\t", "\x7f", "\x85", "\u2028", "\u2029"]
 
 

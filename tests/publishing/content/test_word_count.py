@@ -13,20 +13,20 @@ TEXTS = {
     "": 0,
     " \n": 0,
     "Swifts leave.": 2,
-    # A merge field counts as one word, or as its fallback.
+    # A merge field counts as one word, or as the words of its fallback.
     "Dear {{ name }}, they left.": 4,
     "Dear {{ name|dear old reader }}, they left.": 4,
     "{{ name }}": 1,
     "It is {{ name|nobody }}’s.": 3,
     "Write to {{ email }}, not to ada@posthouse.example.": 6,
-    # URLs and links of the letter do not count.
+    # URLs and addresses of links are not counted.
     "See https://almanack.org/a-b/c?d=e here.": 2,
     "See the map (https://almanack.org/?who={{ email }}).": 3,
     "Leave ({{ unsubscribe_url }}) or read ({{ archive_url|nowhere }}).": 3,
     "Leave: {{{ pm:unsubscribe }}}": 1,
     "A well-known bird, it’s 1,000 years, 10:30, 3.5 m.": 9,
     "North and/or south, here—there.": 6,
-    # Lines and marks of the text part.
+    # Rules and list marks in the text part are not counted.
     "Swifts\n======\n\n- one\n- two\n\n* * *\n\na  b\n-  -\n\n____": 5,
     "Grüße, мир, été": 3,
 }

@@ -1,4 +1,4 @@
-"""Sloppy letters keep the links and the words that a parser of HTML finds in them."""
+"""Letters in invalid HTML keep the links and words that an HTML parser finds."""
 
 import re
 
@@ -31,7 +31,7 @@ LETTERS = {
 
 
 def seen(html: str) -> tuple[list[str], str]:
-    """Return the addresses of the links, and the text without white space."""
+    """Return the link addresses in the HTML, and its text without white space."""
     clean = nh3.clean(html, tags={"a"}, attributes={"a": {"href"}}, link_rel=None)
     links = dict.fromkeys(re.findall(r'<a href="([^"]*)"', clean))
     return list(links), "".join(re.sub(r"</?a[^>]*>", "", clean).split())

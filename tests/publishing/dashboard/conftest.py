@@ -1,4 +1,4 @@
-"""Issues for the desk."""
+"""A fixture that publishes issues for the tests of the desk."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from tests.publishing.content_factory import letter
 
 @pytest.fixture
 def publish_one(author: Any) -> Callable[..., Edition]:
-    """Publish a letter of this title without a hold."""
+    """Publish a letter with this title without a hold."""
 
     def make(title: str = "Herons", **how: Any) -> Edition:
         return publish(

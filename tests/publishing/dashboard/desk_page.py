@@ -1,4 +1,4 @@
-"""The desk's page of issues and its sections."""
+"""Read the desk's page of issues and its sections."""
 
 import re
 
@@ -8,7 +8,7 @@ DESK = "/admin/newsletters/issues/"
 
 
 def section(page: Page, name: str) -> str:
-    """Return the text of a section of the page; empty without one."""
+    """Return the text of a section of the page; empty if there is no such section."""
     found = re.search(
         rf'<section class="sec" aria-labelledby="{name}">(.*?)</section>', page.html, re.S
     )

@@ -1,4 +1,4 @@
-"""Charts, bars and sentences of the pages."""
+"""Charts, bars and sentences on pages of the desk."""
 
 import re
 from typing import Any
@@ -78,7 +78,7 @@ def test_the_change_names_the_previous_and_the_first_issue() -> None:
         ([("1 Jul", 7), ("2 Jul", 7), ("", 7)], "No change since 1 Jul."),
         ([("1 Jul", 9), ("2 Jul", 7), ("3 Jul", 7), ("", 7)],
          "No change since 2 Jul. 2 fewer than on 1 Jul."),
-        # The later of two issues of one day.
+        # Of two issues on one day, the later one is compared.
         ([("1 Jul", 7), ("1 Jul", 7), ("", 7)], "No change since 1 Jul."),
         ([("1 Jul", 5), ("1 Jul", 6), ("", 7)], "1 more than on 1 Jul."),
     ],
@@ -109,7 +109,7 @@ def test_a_bar_on_another_scale_leaves_the_rest_empty() -> None:
     assert widths(72, suppressed=59, withdrawn=10, failed=3) == ["81.94%", "13.89%", "4.17%"]
     assert widths(72, suppressed=36, failed=0) == ["50.00%", "0.00%"]
     assert widths(0, suppressed=0) == ["0.00%"]
-    # One of a million is visible, and no part exceeds the end.
+    # A part of one in a million is still visible, and the parts do not exceed the bar.
     assert widths(1_000_001, suppressed=1_000_000, failed=1) == ["99.20%", "0.80%"]
 
 

@@ -90,7 +90,7 @@ def test_a_due_issue_without_a_worker_is_reported(
     assert section(page, "need")
     assert "Goes out" not in section(page, "issues")
     assert "goes out" not in lede(page)
-    # An open page is asked to refresh.
+    # The poll of a page that was opened before makes the page offer to refresh.
     assert IS_OLD.search(polled(window, f"?listed={contents(before.html)}"))
 
     a_worker()
@@ -119,7 +119,7 @@ def test_an_alarm_is_shown_until_it_is_acknowledged(
     assert "Copy 2. This issue has 1 more alarm." in need
     form = page.form_with("up_to")
 
-    # A viewer sees the alarm and cannot acknowledge it.
+    # An author without the permission sees the alarm but cannot acknowledge it.
     looker = WindowOf(new_author("ines", "write_draft"))
     assert not looker.get(DESK).has_form_with("up_to")
     assert looker.post(form.action, **form.fields).status == 403
@@ -166,10 +166,10 @@ def test_a_draft_needs_approval_only_if_the_setting_is_on(
     need = section(window.get(DESK), "need")
     assert "A moth at the lamp" in need
     assert "Tomás Brandão" in need
-    # The author who saved it cannot approve it.
+    # The author who saved the draft cannot approve it, so nothing is listed for that author.
     assert section(WindowOf(writer).get(DESK), "need") == ""
 
-    # The approval counts only while the approver may publish.
+    # The approval is valid only as long as the approver may publish.
     approve(draft.pk, giver.pk, approval_hash(draft))
     assert section(window.get(DESK), "need") == ""
     giver.user_permissions.clear()
@@ -199,7 +199,7 @@ def test_the_headline_counts_all_things_to_do(
         Draft.objects.create(title=f"Moth {number}", letter="Dear all")
     Draft.objects.create(title="One of one's own", letter="Dear all", saved_by=window.author)
     checked = {"state": "checked", "confirmed": False, "finished_at": None}
-    # Nothing can be imported from the second one.
+    # The second import has no row that can be imported.
     SubscriberImportFactory(**checked, checked_at=timezone.now(), rows=1, added=1)
     SubscriberImportFactory(**checked, checked_at=timezone.now(), rows=1, rejected=1)
     for title in ("Herons", "Swifts"):
@@ -234,13 +234,13 @@ def test_an_issue_being_sent_shows_counts_bar_and_sentence(
 
 
 def polled(window: WindowOf, query: str = "") -> str:
-    """Return the answer to a poll of an open page."""
+    """Return the answer to a poll of an open desk."""
     answer = window.client.get(f"{DESK}{query}", secure=True, headers={"HX-Request": "true"})
     return answer.content.decode()
 
 
 def contents(html: str) -> str:
-    """Return the contents that an open page sends with its poll."""
+    """Return the value about its contents that an open page sends with its poll."""
     return quote(re.search(r'id="listed" value="([^"]*)"', html)[1])
 
 
@@ -337,7 +337,7 @@ def test_each_permission_shows_its_own_part(
     assert page.status == 200
     assert tuple(part for part in PARTS if section(page, part)) == parts
     assert ("Herons" in page.words) == (permission != "manage_readers")
-    # Only managers of readers get links to readers.
+    # Only users who may manage readers get links to readers.
     assert ("/admin/newsletters/readers/" in page.html) == (permission == "manage_readers")
 
 

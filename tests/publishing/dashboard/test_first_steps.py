@@ -1,4 +1,4 @@
-"""The first steps lead a new author to the first issue, and disappear."""
+"""The first steps lead a new author to the first issue, and then disappear."""
 
 import pytest
 from django.db import connection
@@ -43,7 +43,7 @@ def test_steps_are_shown_while_a_required_one_is_open(may, done, shown):
 
 @pytest.fixture
 def steps(transactional_db):
-    """Return a function that loads the steps and returns those that are done."""
+    """Return a function that loads the steps and returns the finished ones."""
 
     def load(**facts):
         given = {"readers": 0, "has_issue": False, "has_sent": False, **facts}
@@ -59,7 +59,8 @@ def test_each_step_is_done_by_the_data(steps, author, provider, settings):
     assert steps() == set()
     assert steps(readers=1) == {"readers"}
     Draft.objects.create(title="Swifts", saved_by=author)
-    ProviderEvent.objects.create(body_hash=b"1", kind="Delivery", body=b"")  # polled
+    # Without `trace`, the event was found by polling, not reported by the webhook.
+    ProviderEvent.objects.create(body_hash=b"1", kind="Delivery", body=b"")
     assert steps() == {"letter"}
     ProviderEvent.objects.create(body_hash=b"2", kind="Delivery", body=b"", trace="a webhook")
     send_test(author.pk, letter("Swifts"), "ada@tides.example", sender="other@tides.example")
@@ -80,7 +81,7 @@ def test_a_site_that_sent_an_issue_asks_nothing(steps):
     ) as queries:
         found = load_first_steps(newsletter, ALL, readers=0, has_issue=True, has_sent=True)
     assert (found.steps, len(queries)) == ((), 0)
-    # Nothing was sent: the sender is not confirmed. No test letter was sent before the issue.
+    # The issue was sent to nobody, so the sender is not confirmed. No test letter was sent either.
     assert steps(has_issue=True) == {"name", "letter", "issue"}
 
 

@@ -148,7 +148,8 @@ def test_a_new_issue_does_not_shift_the_next_page(
 ) -> None:
     for number in range(30):
         publish_one(f"Letter {number}")
-    Edition.objects.update(published_at=Edition.objects.first().published_at)  # all equal
+    # Give all issues the same time.
+    Edition.objects.update(published_at=Edition.objects.first().published_at)
     page = window.get(DESK)
     found = titles(page)
     assert len(found) == 12
@@ -194,7 +195,7 @@ def test_a_page_correction_shows_the_numbers_of_the_send(
     assert "3 of 3 sent" in row
     assert re.search(r"The page was corrected on \d+ \w+ \d{4}\.", row)
     assert "archive only" not in row
-    # The order follows the times that are shown.
+    # The rows are in the order of the times that they show.
     assert titles(page) == ["Terns", "Herons, fixed"]
     assert titles(window.get(f"{DESK}?sort=oldest")) == ["Herons, fixed", "Terns"]
     assert f"/admin/newsletters/{first.issue_id}/?version=1" in page.html

@@ -26,7 +26,7 @@ NOTHING = ["No edition needs your decision."]
 
 @pytest.fixture
 def stopped():
-    """Stop the edition of confirmation mails by a fault of the account."""
+    """Stop the edition of confirmation mails, as a fault of the account would."""
     Issue.objects.get_or_create(
         pk=CONFIRMATION_ISSUE, defaults={"title": "Confirmation mail", "slug": "confirmation-mail"}
     )
@@ -59,7 +59,7 @@ def test_transactional_mail_has_no_link_to_a_new_version(window, stopped, author
 
     assert page.status == 200
     assert way not in page.html
-    # It is never in the archive, so it can be neither listed nor unlisted.
+    # Transactional mail is never in the archive, so its page has no buttons about the archive.
     assert "View in archive" not in page.words
     assert "/listing/" not in page.html
     with pytest.raises(VersionRefusedError):
@@ -89,7 +89,7 @@ def test_the_command_lists_the_stopped_version() -> None:
     newsroom = Newsroom()
     assert listed() == NOTHING
     first = newsroom.publish(1, title="Swifts, {{ name|reader }}")
-    assert listed() == NOTHING  # it goes out automatically
+    assert listed() == NOTHING  # needs no decision: it is sent automatically
     with transaction.atomic(), connection.cursor() as cursor:
         stop(cursor, first.pk, because("No such token."))
     newer = Edition.objects.get(pk=first.pk)

@@ -1,4 +1,4 @@
-"""Drafts: created once, saved over the version they come from, never lost."""
+"""Drafts are created once, saved over the revision that the form had, never lost."""
 
 import re
 import uuid
@@ -27,7 +27,7 @@ ISSUES = "/admin/newsletters/issues/"
 
 
 def wording(letter: str = "They have gone.", **words: str) -> DraftFields:
-    """Words of a draft; a test names what matters."""
+    """Return the fields of a draft. A test gives only the values that matter to it."""
     return DraftFields(
         title=words.get("title", "Swifts"),
         preview_text=words.get("preview_text", ""),
@@ -43,7 +43,7 @@ def begun(author, letter: str = "They have gone.", **words: str) -> Draft:
 
 
 def as_json(window, address: str, **fields: str):
-    """Post as the page's script does."""
+    """Post a form as the page's script does."""
     return window.client.post(address, fields, secure=True, headers={"Accept": "application/json"})
 
 
@@ -72,7 +72,7 @@ class TestSaving:
         assert answer.is_saved
         assert (answer.draft.revision, answer.draft.letter) == (2, "Two.")
         assert answer.draft.saved_by == ines
-        # The same text changes nothing, even from an older revision.
+        # Saving the same text changes nothing, even if the form has an older revision.
         for revision in (0, 1, 2):
             again = save_draft.save(draft.pk, revision, wording("Two."), by=author.pk)
             assert again.is_saved
@@ -122,7 +122,7 @@ class TestTheNextVersionOfAnIssue:
 
 
 class TestAtTheSameMoment:
-    """Two calls, each on a separate connection."""
+    """Two calls at the same moment, each on a separate connection."""
 
     def test_second_save_from_one_revision_is_a_conflict(self, author):
         draft = begun(author)
@@ -260,7 +260,7 @@ class TestThePages:
         assert "250,001 characters; the limit is 250,000" in page.words
         assert len(page.form_with("letter").fields["letter"]) == 250_001
         assert not Draft.objects.exists()
-        # HTML may be longer than Markdown.
+        # Finished HTML may be longer than Markdown.
         html = {**form.fields, "format": "html", "letter": "x" * 250_001}
         assert window.post(form.action, **html).status == 303
 
@@ -324,7 +324,8 @@ class TestThePages:
 
         assert page.status == 429
         assert Draft.objects.filter(created_by=window.author).count() == MOST_UNTOUCHED
-        # An existing draft still opens. After its second save it no longer counts for the limit.
+        # At the limit, an existing draft still opens. After its second save it no longer counts as
+        # untouched.
         assert post(0).status == 302
         again = page.form_with("letter")
         window.client.force_login(window.author)
@@ -366,7 +367,8 @@ class TestThePages:
     def test_script_saves_no_text_under_another_authors_name(self, window, author, new_author):
         draft = begun(author)
         fields = window.get(f"{DRAFTS}{draft.pk}/").form_with("letter").fields
-        # In the same browser, the page stays open while another author signs in.
+        # The page of the first author stays open while another author signs in with the same
+        # browser.
         window.client.force_login(new_author("willa", "write_draft"))
 
         for address in (f"{DRAFTS}{draft.pk}/", DRAFTS):

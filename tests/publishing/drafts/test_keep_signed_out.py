@@ -1,4 +1,4 @@
-"""No text is lost and nothing is sent twice after a session has ended."""
+"""After a session has ended, no text is lost and nothing is sent twice."""
 
 from urllib.parse import unquote
 
@@ -18,7 +18,7 @@ def sign_in(window, username="edith"):
 
 
 def post_signed_out(window, **changes):
-    """Write a letter, be signed out before the button is pressed, and sign in again."""
+    """Write a letter, sign out before pressing the button, and sign in again."""
     fields = {**window.open_form(), **changes}
     window.post("/admin/logout/")
     answer = window.post(**fields)

@@ -1,4 +1,4 @@
-"""An issue that was cancelled before any reader got it is a draft again."""
+"""An issue that was cancelled before any reader got it becomes a draft again."""
 
 import json
 from dataclasses import replace

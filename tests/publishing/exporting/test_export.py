@@ -1,4 +1,4 @@
-"""Everything can be taken away, and the file is whole or not there."""
+"""Everything can be exported, and the export file is complete or missing."""
 
 import csv
 import io
@@ -108,7 +108,7 @@ def test_an_interrupted_export_begins_anew(
     looks = iter([False] * 3)
     assert export_task.run_next_export(lambda: next(looks, True))
     assert Export.objects.get().state == "waiting"
-    # A killed worker leaves its lease and pieces.
+    # As after a killed worker: its lease and its pieces are still there.
     Export.objects.update(state="running", lease_until=timezone.now())
     ExportPiece.objects.create(export=Export.objects.get(), number=0, content=b"half")
     assert export_task.run_next_export(never)

@@ -1,4 +1,4 @@
-"""A name server on loopback with the answers that a test sets."""
+"""A name server on loopback that gives the answers that a test sets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class LocalNameServer:
         return int(self._socket.getsockname()[1])
 
     def known(self) -> NameServers:
-        """Return a list of name servers with only this one."""
+        """Return name servers that consist only of this server."""
         return NameServers(["127.0.0.1"], self.port)
 
     def __enter__(self) -> LocalNameServer:

@@ -1,6 +1,6 @@
-"""A web server on loopback whose paths name the answer: /404, /to?u=…, /bytes-9.
+"""A web server on loopback. Paths say what to answer: /404, /to?u=…, /bytes-9.
 
-A path in `paths` has the answer of another path, and one in `files` has that content.
+A path in `paths` gets the answer of another path. A path in `files` gets the content given there.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from urllib.parse import parse_qs, urlsplit
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    # A connection that finds the queue full is tried again only after a second.
+    # A long queue, because a connection that finds the queue full is tried again only after a
+    # second.
     request_queue_size = 128
 
 
 class LocalWebServer:
-    """Every request is kept as (method, Host header, path)."""
+    """A web server that records every request as (method, Host header, path)."""
 
     def __init__(self, certificate: str = "") -> None:
         self.requests: list[tuple[str, str, str]] = []

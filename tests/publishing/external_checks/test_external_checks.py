@@ -21,7 +21,7 @@ CERTIFICATE = str(Path(__file__).parents[2] / "delivery" / "loopback.pem")
 DOMAIN = "almanack.example"
 SPF = "v=spf1 include:spf.mtasv.net ~all"
 LONG_AGO = 30.0
-# The public root certificates; reading them takes about 40 ms.
+# The public root certificates, read once for all tests because that takes about 40 ms.
 TRUSTED = ssl.create_default_context(cafile=DEFAULT_CA_BUNDLE_PATH)
 
 
@@ -44,7 +44,7 @@ def site():
 
 @pytest.fixture
 def here(names, site):
-    """Return the web server's address, by a name that the name server knows."""
+    """Return the web server's URL, with a host that the name server knows."""
     return f"http://letters.test:{site.port}"
 
 
@@ -83,7 +83,7 @@ def test_domain_lookup_returns_spf_dkim_return_path_and_dmarc(names):
     assert found.dmarc.values == ("v=DMARC1; p=none",)
     assert found.dmarc_at == DOMAIN
 
-    # A policy of the domain above counts for the one below.
+    # The DMARC policy of the parent domain applies to the subdomain.
     below = look_up_domain(f"news.{DOMAIN}", names.known())
     assert (below.dmarc.values, below.dmarc_at) == (("v=DMARC1; p=none",), DOMAIN)
 
@@ -197,7 +197,7 @@ def test_certificate_must_match_the_name_in_the_link(opened):
 
 @pytest.fixture
 def fetch(names):
-    """Fetch from two web servers with the tests' certificate; `host` alone is allowed."""
+    """Return a function that fetches from two HTTPS servers; only `host` is allowed."""
     trusted = ssl.create_default_context(cafile=CERTIFICATE)
     with LocalWebServer(CERTIFICATE) as site, LocalWebServer(CERTIFICATE) as another:
         host, other = f"127.0.0.1:{site.port}", f"127.0.0.1:{another.port}"
@@ -272,7 +272,7 @@ def test_default_opener_rejects_every_notation_of_this_machine(names, site, host
 def test_redirect_is_checked_like_a_link(here, opened, names, site, onwards):
     names.records["inner.test", "A"] = ["127.0.0.2"]
     onwards = onwards.format(port=site.port, inner=f"http://inner.test:{site.port}/")
-    # In this test only the machine at .1 is a public one; the machine at .2 is private.
+    # In this test only the machine at 127.0.0.1 counts as public, and 127.0.0.2 as private.
     answer = opened(f"{here}/to?u={onwards}", is_allowed=lambda place: str(place) == "127.0.0.1")
 
     assert answer.error is LinkError.NOT_PUBLIC
@@ -295,7 +295,7 @@ def test_redirect_to_nonsense_has_a_result_that_can_be_saved(here, opened, onwar
 
 
 def test_connection_goes_to_the_checked_address(here, opened, names, site):
-    """A second DNS query could get another address (DNS rebinding)."""
+    """Without this, a second DNS query could get another address (DNS rebinding)."""
     opened(f"{here}/")
 
     assert names.asked.count(("letters.test", "A")) == 1
@@ -325,7 +325,8 @@ def test_opening_links_is_bounded_and_returns_partial_results(here, names, site)
 
     assert found[f"{here}/404"].status == 404
     assert {found[address].error for address in slow if address in found} <= {LinkError.TIMEOUT}
-    # The dead link is tried twice. With more time the other links would have been tried too.
+    # The dead link is requested twice. The slow links take all the time, so later ones are not
+    # opened.
     assert len(site.requests) <= 2 + CONCURRENCY
 
 

@@ -1,4 +1,4 @@
-"""Images of letters: prepared for mail, kept once, shown to everybody."""
+"""Images in letters are prepared for mail, stored once, and shown to everybody."""
 
 import io
 import json
@@ -20,7 +20,7 @@ UPLOAD = "/admin/newsletters/pictures/"
 
 
 def picture(kind: str = "PNG", size: tuple[int, int] = (40, 30), mode: str = "RGB", **how) -> bytes:
-    """Return the bytes of an image in a single colour."""
+    """Return the bytes of an image with a single colour."""
     file = io.BytesIO()
     colour = {"RGB": (20, 60, 200), "RGBA": (20, 60, 200, 90)}.get(mode, 7)
     Image.new(mode, size, colour).save(file, kind, **how)
@@ -164,7 +164,8 @@ class TestMadeFitForMail:
 
     def test_a_gif_with_too_many_frames_is_refused_undecoded(self):
         screen = b"GIF89a" + bytes([10, 0, 10, 0, 0, 0, 0])
-        frame = b"," + bytes([0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 1, 255, 0])  # no pixel in it is valid
+        # This frame has no valid pixel.
+        frame = b"," + bytes([0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 1, 255, 0])
 
         most = resize_image(screen + frame * 500 + b";")
 
@@ -186,7 +187,7 @@ class TestMadeFitForMail:
     def test_too_many_pixels_are_refused_before_decoding(self, kind, size, how, refusal):
         file = picture(kind, size, "RGB", **how)
         if kind != "WEBP":
-            file = file[:-100]  # a decoder would report damage
+            file = file[:-100]  # a decoder would report that the file is damaged
 
         with pytest.raises(UnusableImageError, match=refusal):
             resize_image(file)
@@ -271,7 +272,8 @@ class TestKeptAndShown:
         )
 
         assert (scripted.status_code, page.status_code) == (429, 429)
-        # An image that is already stored takes no space. Another user has a separate hourly limit.
+        # An image that is already stored does not count for the limit. Another user has a separate
+        # limit.
         assert upload(window, picture(size=(40, 30))).status_code == 200
         other = WindowOf(new_author("otto", "write_draft"))
         assert upload(other, picture(size=(42, 30))).status_code == 200

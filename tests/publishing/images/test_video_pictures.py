@@ -1,4 +1,4 @@
-"""The picture of a video is fetched once, bounded, and only from its host."""
+"""A video's picture is fetched once, up to a size, and only from the video's host."""
 
 import io
 import ssl
@@ -34,7 +34,7 @@ def frame(width=64):
 
 @pytest.fixture
 def site():
-    """Serve pictures over HTTPS; other paths of pictures answer 404."""
+    """Serve pictures over HTTPS; paths without a picture answer 404."""
     with LocalWebServer(CERTIFICATE) as server:
         server.paths = {LARGE: "/404", SMALL: "/404"}
         yield server

@@ -1,4 +1,4 @@
-"""An SVG becomes a bounded PNG, and what a logo does not need is refused."""
+"""An SVG becomes a PNG of limited size; elements that no logo needs are refused."""
 
 import io
 import re
@@ -51,14 +51,14 @@ def test_drawing_fills_the_largest_size_of_a_logo(box: str, size: tuple[int, int
         (b'<?xml version="1.0" encoding="UTF-7"?><svg', "no complete SVG"),
         (b'<?xml version="1.0" encoding="unknown"?><svg', "no complete SVG"),
         (b'<?xml version="1.0" encoding="latin-1"?><svg a="\xe9"/>', "no complete SVG"),
-        # The drawing program also draws elements without a namespace.
+        # These are refused, because the drawing program also draws elements without a namespace.
         (b'<svg viewBox="0 0 9 9"><image href="/etc/passwd"/></svg>', "“svg” in this file is out"),
         (svg('<image xmlns="" href="/etc/passwd"/>'), "“image” in this file is outside"),
         (svg('<x:a xmlns:x="urn:x"><rect xmlns=""/></x:a>'), "“rect” in this file is outside"),
         (b'<svg xmlns="urn:x"/>', "“svg” in this file is outside"),
         (b'<g xmlns="http://www.w3.org/2000/svg"/>', "“g” in this file is outside"),
         (svg('<x:a xmlns:x="urn:x"><image href="a.png"/></x:a>'), "contains “image”"),
-        # The process that draws ends at its limits.
+        # With these, the process that draws exceeds its limits and is ended.
         (svg(box="0 0 1 100000"), "could not be drawn"),
         (
             svg(
@@ -108,7 +108,7 @@ def test_the_drawing_program_reads_no_file_of_the_server(tmp_path: Path) -> None
         f'href="{tmp_path}/secret.svg"',
     ):
         assert drawn_unchecked(PICTURE.format(attribute), "limited") == (0, 0, 0, 0)
-    # Without the limit, this program would draw the file.
+    # Without the limit on open files, the program would read the other file and draw it.
     assert drawn_unchecked(PICTURE.format(f'href="{file}"'), "unlimited") == (255, 0, 0, 255)
 
 

@@ -1,4 +1,4 @@
-"""The look: saved with a logo, previewed before it is saved."""
+"""The newsletter's look can be saved with a logo, and previewed before that."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""Exports of other products, as their reference describes them."""
+"""Sample exports of other products, in their documented formats."""
 
 import csv
 import io

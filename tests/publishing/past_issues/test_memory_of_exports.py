@@ -1,4 +1,4 @@
-"""An export of a stranger takes little memory, whatever is in it."""
+"""Reading a hostile export takes little memory."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ from benchmarks.hostile_files import PAST_ISSUES
 pytestmark = pytest.mark.process
 
 MOST_BYTES = 150 * 1024 * 1024
-# The others are measured by `make bench ROWS=memory_of_files`.
+# Other kinds of files are measured by `make bench ROWS=memory_of_files`.
 KINDS = {
     "rows of commas": "too_many",
     "a cell": "long_row",

@@ -1,4 +1,4 @@
-"""Past issues of other products come into the archive and are never mailed."""
+"""Past issues of other products are put into the archive and never mailed."""
 
 import io
 import json
@@ -42,7 +42,7 @@ PAGE = "/admin/newsletters/move/issues/"
 
 
 class Web:
-    """An opener of a web with these pictures; it records what was fetched."""
+    """An opener that serves these pictures and records which addresses were fetched."""
 
     def __init__(self, **pictures: bytes) -> None:
         self.pictures = pictures
@@ -272,7 +272,7 @@ def test_lists_of_buttondown_can_be_json(author: Any) -> None:
 def test_a_worker_that_lost_its_lease_moves_nothing_in(author: Any) -> None:
     class SlowWeb(Web):
         def fetch(self, url: str, **limits: Any) -> bytes:
-            IssueMove.objects.update(epoch=7)  # Another worker claims it meanwhile.
+            IssueMove.objects.update(epoch=7)  # as if another worker had claimed the move
             return SWIFTS
 
     with transaction.atomic():

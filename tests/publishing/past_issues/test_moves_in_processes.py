@@ -1,4 +1,4 @@
-"""Moves of past issues whose process is killed."""
+"""Moves of past issues survive that their process is killed."""
 
 import io
 import os
@@ -51,7 +51,7 @@ def test_a_killed_move_ends_like_an_undisturbed_one(
     with connection.cursor() as cursor:
         cursor.execute("TRUNCATE issue, issue_move, moved_issue, uploaded_image, edition CASCADE")
 
-    # Another session holds the third issue; there the process is killed.
+    # Another session locks the third issue, so the process waits there and is killed.
     with psycopg.connect(database_url) as other:
         other.execute(
             "INSERT INTO moved_issue (key, issue_id) VALUES ('substack 2', %s)", (uuid4(),)
@@ -63,7 +63,7 @@ def test_a_killed_move_ends_like_an_undisturbed_one(
         other.rollback()
     IssueMove.objects.update(lease_until=timezone.now())
 
-    # The same command continues the move. Then it finds nothing new in the file.
+    # The same command first continues the killed move. Then it finds nothing new in the file.
     again = ImportProcess(database_url, *words, command="import_issues").summary()
     assert again["known"] == again["issues"] == 4
     assert whole_state() == undisturbed
@@ -83,7 +83,7 @@ def test_a_move_whose_process_is_killed_is_refused_once(
         )
         worker = beside(lambda: run_separately("past_issues", lambda: False))
         wait_until_blocked(database_url, "transactionid", "%INSERT INTO%moved_issue%")
-        # The kernel ends a process like this if its memory is exhausted.
+        # Kill the process as the kernel does when memory is exhausted.
         (process,) = children() - earlier
         os.kill(process, signal.SIGKILL)
         assert worker.result(PATIENCE_S)

@@ -1,4 +1,4 @@
-"""Letters of other products: footnotes, anchors and buttons keep working."""
+"""Footnotes, anchors and buttons in letters of other products keep working."""
 
 import re
 
@@ -11,7 +11,7 @@ from publishing.content.text_part import html_to_text
 from publishing.past_issues.clean_letter import clean_letter
 from publishing.past_issues.past_issue import Product
 
-# As Substack exports a letter with a footnote.
+# A letter with a footnote, as Substack exports it.
 SUBSTACK_FOOTNOTE = (
     "<p>They left"
     '<a class="footnote-anchor" data-component-name="FootnoteAnchorToDOM" id="footnote-anchor-1"'
@@ -20,7 +20,7 @@ SUBSTACK_FOOTNOTE = (
     ' href="#footnote-anchor-1" class="footnote-number" contenteditable="false" target="_self">1'
     '</a><div class="footnote-content"><p>In <em>August</em>.</p><p></p></div></div>'
 )
-# As Ghost's Markdown card and editor write them.
+# Letters with footnotes, as Ghost's Markdown card and Ghost's editor write them.
 GHOST_FOOTNOTE = (
     '<h2 id="where-they-are">Where</h2><p>They left<sup class="footnote-ref">'
     '<a href="#fn1" id="fnref1">[1]</a></sup>. <a href="#where-they-are">See above</a></p>'
@@ -61,7 +61,7 @@ def cleaned(product: Product, letter: str, slug: str = "") -> str:
 
 
 def unprefixed(html: str) -> str:
-    """Return the HTML without a letter's own part of its ids, and without `rel`."""
+    """Return the HTML with ids that lack the letter's prefix, and without `rel`."""
     return re.sub(r"at-[0-9a-f]{8}-", "", html).replace(' rel="noopener noreferrer nofollow"', "")
 
 

@@ -1,4 +1,4 @@
-"""Values of a large JSON file are read without building the file."""
+"""Values of a large JSON file are read without loading the whole file."""
 
 import tempfile
 
@@ -24,7 +24,7 @@ def test_values_are_found_by_their_path() -> None:
         "n": -12, "yes": true, "none": null, "list": [1], "long": "12345"} ,
         {}, "]", 1.5, [] ] }""".encode()
     )
-    # The last of two members counts, as in Python.
+    # If an object has two members with one name, the last one counts, as in Python.
     array = file.member(file.root, b"a")
     assert file.is_array(array)
     first, *others = file.elements(array)
@@ -61,7 +61,7 @@ def test_a_broken_value_beside_a_letter_skips_one_issue() -> None:
         file.flush()
         export = Export(file, "https://a.example.org")
 
-    broken = export.issues[0]  # without a date
+    broken = export.issues[0]  # an issue without a date
     with pytest.raises(SkipIssueError) as skipped:
         export.letter_of(broken)
     assert skipped.value.reason is Skip.UNREADABLE

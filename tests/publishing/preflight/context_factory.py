@@ -1,4 +1,4 @@
-"""A context without findings; a test names the differences."""
+"""Make a check context without findings. A test gives only what differs."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""The checks before publishing, without database or network."""
+"""Test the checks before publishing, without database or network."""
 
 import re
 from dataclasses import replace
@@ -228,7 +228,8 @@ def test_other_images_are_checked_if_the_site_is_unreachable():
         for src in ("/pictures", "https://localhost")
     )
 
-    # The finding about the site already covers the site's own images.
+    # There is no finding about the site's own images, because the finding about the site covers
+    # them.
     assert own == ["Readers cannot reach this site"]
     assert other == ["Readers cannot load 1 image", *own]
 
@@ -367,7 +368,7 @@ def test_advice_about_the_senders_domain(otherwise, named):
 
 def test_unanswered_dns_query_is_unknown():
     silent = domain(texts=SILENCE, dkim=SILENCE, return_path=SILENCE, dmarc=SILENCE)
-    for each in (silent, None):  # not looked up yet
+    for each in (silent, None):  # None: the records were not looked up yet
         findings = found(domain=each, domain_checked_at=each and NOW)
 
         assert len(findings["unknown"]) == 1

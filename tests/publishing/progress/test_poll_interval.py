@@ -1,4 +1,4 @@
-"""The pauses between polls, and shared readings."""
+"""The pauses between polls, and database reads that polls share."""
 
 import uuid
 from dataclasses import replace
@@ -64,7 +64,7 @@ def test_a_page_polls_every_two_seconds_before_an_event(facts):
 def test_long_sends_have_longer_but_limited_pauses():
     assert asks(**{**SENDING, "rate_per_s": 500 / 240}) == 4
     assert asks(**{**SENDING, "rate_per_s": 0.001}) == 10
-    # These editions need a decision.
+    # Editions that need a decision are polled every ten seconds.
     assert asks(**PAUSED) == 10
     assert asks(control="stopped", control_reason=because(), queued_batches=0) == 10
     # A cancelled edition is still polled while it has unconfirmed copies.
@@ -180,7 +180,7 @@ def test_invented_keys_do_not_fill_the_memory():
         raise LookupError
 
     with pytest.raises(LookupError):
-        readings.get(0, fails)  # a failed reading is not shared
+        readings.get(0, fails)  # the error of a failed read is not shared
     assert readings.get(0, lambda: "read") == "read"
     for number in range(50):
         readings.get(number, lambda: "read")

@@ -40,7 +40,7 @@ def edition(author, settings):
 
 
 def settled(edition, number, **counts):
-    """Settle a batch with `counts` copies by outcome, the rest as sent."""
+    """Settle a batch with `counts` copies of these outcomes, and the rest as sent."""
     batch = Batch.objects.filter(edition=edition).order_by("pk")[number]
     copies = Delivery.objects.filter(batch=batch).order_by("recipient")
     left = list(copies.values_list("recipient", flat=True))
@@ -60,7 +60,7 @@ def settled(edition, number, **counts):
 
 
 def ledger(page):
-    """Return the counts of the table by the labels of their rows."""
+    """Return the counts in the page's table, with the labels of the rows as keys."""
     number = r"</th><td class=\"num\"[^>]*>([\d,]+)</td>"
     rows = re.findall(rf"</svg>(\w+)</span>{number}", page.html)
     rows += re.findall(rf"<th scope=\"row\">(Audience){number}", page.html)
@@ -118,7 +118,7 @@ def test_progress_json_takes_few_queries(window, edition, django_assert_max_num_
     with django_assert_max_num_queries(4) as queries:
         window.get(address(edition, "progress.json"))
 
-    # One query each for the session, the user with permissions, and the counts.
+    # At most one query for the session, one for the user with permissions, and one for the counts.
     assert len([query for query in queries if 'FROM "newsletter"' not in query["sql"]]) <= 3
     assert not [query for query in queries if 'FROM "delivery"' in query["sql"]]
 
@@ -129,7 +129,7 @@ def test_a_held_edition_shows_when_sending_starts(window, author, three_readers)
     page = window.get(address(held, "?version=1&outcome=sent"))
 
     assert f"{held.held_until:%H:%M:%S}" in page.words
-    # Without scripts the page reloads with the same filter.
+    # Without scripts the page reloads with the same list of readers.
     there = address(held, "?version=1&amp;outcome=sent")
     assert re.search(rf'http-equiv="refresh" content="\d+; url={re.escape(there)}">', page.html)
     assert "View in archive" not in page.words
@@ -165,7 +165,7 @@ def test_a_succeeded_edition_stops_polling_and_keeps_its_alarm(window, edition):
 
 
 def time_left(window, edition):
-    """Return `eta_s`, and the time left in words."""
+    """Return `eta_s`, and the words for the time left on the page."""
     progress = window.get(address(edition, "progress.json")).answer.json()
     assert progress["state"] == "sending"
     words = re.search(r'<dd id="time-left">(.*?)</dd>', window.get(address(edition)).html, re.S)[1]
@@ -173,7 +173,7 @@ def time_left(window, edition):
 
 
 def sent_just_now(edition, copies):
-    """Record an answered call of the last minute."""
+    """Record a call that was answered in the last minute."""
     batch = Batch.objects.filter(edition=edition).first()
     now = timezone.now()
     Attempt.objects.create(

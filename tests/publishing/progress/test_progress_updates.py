@@ -118,7 +118,7 @@ def test_polls_slow_down_without_changes(window, edition):
     pauses = [Answer(window, edition, f"{known}&same={n}").after_s for n in range(8)]
     hidden = Answer(window, edition, f"{known}&hidden=1")
 
-    # Each pause varies by a tenth.
+    # Each pause is varied by up to a tenth.
     assert 1.8 <= first.after_s <= 2.2
     assert 9 <= pauses[0] <= 11
     assert pauses[1:] == sorted(pauses[1:]) or pauses[-1] >= 54
@@ -137,7 +137,7 @@ def test_polls_within_a_second_share_one_reading_of_the_counts(window, edition):
             Answer(window, edition, f"&page=0123456789abcde{number}&listed={listed}")
 
     about_counts = [query["sql"] for query in queries if "batch" in query["sql"]]
-    # Three queries allow for one more reading, in case the first second has ended.
+    # Fewer queries than polls. Three allow for a second read, if the first second has ended.
     assert len(about_counts) <= 3
 
 

@@ -34,7 +34,7 @@ LISTED = re.compile(
 
 
 def failed(edition, name, *, missed=True, reason="All tries were used up."):
-    """Let the copy of this reader fail."""
+    """Mark the copy of this reader as failed."""
     delivery = Delivery.objects.get(issue=edition.issue_id, name=name)
     Delivery.objects.filter(pk=delivery.pk).update(
         outcome="failed", reason=reason, missed=missed or None
@@ -45,7 +45,7 @@ def failed(edition, name, *, missed=True, reason="All tries were used up."):
 
 
 def listed(page):
-    """Return the addresses on the page with their links."""
+    """Return the addresses in the list on the page, with their links."""
     return {
         name.replace("<wbr>", ""): leads_to or None
         for leads_to, name in LISTED.findall(page.html.partition('id="list"')[2])
@@ -53,7 +53,7 @@ def listed(page):
 
 
 def rows(window, edition, query=""):
-    """Return the CSV file and its rows."""
+    """Download the CSV file, and return it and its rows."""
     answer = window.client.get(address(edition, f"readers.csv{query}"), secure=True)
     assert answer.status_code == 200
     text = b"".join(answer.streaming_content).decode()
@@ -149,7 +149,7 @@ def test_a_reader_is_found_by_the_start_of_the_address(window, edition):
     assert len(searches) == 1
     deliveries = [one["sql"] for one in queries if 'FROM "delivery"' in one["sql"]]
     assert len(deliveries) == 1
-    # Selected by the whole key: issue, recipient, version.
+    # The query selects by the whole primary key: issue, recipient, version.
     assert all(part in deliveries[0] for part in ("issue_id", "recipient_id", "version"))
     assert not listed(window.get(address(edition, "?q=nobody")))
 
@@ -279,7 +279,7 @@ def test_a_long_file_is_complete_and_streams_in_constant_memory(author, settings
     tracemalloc.stop()
 
     assert seen == expected
-    # Without streaming, the last peak would be three times the first.
+    # Without streaming, the largest file would need three times the memory of the smallest.
     assert peaks[-1] < 1.5 * peaks[0]
 
 
@@ -289,7 +289,7 @@ def test_copies_settled_while_reading_do_not_end_the_file(author, three_readers,
     moved_on = []
 
     def settle_first(execute, sql, params, many, context):
-        """Send two copies between the query of batches and that of copies."""
+        """Mark two copies as sent after the query of batches, before that of copies."""
         if 'FROM "delivery"' in sql and not moved_on:
             moved_on.append(True)
             sent(edition, "Ada", "Bram")

@@ -1,4 +1,4 @@
-"""The results of an issue beside earlier ones."""
+"""The results of an issue, compared with those of earlier issues."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

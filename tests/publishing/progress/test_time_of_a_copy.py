@@ -1,4 +1,4 @@
-"""A copy has one time wherever it is shown: when the provider accepted it."""
+"""Every page shows the same time for a copy: when the provider accepted it."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def sent_a_day_later(author: Any) -> Delivery:
-    """Return a copy, accepted 26 hours after its publication and delivered later."""
+    """Return a copy that was accepted 26 hours after publication and delivered later."""
     Newsletter.objects.get_current()
     Newsletter.objects.update(time_zone="Asia/Kolkata")
     SubscriberFactory(email="ada@posthouse.example", name="Ada")
@@ -39,12 +39,12 @@ def sent_a_day_later(author: Any) -> Delivery:
 
 @pytest.fixture
 def author(new_author: Callable[..., Any]) -> Any:
-    """Return an author who may also see readers and receipts."""
+    """Create an author who may also see readers and receipts."""
     return new_author("lidia", "publish_edition", "manage_readers")
 
 
 def times_in_files(window: WindowOf, edition: Edition) -> dict[str, str]:
-    """Return the time of the only copy in each file, by the file's kind."""
+    """Return a dict from each kind of file to its time of the only copy."""
 
     def opened(path: str) -> Any:
         return window.client.get(path, secure=True)

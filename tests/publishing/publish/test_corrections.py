@@ -61,7 +61,7 @@ def correct(author, first):
 
 
 def waits(edition):
-    """Leave every copy queued."""
+    """Leave every copy queued: change nothing."""
 
 
 def called_back(edition):
@@ -85,7 +85,7 @@ def test_next_version_has_own_deliveries_in_the_same_issue(correct, first):
 
     assert second.created
     assert (second.edition.issue_id, second.edition.version) == (first.issue_id, 2)
-    # The slug stays, and the title follows the newest version.
+    # The issue's address stays, and its title becomes that of the newest version.
     issue = written().get()
     assert (issue.slug, issue.title) == (slug, "Swifts, corrected")
     assert second.edition.archive_url == first.archive_url
@@ -141,7 +141,7 @@ def test_existing_version_sends_nothing_and_is_returned(author, correct, first, 
     assert (again.edition.pk, again.created) == (second.pk, False)
     assert Delivery.objects.count() == 6
     assert LogEntry.objects.count() == 2
-    # Other content does not change it, and the result says so.
+    # Publishing version 2 again with other content changes nothing, and the result says so.
     other = letter("Third thoughts")
     assert correct(2, "third", other).edition.title == "Swifts, corrected"
     assert not has_content(Edition.objects.get(version=2), other)
@@ -195,12 +195,12 @@ def test_correction_and_new_issue_cannot_share_a_key(author, correct, first):
     assert Edition.objects.count() == 2
 
 
-# --- To those who were not reached, or to nobody ---
+# --- Corrections to readers who were not reached, or to nobody ---
 
 
 @pytest.fixture
 def stopped_half_way(first):
-    """Cancel version 1: Ada has a copy, Bram's is unconfirmed, Cleo has none."""
+    """Cancel version 1 when Ada's copy is sent, Bram's unconfirmed, and Cleo's queued."""
     sent(first, "Ada")
     in_doubt(first, "Bram")
     cancelled(first)
@@ -270,13 +270,13 @@ def test_replay_without_a_choice_is_answered_after_the_default_changed(correct, 
 
 
 def in_a_call(edition):
-    """Cancel the edition while its call is in flight."""
+    """Cancel the edition while a call with its copies is in flight."""
     Call()
     edition_control.cancel(edition.pk)
 
 
 def was_missed(edition):
-    """Use up all tries of Cleo's copy, without a decision."""
+    """Mark Cleo's copy as failed after all tries, without an author's decision."""
     sent(edition, "Ada", "Bram")
     Delivery.objects.filter(name="Cleo").update(outcome="failed", missed=True, reason="Tries.")
     Batch.objects.filter(edition=edition).update(state="done", waiting=0, failed=1, missed=1)
@@ -387,7 +387,7 @@ def left(edition):
 
 
 def refused(edition):
-    """Cancel the edition during a call that then fails to connect."""
+    """Cancel the edition during a call that then cannot connect."""
     call = Call()
     edition_control.cancel(edition.pk)
     call.ends(NotSent(because("The connection was refused.")))
@@ -417,7 +417,7 @@ def test_renaming_a_called_back_issue_twice_publishes_once(author, three_readers
             hold_s=0,
             issue=held.issue_id,
             version=2,
-            goes_to="nobody",  # so the address is fixed at once
+            goes_to="nobody",  # so the page is public at once, and the address fixed
         )
 
     outcomes = at_once(lambda: again("a"), lambda: again("b"))
@@ -428,7 +428,7 @@ def test_renaming_a_called_back_issue_twice_publishes_once(author, three_readers
 
 
 def test_concurrent_publication_waits_and_returns_the_first_edition(author, correct, first):
-    """The other call has not committed its edition yet, so the constraint waits."""
+    """The insert waits at the constraint until the other call has committed."""
 
     def waits():
         with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""The form of a correction names its version and readers, and publishes it once."""
+"""The form of a correction names version and readers, and publishes once."""
 
 import re
 
@@ -27,14 +27,14 @@ ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly.
 
 @pytest.fixture
 def first(window, three_readers):
-    """Version 1, published from the form, to Ada, Bram and Cleo."""
+    """Publish version 1 from the form, to Ada, Bram and Cleo."""
     assert window.publish().status == 303
     return Edition.objects.get()
 
 
 @pytest.fixture
 def corrected(first):
-    """Version 1 after its three copies were sent."""
+    """Return version 1 after its three copies were sent."""
     sent(first)
     return first
 
@@ -44,7 +44,7 @@ def form_for(edition, more=""):
 
 
 def open_correction(window, edition, **changes):
-    """Open the form for the next version, and return its fields with a better text."""
+    """Open the form for the next version, and return its fields with a corrected text."""
     fields = window.get(form_for(edition)).form_with("title").fields
     return {**fields, "text_content": "Fourteen, not forty.\n", **changes}
 
@@ -96,7 +96,7 @@ def test_after_restore_correction_for_unreached_readers_is_stopped(window, first
     assert "who were not sent an earlier version: not available" in composer.words
     assert 'value="unreached" checked' in composer.html
     refusal = f"Run `./homing reconcile {first.issue_id}` first"
-    assert composer.words.count(refusal) == 3  # at both choices, and next to the button
+    assert composer.words.count(refusal) == 3  # at both choices and next to the button
     draft = open_for_issue(window.author.pk, first.issue_id)
     sheet = window.get(f"{FORM}drafts/{draft.pk}/check/")
     assert refusal in sheet.words

@@ -1,4 +1,4 @@
-"""The address of an issue: from a title in any script, or chosen by its author."""
+"""The address of an issue comes from a title in any script, or from its author."""
 
 import unicodedata
 from typing import Any
@@ -111,7 +111,7 @@ def test_an_author_chooses_the_address_before_publication(author, window, draft)
     edition = Edition.objects.get()
     assert edition.issue.slug == "welcome-back"
     assert edition.archive_url.endswith("/archive/welcome-back/")
-    # Copies lead to it now, so the next version keeps it.
+    # Copies link to the address now, so the next version keeps it.
     later = Draft.objects.create(
         title="Martins", letter="Gone.", issue=edition.issue, created_by=author, saved_by=author
     )
@@ -130,7 +130,7 @@ def test_a_taken_address_is_refused_with_a_sentence(author, window, draft):
         error = sheet.html.partition('id="id_address_error"')[2].partition("</p>")[0]
         assert reason in error
         assert "Nothing was published." not in sheet.words
-    # Another issue took the address after it was chosen.
+    # Another issue took the address after the author chose it.
     Draft.objects.update(address="swallows")
     draft.refresh_from_db()
     assert sentence in window.get(f"{FORM}drafts/{draft.pk}/publish/").words
@@ -200,7 +200,7 @@ def test_a_script_chooses_the_address_until_copies_lead_to_it(author, three_read
         script(*next_version, "--address", "world")
     assert script(*next_version, "--address", "мир_2") == "мир_2"
     capsys.readouterr()
-    assert script(*next_version, "--address", "world") == "мир_2"  # the version exists
+    assert script(*next_version, "--address", "world") == "мир_2"  # version 2 exists already
     assert (
         f"Its address is https://letter.example.org/archive/{quote('мир_2')}/."
         in capsys.readouterr().err

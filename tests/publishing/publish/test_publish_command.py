@@ -31,12 +31,12 @@ def text(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def first(author, three_readers) -> Edition:
-    """Version 1, to three readers."""
+    """Publish version 1 to three readers."""
     return publish(author.pk, "first", letter("Swifts"), hold_s=0).edition
 
 
 def script(*arguments: object) -> tuple[dict[str, Any], list[str]]:
-    """Return the JSON of the last output line, and the lines on stderr."""
+    """Run the command; return the JSON in its last output line, and stderr."""
     out, err = io.StringIO(), io.StringIO()
     call_command("publish", *map(str, arguments), stdout=out, stderr=err)
     return json.loads(out.getvalue().splitlines()[-1]), err.getvalue().splitlines()

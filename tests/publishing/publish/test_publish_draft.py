@@ -1,4 +1,4 @@
-"""From a draft to a published edition: checked, confirmed, published once."""
+"""A draft is checked, confirmed and published once."""
 
 import cProfile
 from dataclasses import replace
@@ -60,7 +60,7 @@ def at(draft: Draft, page: str) -> str:
 
 
 def sheet(window: WindowOf, draft: Draft, asked: str = "") -> dict[str, str]:
-    """Return the form fields of the draft's publish page."""
+    """Return the form fields of the page that confirms the draft's publication."""
     page = window.get(at(draft, "publish") + asked)
     return page.form_with("idempotency_key").fields
 
@@ -156,7 +156,7 @@ def test_with_required_approval_a_request_renders_the_letter_once(
 
 
 def renderings(request, *, status: int) -> int:
-    """Return how often Markdown is rendered for a request that gets this status."""
+    """Make a request, check its status, and return how often Markdown was rendered."""
     with cProfile.Profile() as calls:
         page = request()
     assert page.status == status
@@ -176,7 +176,7 @@ def test_the_sheet_shows_the_letter_and_its_readers(window, new_author, draft, t
         assert text in page.words, text
     assert 'aria-disabled="true"' not in page.html
     assert at(draft, "publish") in page.html
-    # An author who may only write sees the page without the link to publish.
+    # An author who may only write sees the check sheet without the link to publish.
     theirs = WindowOf(new_author("tomas", "write_draft")).get(at(draft, "check"))
     assert theirs.status == 200
     assert at(draft, "publish") not in theirs.html
@@ -265,7 +265,7 @@ def test_pressing_again_gets_the_same_answer_and_publishes_nothing_more(
     assert again.answer["Location"] == first.answer["Location"]
     assert made() == ONCE
     assert ACCEPTED in window.get(again.answer["Location"]).words
-    PostedForm.objects.all().delete()  # as after their expiry
+    PostedForm.objects.all().delete()  # as if they had expired
     assert press(window, draft, fields).status == 303
     assert made() == ONCE
 
@@ -309,7 +309,7 @@ def test_press_on_changed_text_shows_the_sheet_again(window, author, draft, thre
 def test_text_changed_between_check_and_claim_is_not_published(
     window, author, draft, three_readers
 ):
-    """The post has been validated and waits for its slot. Meanwhile somebody saves."""
+    """Somebody saves the draft after the post was validated, while the post waits."""
     fields = sheet(window, draft)
     with transaction.atomic():
         Draft.objects.select_for_update().get(pk=draft.pk)

@@ -22,9 +22,10 @@ ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly.
 
 
 def published():
-    """Count the rows that a publication creates, by table."""
+    """Count the rows in each table into which a publication writes."""
     return {
-        # Migrations add the issues of transactional mail. Tests that empty tables remove them.
+        # Leave out the issues of transactional mail: migrations add them, and some tests remove
+        # them.
         "Issue": Issue.objects.exclude(pk__in={*KIND_BY_ISSUE, TEST_ISSUE}).count(),
         **{
             model.__name__: model.objects.count()
@@ -87,7 +88,7 @@ def test_20_concurrent_posts_publish_once_and_all_get_303(window, three_readers)
 
 def test_post_that_cannot_wait_gets_409_with_letter_and_key(window, three_readers):
     fields = {**window.open_form(), "text_content": "\n\nlate & <bold>\n", "unlisted": "on"}
-    with connection.cursor() as cursor:  # others hold every slot of this key
+    with connection.cursor() as cursor:  # other sessions hold every lock for this key
         for slot in slot_locks(window.author.pk, fields["idempotency_key"]):
             cursor.execute("SELECT pg_advisory_lock(%s)", [slot])
     busy = beside(lambda: window.post(**fields)).result(PATIENCE_S)

@@ -1,4 +1,4 @@
-"""The publishing form: texts, refused letters, and a draft under the same key."""
+"""The publishing form keeps texts, refuses letters, and shares keys with drafts."""
 
 import re
 from dataclasses import replace
@@ -28,7 +28,7 @@ def nothing_was_published():
 
 
 def refused(page: Page, sentence: str) -> bool:
-    """Return whether the form came back with this sentence and nothing was published."""
+    """Return whether the form is shown again with this sentence, without publishing."""
     return page.status == 200 and sentence in page.words and nothing_was_published()
 
 
@@ -74,7 +74,7 @@ def test_a_form_with_errors_keeps_every_word_and_its_key(window):
 
     page = window.post(**fields)
 
-    # URL encoding would make a Chinese character nine bytes long, and other letters three.
+    # In URL encoding, a Chinese character would take nine bytes, and some other letters three.
     for shown in (page, window.get()):
         assert shown.form_with("title").enctype == "multipart/form-data"
     again = page.form_with("title").fields
@@ -120,7 +120,7 @@ def test_every_desk_page_follows_the_content_security_policy(window, three_reade
 
 
 def test_too_large_form_is_refused_with_a_sentence(window):
-    # The browser may store the previous page, so its text is still there.
+    # The browser may store the form's page, so the text is still there after going back.
     assert "no-store" not in window.get().answer.get("Cache-Control", "")
     page = window.publish(text_content="x" * 13_000_000)
 
@@ -154,14 +154,15 @@ def test_unreadable_choice_is_named_and_keeps_the_text(window, name, value, sent
     fields = {**window.open_form(), name: value}
     for address, status in ((FORM, 200), (f"{FORM}drafts/", 400)):
         if name == "version" and status == 400:
-            continue  # a draft has none
+            continue  # a draft has no such field
         page = window.post(address, **fields)
         assert page.status == status
         assert page.words.count(sentence) == 1
         again = page.form_with("title").fields
         for kept in (*LETTER, "idempotency_key"):
             assert again[kept] == fields[kept]
-        # The issue must not become public by mistake.
+        # If the choice cannot be read, the form is unlisted, so that the issue is not public by
+        # mistake.
         assert again["unlisted"] == ("on" if name == "unlisted" else "")
     assert nothing_was_published()
     assert not Draft.objects.exists()
@@ -171,19 +172,19 @@ def test_two_too_long_parts_return_complete_with_their_errors(window):
     page = window.publish(html_content="漢" * 1_900_000, text_content="漢" * 1_900_000)
 
     assert refused(page, "the limit is 1,000,000")
-    assert page.words.count("1,900,000 characters") == 4  # in summary and field
+    assert page.words.count("1,900,000 characters") == 4  # in the summary and at the field
     assert len(page.form_with("title").fields["text_content"]) == 1_900_000
 
 
 def to_the_check_sheet(window, **changes):
-    """Press the button of the form as the author filled it in; return the answer."""
+    """Fill in the form, press its button to the check sheet, and return the answer."""
     form = window.get().form_with("title")
     fields = {**form.fields, **LETTER, "then": "check", **changes}
     return fields, window.post(form.action, **fields)
 
 
 def question(window, checked):
-    """Open the page that the check sheet leads to, and return its form."""
+    """Open the confirmation page that the check sheet links to, and return its form."""
     sheet = checked.answer["Location"]
     assert window.get(sheet).status == 200
     return window.get(f"{sheet.removesuffix('check/')}publish/?when=now").form_with("revision")
@@ -204,7 +205,7 @@ def test_finished_html_is_published_from_the_check_sheet(window, three_readers):
     }
     assert Draft.objects.get().edition == Edition.objects.get()
 
-    # The same words under the same key, posted to the other address.
+    # Post the same text with the same key to the publishing form.
     page = window.post(**fields)
     assert page.status == 422
     assert "This draft was already scheduled" in page.words or "already published" in page.words
@@ -226,7 +227,7 @@ def test_a_post_ignores_choices_of_a_draft_under_its_key(window, three_readers):
         "public",
         "swifts-leave-without-saying-goodbye",
     )
-    assert Draft.objects.get().edition == edition  # it has no other words
+    assert Draft.objects.get().edition == edition  # the draft has no text besides it
 
 
 def test_a_post_publishes_its_text_and_keeps_the_draft(window, new_author, three_readers):
@@ -245,7 +246,7 @@ def test_a_post_publishes_its_text_and_keeps_the_draft(window, new_author, three
     assert Draft.objects.get(edition=None).text == "From the composer."
     met = tomas.post(theirs.action, **theirs.fields)
     assert "published by Edith Marlow" in tomas.get(met.answer["Location"]).words
-    assert window.post(**fields).status == 422  # a known key with other content
+    assert window.post(**fields).status == 422  # the key belongs to other content
     assert Edition.objects.get() == edition
 
 
@@ -298,7 +299,7 @@ def test_first_save_of_a_correction_waits_without_the_issue(window, author, thre
         lock_by_key(author.pk, key)
         saved = beside(lambda: window.post(f"{FORM}drafts/", **fields))
         wait_until_somebody_waits(saved)
-        # Publishing under the key locks the issue now.
+        # A publication with the same key locks the issue at this moment.
         Issue.objects.select_for_update(nowait=True).get(pk=issue)
 
     assert saved.result(PATIENCE_S).status == 303

@@ -1,4 +1,4 @@
-"""An issue may have an address of its own for replies."""
+"""An issue may have a different address for replies than the newsletter."""
 
 import orjson
 import pytest
@@ -22,13 +22,13 @@ WORDS = DraftFields(title="Tides", letter="High water.", reply_to=TYPED)
 
 @pytest.fixture(autouse=True)
 def newsletter() -> None:
-    """Give the newsletter another address for replies."""
+    """Give the newsletter an address for replies that is not its sender."""
     Newsletter.objects.get_current()
     Newsletter.objects.update(reply_to="desk@tides.example.org")
 
 
 def replies_go_to(edition: Edition) -> str:
-    """Return the address for replies in the message of a reader."""
+    """Return the address for replies in the message to a reader."""
     call = renderer_of(edition).body([(1, "ada@posthouse.example.org", "Ada")], edition.issue_id)
     return str(orjson.loads(call)[0]["ReplyTo"])
 

@@ -1,4 +1,4 @@
-"""An issue that goes to readers with some tags."""
+"""Tags limit the readers of an issue."""
 
 import json
 import re
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def tags(three_readers: list[Subscriber]) -> tuple[Tag, Tag]:
-    """Ada and Bram like birds, Bram and Cleo fish."""
+    """Create tags: Ada and Bram have “birds”, Bram and Cleo have “fish”."""
     birds, fish = (Tag.objects.create(name=name, is_topic=True) for name in ("Birds", "Fish"))
     ada, bram, cleo = three_readers
     for reader, theirs in ((ada, [birds.pk]), (bram, [birds.pk, fish.pk]), (cleo, [fish.pk])):
@@ -86,7 +86,7 @@ def test_the_audience_is_as_it_was_at_publication(author: Any, tags: tuple[Tag, 
     Tag.objects.filter(pk=tags[0].pk).update(name="Wings")
     edition.refresh_from_db()
     assert (recipients(edition), edition.with_tags) == ({"ada", "bram"}, [[tags[0].pk, "Birds"]])
-    # The author's change of tags withdraws nobody.
+    # If the author changes tags after publication, no copy is withdrawn.
     newsroom = Newsroom()
     assert newsroom.counts(edition).waiting == 2
 
@@ -95,7 +95,7 @@ def test_the_audience_is_as_it_was_at_publication(author: Any, tags: tuple[Tag, 
 def test_a_reader_who_left_the_topic_gets_no_copy(author: Any, tags: tuple[Tag, Tag]) -> None:
     birds, fish = tags
     edition = publish(author.pk, "k", letter(), hold_s=0, tags=choice((birds, fish))).edition
-    # Ada left her only topic, Bram one of two. An author took both from Cleo.
+    # Ada left her only topic, and Bram left one of two. Cleo left none: an author removed her tags.
     Subscriber.objects.filter(name="Ada").update(tags=[], left_topics=[birds.pk])
     Subscriber.objects.filter(name="Bram").update(tags=[fish.pk], left_topics=[birds.pk])
     Subscriber.objects.filter(name="Cleo").update(tags=[])
@@ -148,7 +148,7 @@ def test_command_and_program_name_tags(
     printed = capsys.readouterr()
     assert json.loads(printed.out)["audience"] == 1
     assert "goes to all confirmed readers with “Birds”, without “Fish”." in printed.err
-    for option, audience in (("--tag", 2), ("--without-tag", 1)):  # each without the other
+    for option, audience in (("--tag", 2), ("--without-tag", 1)):  # each option without the other
         call_command("publish", *given, option, "birds")
         assert json.loads(capsys.readouterr().out)["audience"] == audience
     with pytest.raises(CommandError, match="Did you mean “Birds”"):
@@ -236,7 +236,7 @@ def test_a_scheduled_issue_shows_its_readers_today(
     page = window.get(address)
     assert f"{whom}." in page.words
     assert "1 today The number of readers who would get it today." in page.words
-    # No zeros, which look as if the issue were lost.
+    # The page shows no zeros, which would look as if copies were lost.
     assert not re.search(r">\s*0\s*<", page.html.partition('id="reader-tabs"')[0])
     assert "1 today" in " ".join(
         strip_tags(

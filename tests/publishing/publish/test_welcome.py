@@ -1,4 +1,4 @@
-"""The welcome letter goes once to each reader who opts in."""
+"""The welcome letter is sent once to each reader who opts in."""
 
 import io
 import json
@@ -230,7 +230,7 @@ def test_an_old_link_pressed_after_a_restore_asks_first(author, newsroom, was_se
         newsroom.deliver_all()
     backup.restore()
     with transaction.atomic(), connection.cursor() as cursor:
-        # Without the triggers that keep consent.
+        # Switch off the triggers that forbid changes of consent records.
         cursor.execute("SET LOCAL session_replication_role = replica")
         ConsentRecord.objects.filter(pk__gt=kept).delete()
         Subscriber.objects.update(state="pending", confirmed_at=None, opt_in=None)

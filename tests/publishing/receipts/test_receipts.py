@@ -1,4 +1,4 @@
-"""Receipts: made once, signed, unchangeable, verifiable."""
+"""Receipts are made once, signed, protected from changes, and can be verified."""
 
 import hashlib
 import json
@@ -37,7 +37,7 @@ NO_ISSUES = ("x", 7, None, ["a"], "\0")
 
 @pytest.fixture
 def done(edition):
-    """Send all three copies."""
+    """Return the edition after all three copies were sent."""
     sent(edition)
     return edition
 
@@ -47,7 +47,7 @@ def address(edition, more="receipt/"):
 
 
 def downloaded(window, edition):
-    """Download the receipt."""
+    """Return the receipt that the window downloads."""
     answer = window.get(address(edition, "receipt/receipt.json?version=1"))
     assert answer.status == 200
     return answer.answer.content.decode()
@@ -127,7 +127,7 @@ def test_an_unfinished_issue_has_no_receipt(window, edition):
     assert window.get(address(edition, "receipt/receipt.json")).status == 409
     with pytest.raises(CommandError):
         call_command("receipt", str(edition.issue_id))
-    # A cancelled issue still waits for an unconfirmed copy.
+    # A cancelled issue has no receipt as long as a copy is unconfirmed.
     sent(edition, "Ada")
     in_doubt(edition, "Bram")
     Edition.objects.filter(pk=edition.pk).update(control="cancelled", control_reason="Cancelled.")
@@ -158,7 +158,7 @@ def test_the_receipt_of_a_called_back_issue_says_scheduled(author, window, three
     for words in (page.words, issue.words):
         assert "ublished by" not in words
         assert "was published" not in words
-    # The signed fields keep their format, so `published_at` has the time of the end.
+    # A receipt must have `published_at`, so that field has the time of the cancellation.
     given = downloaded(window, waits)
     facts = json.loads(given)["receipt"]
     assert facts["published_at"] == facts["ended_at"]
@@ -251,7 +251,7 @@ def test_a_receipt_is_genuine_while_its_key_is_known(window, done, settings, is_
     given = json.dumps(json.loads(downloaded(window, done)), indent=4)
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY] * is_a_fallback
     settings.SECRET_KEY = "another key, which never signed anything at all here"
-    # The change signs all users out.
+    # Changing the secret key signs all users out, so open a new window.
     later = WindowOf(window.author)
 
     assert (GENUINE in later.post(CHECK, receipt=given).words) == is_a_fallback

@@ -1,4 +1,4 @@
-"""Parsing the local time of a scheduled issue, also around clock changes."""
+"""The local time of a scheduled issue is parsed, also around clock changes."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -71,7 +71,7 @@ def test_scheduled_time_names_local_time_and_utc(
         ("2027-03-28T01:30", LISBON, NOW, ("00:30", "02:30")),
         ("2027-03-14T02:00", NEW_YORK, NOW, ("01:00", "03:00")),
         ("2026-10-04T02:29", LORD_HOWE, NOW, ("01:59", "02:59")),
-        # The day that Samoa left out.
+        # Samoa skipped this day.
         ("2011-12-30T12:00", APIA, utc(2011, 12, 1), ("29 Dec 2011, 12:00", "31 Dec 2011, 12:00")),
     ],
 )
@@ -155,7 +155,7 @@ any_zone = st.one_of(st.sampled_from(CHANGING), st.sampled_from(sorted(known_zon
 def test_every_moment_survives_a_round_trip(at: datetime, zone: str) -> None:
     scheduled = scheduled_time_in_zone(at, zone)
     if scheduled.utc.astimezone(ZoneInfo(zone)).second:
-        return  # local mean time, before time zones
+        return  # before time zones, offsets had seconds
     found = parse_scheduled_time(
         scheduled.local, zone, fold_choice(scheduled), now=at - timedelta(hours=1)
     )

@@ -1,4 +1,4 @@
-"""A rescheduled issue goes out once, at its new time."""
+"""A rescheduled issue is sent once, at its new time."""
 
 from datetime import timedelta
 from typing import Any
@@ -87,7 +87,7 @@ def test_a_second_click_changes_nothing_more(window: WindowOf, waits: Edition) -
 
 def test_a_tab_with_an_older_time_is_refused(window: WindowOf, waits: Edition) -> None:
     shown = form_of(window, waits)
-    first = later(24)  # Once: the minute may end meanwhile.
+    first = later(24)  # Compute the time once, because the minute may end before a second call.
     window.post(address(waits, "reschedule/"), **shown | moved_to(first))
     answer = window.post(address(waits, "reschedule/"), **shown | moved_to(later(48)))
     text = window.get(answer.answer["Location"]).words

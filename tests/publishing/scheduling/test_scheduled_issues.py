@@ -1,4 +1,4 @@
-"""A scheduled issue is sent at its time, once, to all readers confirmed then."""
+"""A scheduled issue is sent once, at its time, to the readers confirmed by then."""
 
 import io
 import json
@@ -63,7 +63,7 @@ def copies(provider: SandboxServer) -> dict[str, int]:
 
 
 def perform(name: str, edition: Edition, found: EditionStatus) -> str:
-    """Act without a recorded author."""
+    """Run an action without an author."""
     return perform_and_record(name, edition, found, record=lambda _: None)
 
 
@@ -165,7 +165,7 @@ def test_at_its_time_it_goes_to_everyone_confirmed_then(
 
     edition.refresh_from_db()
     assert (edition.control, edition.audience) == ("running", 3)
-    # There is no hold, because the author had the time until then.
+    # A scheduled issue has no hold, because the author could cancel it until its time.
     assert edition.held_until == edition.published_at
     newsroom.deliver_all()
     assert counts(edition).sent == 3
@@ -180,7 +180,7 @@ def test_two_workers_start_it_once(newsroom: Newsroom) -> None:
     edition = schedule(newsroom)
     make_edition_due(edition)
     with transaction.atomic():
-        # Enqueuing waits for this lock of its edition.
+        # This lock makes the worker wait before it enqueues the edition's copies.
         Edition.objects.select_for_update(no_key=True).get(pk=edition.pk)
         begun = [beside(start_due) for _ in range(2)]
         newsroom.wait_for_a_backend_that_waits_for_a_lock(2, doing="UPDATE edition")
@@ -199,7 +199,7 @@ def test_worker_killed_before_enqueuing_leaves_the_issue_scheduled(newsroom: New
         cursor.execute("LOCK TABLE batch IN SHARE MODE")
         begun = beside(start_due)
         newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="INSERT INTO batch")
-        # As after kill -9 of the worker, its session ends at once.
+        # End the worker's session at once, as after `kill -9` of the worker.
         cursor.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
             "WHERE datname = current_database() AND wait_event_type = 'Lock' "
@@ -331,7 +331,7 @@ def test_started_issue_cannot_be_called_back(newsroom: Newsroom) -> None:
 def test_send_now_starts_a_scheduled_issue_once(newsroom: Newsroom) -> None:
     newsroom.confirm(3)
     edition = schedule(newsroom)
-    # A late issue would be paused at its start, but “Send now” does not pause it.
+    # An automatic start this late would pause the issue, but “Send now” sends it.
     make_edition_due(edition, ago_s=90_000)
     perform("send-now", edition, status(edition))
     with pytest.raises(CannotDoThatError):
@@ -414,7 +414,7 @@ def test_worker_waits_for_due_but_not_for_future_issues(
 
 
 def until_empty() -> tuple[int, int, int]:
-    """Return the number of awaited editions, their readers and their sent copies."""
+    """Return the numbers of open editions, of their readers and of their sent copies."""
     watch = Drain(OutputWrapper(io.StringIO()), is_terminal=False)
     Worker(1, is_awaited=True).run(until=watch.is_drained)
     totals, _ = watch.totals()
@@ -471,7 +471,7 @@ def test_a_scheduled_issue_does_not_start_in_another_database(newsroom: Newsroom
     make_edition_due(edition)
     database_identity.check_identity()
     DatabaseIdentity.objects.update(database=1)
-    # No worker has noticed the restore; the statement itself checks for it.
+    # No worker has noticed the restore yet. The SQL that starts editions checks for it.
     assert not start_due()
     assert start_scheduled.start_now(edition.pk) is None
     assert not scheduled_editions.cancel(edition.pk, called_back=False)
@@ -514,7 +514,7 @@ def test_scheduled_issue_goes_out_once_after_reconciliation(
     edition = schedule(newsroom)
     database_identity.check_identity()
     database_identity.declare_restored()
-    # The restore is so long ago that an empty search proves that nothing was sent.
+    # The restore was long ago, so an empty search at Postmark proves that nothing was sent.
     Edition.objects.update(unreconciled_since=F("unreconciled_since") - timedelta(hours=1))
 
     call_command("reconcile", stdout=io.StringIO(), stderr=io.StringIO())
@@ -557,7 +557,7 @@ def test_schedule_older_than_postmarks_retention_stays_unreconciled(
         unreconciled_since=F("unreconciled_since") - timedelta(hours=1),
     )
 
-    # The copies that Postmark no longer shows may have been sent.
+    # Postmark no longer lists mails of that time, so copies may have been sent.
     with pytest.raises(SystemExit):
         call_command("reconcile", stdout=io.StringIO(), stderr=io.StringIO())
 
@@ -579,7 +579,7 @@ def test_questions_and_desk_show_the_current_reader_count(
         for action in applicable(found):
             assert readers in button(action.name, found, readers_now(found))
             assert readers in question(action.name, found, readers_now(found))
-    progress_page(newsroom, correction)  # gives its author permission to see the desk
+    progress_page(newsroom, correction)  # this call gives the author permission to see the desk
     asks = WindowOf(newsroom.author).get(address(other, "call-back/")).words
     assert "5 readers" in asks
     assert not re.search(r"Sent \d", asks)

@@ -1,4 +1,4 @@
-"""A scheduled issue in a restored backup is sent once."""
+"""A scheduled issue is sent once, even if an earlier backup is restored."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from tests.publishing.schedule_issue import make_edition_due, schedule
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.process,
-    pytest.mark.timeout(400),  # each test runs up to eight commands, each in its own process
+    pytest.mark.timeout(400),  # each test runs up to eight processes
 ]
 
 QUICK = {
@@ -69,7 +69,7 @@ def test_a_correction_after_a_restore_gives_nobody_a_second_version(
         original = Installation(provider.url, DATABASE_URL=database_url, **QUICK)
         original.last_line("deliver", "--until-empty")
         restored = Installation(provider.url, DATABASE_URL=backup.url, **QUICK)
-        # No worker has noticed the restore yet.
+        # At this moment no worker has noticed the restore.
         restored.last_line("edition", "cancel", str(first.issue_id))
         restored.last_line("deliver", "--until-empty")
         correct = ("publish", "--title=Swifts", f"--text-file={letter}", f"--author={author}")

@@ -1,4 +1,4 @@
-"""An operator at the settings of the newsletter."""
+"""Fixtures for an operator who changes the newsletter's settings."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.publishing.author_browser import WindowOf
 
 @pytest.fixture
 def operator(new_author):
-    """Return an author who may only change the newsletter."""
+    """Create an author who may only change the newsletter."""
     return new_author("ola", "change_newsletter")
 
 

@@ -1,4 +1,4 @@
-"""The newsletter's settings: saved, logged, and used by mails and pages."""
+"""The newsletter's settings are saved, logged, and used by mails and pages."""
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -35,7 +35,7 @@ def test_changed_settings_are_saved_shown_and_logged(window):
     shown = window.get(SETTINGS).words
     assert "The Hedgerow" in shown
     assert "Language Polski" in shown
-    assert "Tags" not in shown  # which are for managers of readers
+    assert "Tags" not in shown  # only managers of readers see the tags
     (entry,) = LogEntry.objects.all()
     assert plain_sentence_of(entry).endswith(
         "changed the settings of The Hedgerow: Name, Time zone, Language, Footer."

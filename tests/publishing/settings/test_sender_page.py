@@ -30,7 +30,7 @@ MAILBOX = '"Ada \\"Tide\\" Lee" <ada@almanack.org>'
 
 
 def tried(window, **changes):
-    """Post the form of a sender, each time with a new key."""
+    """Post the form that tries a sender, each time with a new key."""
     return window.post(PAGE, **{"idempotency_key": fresh_key(), **ADA, **changes})
 
 
@@ -77,7 +77,7 @@ def test_a_sender_is_not_used_after_another_was_tried(window, worker, operator):
     tried(window, sender_address="eve@almanack.org")
 
     assert not use_candidate(first, operator.pk)
-    assert not use_candidate(load_candidate().number, operator.pk)  # it waits
+    assert not use_candidate(load_candidate().number, operator.pk)  # its letter is queued
     assert not Newsletter.objects.get().sender_address
 
 

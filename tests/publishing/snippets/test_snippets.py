@@ -1,4 +1,4 @@
-"""Snippets: kept by the authors, and offered by the composer."""
+"""Authors save snippets, and the composer offers them."""
 
 import html
 
@@ -83,7 +83,7 @@ def test_a_bad_snippet_is_refused_with_a_reason(window, changes, error):
     ("first", "second"), [("Straße", "STRAẞE"), ("kilo", "\u212ailo"), ("I", "\u0130")]
 )
 def test_names_are_compared_as_the_database_does(window, first, second):
-    """Other comparisons let the constraint fail."""
+    """With another comparison, the page would accept a name that the database refuses."""
     statuses = [window.post(ADD, name=name, text=name).status for name in (first, second)]
 
     assert statuses == [303, 200]

@@ -1,4 +1,4 @@
-"""Test letters, from the form through the queue to the provider."""
+"""Test letters pass from the form through the queue to the provider."""
 
 import hashlib
 import io
@@ -105,7 +105,7 @@ def test_a_test_letter_is_one_marked_mail_to_its_address(window, three_readers, 
     assert item["To"] == TO
     assert item["Subject"] == "[Test] Swifts leave without saying goodbye"
     assert item["MessageStream"] == "broadcast"
-    # Fallbacks are used for an address that is not on the list.
+    # The address belongs to no reader, so the letter has the fallbacks.
     assert "Dear reader," in item["HtmlBody"]
     assert "Dear reader," in item["TextBody"]
     assert (the_copy().outcome, the_copy().recipient_id) == ("sent", TEST_RECIPIENT)
@@ -113,12 +113,12 @@ def test_a_test_letter_is_one_marked_mail_to_its_address(window, three_readers, 
     assert re.search(r"\d\d:\d\d:\d\d", page.words)
     assert TO in page.words
     assert window.get(f"{TEST}4711/").status == 404
-    # It does not appear in lists of issues, the archive or the activity log.
+    # The test letter is in no list of issues, not in the archive, and not in the activity log.
     assert not newest_editions().exists()
     assert not LogEntry.objects.exists()
     for lists in (f"{FORM}issues/", "/archive/"):
         assert LETTER["title"] not in window.get(lists).words
-    # The counts balance, and neither command finds anything.
+    # The counts of the test letter add up, and the two commands find no problem.
     assert not find_violations([sent_as_tests().get().pk])
     for command in ("reconcile", "audit"):
         call_command(command, stdout=io.StringIO(), stderr=io.StringIO())
@@ -186,7 +186,7 @@ def test_pressing_again_during_the_first_press_sends_one_test(window, settings):
     def press():
         return window.another().post(TEST, **form())
 
-    with transaction.atomic():  # the first post is running until this row is unlocked
+    with transaction.atomic():  # the first post waits until this row is unlocked
         get_user_model().objects.select_for_update().get(pk=window.author.pk)
         first = beside(press)
         wait_until_somebody_waits()
@@ -220,7 +220,7 @@ def test_form_sends_one_test_per_content_and_stays_publishable(window, three_rea
 
 
 def plain_fingerprint():
-    """Compute the hash of a correctly guessed address without the secret key."""
+    """Compute the hash of an address as an attacker without the secret key would."""
     return form_hash(RequestFactory().post(TEST, form()), FIELDS)
 
 
@@ -277,11 +277,11 @@ def test_tests_per_hour_are_limited(window, new_author, settings):
     assert page.status == 429
     assert "You have sent 2 test letters within an hour" in page.words
     assert sent_as_tests().count() == 2
-    # The same form gets its first answer again. Another author has a separate hourly limit.
+    # Posting the same form again gets its first answer. Another author has a separate limit.
     assert window.post(TEST, **form(idempotency_key="0")).status == 303
     other = WindowOf(new_author("otto", "write_draft"))
     assert other.post(TEST, **form()).status == 303
-    # A refusal is not saved: the same test is sent an hour later.
+    # The refusal is not stored under the key, so the same form sends its test an hour later.
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE edition SET published_at = published_at - interval '1 hour', "
@@ -547,7 +547,7 @@ def test_test_form_older_than_session_returns_with_text(window):
     again = answer.form_with("title").fields
     assert {name: again[name] for name in words} == words
     assert again["test_email"] == TO
-    # A test of this text may have been sent under this key.
+    # The form keeps its key, because a test of this text may have been sent with it.
     assert again["idempotency_key"] == "a form"
     assert not sent_as_tests()
 
