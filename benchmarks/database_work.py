@@ -1,8 +1,8 @@
-"""Work of the database between two moments, as its own counters report it.
+"""Measure the database's work between two moments with the database's counters.
 
-It counts bytes of write-ahead log and updated rows. The first change of a page after a checkpoint
-writes the whole page into the log. So callers check whether a checkpoint occurred between the two
-moments. `tests/database_cost` uses it too.
+The work is counted in bytes of write-ahead log and updated rows. The first change of a page after a
+checkpoint writes the whole page into the log. So callers check whether a checkpoint occurred
+between the two moments. `tests/database_cost` uses it too.
 """
 
 import time

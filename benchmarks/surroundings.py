@@ -1,4 +1,4 @@
-"""Environment of a measurement: machine, programs, database, commit."""
+"""Describe the environment of a measurement: machine, programs, database, commit."""
 
 from __future__ import annotations
 

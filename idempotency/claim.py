@@ -23,7 +23,7 @@ LONGEST_SILENCE = "5s"
 
 
 class InProgressError(Exception):
-    """Another post with this key is still running: try again in a moment."""
+    """Another post with this key is still running. The author should try again soon."""
 
 
 def claim(

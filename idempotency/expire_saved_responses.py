@@ -17,8 +17,8 @@ ROWS_AT_ONCE = 1_000
 def expire_saved_responses(*, at_most: int = ROWS_AT_ONCE) -> int:
     """Delete up to `at_most` expired responses and return the number of deleted ones.
 
-    Each call is a short transaction of its own. It skips rows that another run deletes. Call it
-    until it returns 0.
+    Each call is a short transaction of its own. The function skips rows that another run is
+    deleting. Call it until it returns 0.
     """
     with transaction.atomic(durable=True):
         # Limit the silence, so that a process that freezes here does not lock its rows for long.

@@ -44,7 +44,8 @@ class PostedForm(models.Model):
     idempotency_key = models.TextField()
     request_fingerprint = models.BinaryField()
 
-    # These are null from the claim until the response is saved, in the same transaction.
+    # The columns of the response are null until the response is saved, in the same transaction as
+    # the claim.
     response_status_code = models.SmallIntegerField(null=True)
     response_headers = HeaderPairsField(null=True)
     response_body = models.BinaryField(null=True)

@@ -137,7 +137,7 @@ def prune(
     on_progress: Callable[[RetentionRule, int], None] = lambda *_: None,
     pause: Callable[[float], object] = time.sleep,
 ) -> list[Pruned]:
-    """Delete all data that is old enough. It must not be called in a transaction.
+    """Delete all data that is old enough. Do not call this in a transaction.
 
     After each piece, `on_progress` gets the rule and its number of rows so far, and `pause` gets
     the seconds to wait. The run ends when `may_continue` returns False. If a rule fails or waits

@@ -75,7 +75,8 @@ def _development_secret_key(data_dir: Path) -> str:
 SECRET_KEY = (
     env.secret("SECRET_KEY") if "SECRET_KEY" in env else _development_secret_key(HOMING_DATA_DIR)
 )
-# Signed links in mail are valid for years. After a change the old key still verifies them.
+# Signed links in mail are valid for years. After SECRET_KEY was changed, the old key still verifies
+# these links.
 SECRET_KEY_FALLBACKS = env.texts("SECRET_KEY_FALLBACKS")
 ALLOWED_HOSTS = env.texts("ALLOWED_HOSTS")
 if not ALLOWED_HOSTS:

@@ -24,8 +24,8 @@ POOL = PoolManager(timeout=POST_TIMEOUT_S)
 class Response:
     """HTTP response.
 
-    With `closed`, the connection is closed without a response. With `cut`, it ends in the middle of
-    the body. `wait_s` is the delay before the response, in seconds.
+    With `closed`, the connection is closed without a response. With `cut`, the connection is closed
+    in the middle of the body. `wait_s` is the delay before the response, in seconds.
     """
 
     status: int

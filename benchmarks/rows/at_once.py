@@ -9,8 +9,8 @@ copy must have arrived once.
 
 The CPU time of a copy is the time that the sender and PostgreSQL use for it. The provider and the
 sender's start are not included. Workers also measure the phases of a step. Threads wait in
-parallel, so the phases' sum exceeds the elapsed time. The sum of their CPU time does not exceed it,
-since one thread of a process runs at a time.
+parallel, so the phases' sum exceeds the elapsed time. The sum of the phases' CPU time does not
+exceed the elapsed time, since one thread of a process runs at a time.
 """
 
 import json

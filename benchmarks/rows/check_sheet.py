@@ -1,10 +1,10 @@
 """How much CPU time does the check sheet of a hostile letter take?
 
-Each letter has 1,000,000 characters. The letter repeats a piece that is hard for a parser, or it is
-a real letter made longer. The full check runs as on the page: Homing composes the mail, makes the
-plain text and checks both. The slowest kind of letter is the result. A letter of a quarter of the
-length is checked alternately with the full one: four times the length may take at most six times as
-long. The measure is CPU time, because other programs disturb it less.
+Each checked letter has 1,000,000 characters. The letter repeats a piece that is hard for a parser,
+or it is a real letter made longer. The full check runs as on the page: Homing composes the mail,
+makes the plain text and checks both. The slowest kind of letter is the result. A letter of a
+quarter of the length is checked alternately with the full one: four times the length may take at
+most six times as long. The measure is CPU time, because other programs disturb it less.
 """
 
 import json

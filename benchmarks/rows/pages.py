@@ -4,8 +4,8 @@ One issue to all readers is being sent. The other issues have ended. SQL makes t
 row of the first issue and its entry in the activity log, and adds finished batches that are rolled
 up. A user opens the desk, the readers' list, two searches in it and the progress page, through the
 site's own WSGI application. Each figure is the time of a whole answer with all middleware. For the
-updates of an open progress page, it is the time in the view, as in the row `progress`. Each answer
-must contain an expected text. CPU time does not include the database.
+updates of an open progress page, the figure is the time in the view, as in the row `progress`. Each
+answer must contain an expected text. CPU time does not include the database.
 """
 
 import re

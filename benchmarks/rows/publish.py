@@ -2,12 +2,12 @@
 
 One form is posted over HTTP to the deployed web server. The time runs from the first byte of the
 form to the last byte of the answer, which comes after the commit. The time to fill the queue is
-measured in the database. It runs from the creation of the edition's row to the entry in the audit
-trail, which is written when all copies exist. The baseline is a single `INSERT … SELECT` in its own
-transaction. It copies the same rows from a prepared table without keys into an empty table. Both
-tables have the same columns, keys, indexes, checks and fillfactor; the row verifies that. The two
-are measured alternately. Each starts with an empty table and after a checkpoint, and the new rows
-are counted each time.
+measured in the database. This time runs from the creation of the edition's row to the entry in the
+audit trail, which is written when all copies exist. The baseline is a single `INSERT … SELECT` in
+its own transaction. This statement copies the same rows from a prepared table without keys into an
+empty table. Both tables have the same columns, keys, indexes, checks and fillfactor; the row
+verifies that. The two are measured alternately. Each of them starts with an empty table and after a
+checkpoint, and the new rows are counted each time.
 """
 
 import uuid

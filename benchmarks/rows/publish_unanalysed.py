@@ -1,9 +1,10 @@
 """How long does it take to publish without table statistics?
 
 A database that was restored from a dump has no statistics. Two sites have the same readers and
-suppressions. One has statistics and the other never gets any. A form is posted to each site in
-alternation, over HTTP to the deployed web server. The time runs from the first byte of the form to
-the last byte of the answer. Before each post, the queue is emptied and a checkpoint runs.
+suppressions. One site has table statistics and the other site never gets any. A form is posted to
+each site in alternation, over HTTP to the deployed web server. The time runs from the first byte of
+the form to the last byte of the answer. Before each post, the queue is emptied and a checkpoint
+runs.
 """
 
 from collections.abc import Iterator

@@ -21,7 +21,7 @@ of them are accepted and get no answer, and all processes are killed. The search
 at once. The time runs from the kill until every copy of the issue is settled. Complete requests
 that are never accepted wait for the whole schedule, as in the second measurement.
 
-At the end every reader has exactly one copy, by the sandbox's own count.
+At the end, the sandbox counts exactly one copy for every reader.
 """
 
 import subprocess

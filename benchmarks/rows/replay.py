@@ -1,11 +1,12 @@
 """How long does the replay of a form take, compared with an empty page?
 
 A form of 2 kB is published once to a thousand readers. Then the form is posted again with its key,
-300 times per round, alternating with requests of an empty page behind the sign-in. Both go through
-the site's own WSGI application with all middleware, in one process, with one session and production
-settings. The medians of each round are compared. Both include the queries for the session and the
-user. Only the replay includes reading the form and checking its token. Each answer must have the
-same status and Location as the first one. At the end there is one edition.
+300 times per round, alternating with requests of an empty page behind the sign-in. Both kinds of
+requests go through the site's own WSGI application with all middleware, in one process, with one
+session and production settings. The medians of each round are compared. Both medians include the
+queries for the session and the user. Only the replay includes reading the form and checking its
+token. Each answer must have the same status and Location as the first one. At the end the database
+must contain only one edition.
 """
 
 import statistics

@@ -76,7 +76,7 @@ def cookies_of(session: str) -> str:
 
 
 class OverHttp:
-    """Client of a web server over one connection that stays open."""
+    """A client of a web server over one connection that stays open."""
 
     def __init__(self, address: str, session: str) -> None:
         import requests
@@ -107,7 +107,7 @@ class OverHttp:
 
 
 class InProcess:
-    """Client of a WSGI application. It reads answers to their end, as a server does."""
+    """A client of a WSGI application that reads answers to their end, as servers do."""
 
     def __init__(self, application: Callable[..., Iterable[bytes]], session: str) -> None:
         self._application = application

@@ -1,13 +1,13 @@
-"""Provider that answers at once and uses little CPU.
+"""A provider that answers at once and uses little CPU.
 
 It uses little CPU so that a benchmark measures the sender. Run `python -m
-benchmarks.site.fake_provider` as a separate process; it prints its address. It answers as Postmark
-does, counts calls and messages and checks nothing. It shares the cores with the measured sender, so
-it saves time: it does not parse requests, finds the addresses with one regular expression, and
-joins the answer from bytes.
+benchmarks.site.fake_provider` as a separate process; it prints its address. The provider answers as
+Postmark does, counts calls and messages, and checks nothing. The provider shares the cores with the
+measured sender, so it saves CPU time: it does not parse requests, finds the addresses with one
+regular expression, and joins the answer from bytes.
 
-`--delay-ms` delays every answer. It remembers the delivery key of each message, which takes about
-50 bytes a message:
+`--delay-ms` delays every answer. The provider remembers the delivery key of each message, which
+takes about 50 bytes a message:
 
     GET /counts     {"calls": …, "messages": …, "bytes": …, "readers": …}
 """
@@ -82,7 +82,7 @@ class Ids:
 
 
 class Provider:
-    """Server of calls on a port of this machine, one thread per connection."""
+    """A server on a port of this machine, with one thread for each connection."""
 
     def __init__(self, delay_s: float) -> None:
         self._delay_s = delay_s

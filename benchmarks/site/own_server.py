@@ -1,4 +1,4 @@
-"""PostgreSQL server for one run, with full durability, in a temporary folder.
+"""Run a PostgreSQL server with full durability in a temporary folder.
 
 The programs are those in the folder of HOMING_POSTGRES_BIN, or else the embedded ones.
 """

@@ -1,4 +1,4 @@
-"""Site for one benchmark: fresh database, an author, and a fast provider.
+"""Make a site for one benchmark: a new database, an author and a fast provider.
 
 The database has full durability. The site has the settings of a server: with DEBUG, Django would
 keep and format every statement. The site is removed when the benchmark ends, also after an error.

@@ -1,11 +1,12 @@
 """Yardstick: psycopg, requests and a loop, without framework or guarantees.
 
 A competent programmer would write this program in an afternoon. It has a table of recipients and
-claims a batch of rows in one statement. It builds messages with orjson and makes one call. One
-statement marks the rows as sent with the answer's ids, followed by a commit. Each thread has one
-connection and one session. It does not record a call before making it, so a kill during a call
-sends the batch again. It lacks unconfirmed copies, look-ups, a second check of consent, pausing and
-counts. Its transaction stays open during the call.
+claims a batch of rows in one statement. For each batch, the program builds the messages with orjson
+and makes one call. One statement marks the rows as sent with the answer's ids, followed by a
+commit. Each thread has one connection and one session. The program does not record a call before
+making it. If it is killed during a call, the next run sends the batch again. The program has no
+unconfirmed copies, no look-ups, no second check of consent, no pausing and no counts. A transaction
+stays open during each call.
 """
 
 import uuid

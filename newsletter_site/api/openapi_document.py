@@ -61,7 +61,7 @@ _LINKS = {
 @csrf_exempt
 @require_safe
 def openapi(request: HttpRequest) -> HttpResponse:
-    """Serve the document. It needs no token."""
+    """Serve the OpenAPI document. Calls need no token."""
     return HttpResponse(orjson.dumps(document()), content_type="application/json")
 
 

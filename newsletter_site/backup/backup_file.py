@@ -26,7 +26,7 @@ Report = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class BackupFile:
-    """A complete backup. `checksum` is that of its dump, a CRC-32."""
+    """A complete backup. `checksum` is the CRC-32 of its dump."""
 
     path: Path
     manifest: Manifest
@@ -51,10 +51,10 @@ class BackupFile:
 def new_file(path: Path, *, replaces: bool) -> Iterator[BinaryIO]:
     """Create the file `path` when the block ends. Only its owner can read it.
 
-    Until then the file has another name. If the block fails, the file is removed. If the process is
-    killed, the unfinished file stays, and the next run overwrites it. If `path` is a symbolic link,
-    the link stays and its target is written. Raise BackupRefusedError if the file cannot be
-    written.
+    Before the block ends, the file has another name. If the block fails, the file is removed. If
+    the process is killed, the unfinished file stays, and the next run overwrites it. If `path` is a
+    symbolic link, the link stays and its target is written. Raise BackupRefusedError if the file
+    cannot be written.
     """
     target = Path(os.path.realpath(path))
     unfinished = target.with_name(f"{target.name}.unfinished") if target.name else target

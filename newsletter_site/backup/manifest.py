@@ -23,9 +23,10 @@ Texts = Annotated[tuple[Text, ...], Field(min_length=1)]
 class Manifest:
     """Facts about a backup.
 
-    `migrations` are those applied to its tables, as `app.name`. `keys` are the fingerprints of
-    SECRET_KEY and its fallbacks. `least_server` is the oldest major version of PostgreSQL that can
-    read the dump. `system_identifier` and `database` name the database that was backed up.
+    `migrations` are the migrations applied to its tables, as `app.name`. `keys` are the
+    fingerprints of SECRET_KEY and its fallbacks. `least_server` is the oldest major version of
+    PostgreSQL that can read the dump. `system_identifier` and `database` name the database that was
+    backed up.
     """
 
     made_at: Text
@@ -56,9 +57,9 @@ class Manifest:
 class Target:
     """The database to restore into.
 
-    `migrations` are those applied to its tables. `sessions` is the number of other sessions of our
-    role, and `workers` is the number of active workers. For an empty database, all these values are
-    empty or 0.
+    `migrations` are the migrations applied to its tables. `sessions` is the number of other
+    sessions of our role, and `workers` is the number of active workers. For an empty database, all
+    these values are empty or 0.
     """
 
     name: str

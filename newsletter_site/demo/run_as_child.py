@@ -26,7 +26,7 @@ def end_with_the_demo() -> None:
 
 
 if __name__ == "__main__":
-    # Exit cleanly until the program has installed its own handler.
+    # Exit cleanly on SIGTERM until the program has installed its own handler.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     threading.Thread(target=end_with_the_demo, daemon=True).start()
     del sys.argv[0]

@@ -17,7 +17,8 @@ class StoppedError(Exception):
 class Terminal:
     """Write steps with the elapsed time, and collect signals.
 
-    The first signal ends the demo after the current step. The second one kills its processes.
+    The first signal ends the demo after the current step. The second signal kills the demo's
+    processes.
     """
 
     def __init__(self, output: OutputWrapper) -> None:

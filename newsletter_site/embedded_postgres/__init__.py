@@ -33,7 +33,7 @@ def database_settings(
 def database_url(data_dir: Path, name: str = "homing") -> str:
     """Return a DATABASE_URL for another process.
 
-    It works while this process uses the server.
+    The URL works while this process uses the server.
     """
     # Imported late, so that settings can be read without libpq.
     from newsletter_site.embedded_postgres.server_folder import cluster_in

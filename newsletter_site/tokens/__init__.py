@@ -1,1 +1,1 @@
-"""API tokens. Each gives a program some of the permissions of one user."""
+"""API tokens. Each token gives a program some of the permissions of one user."""

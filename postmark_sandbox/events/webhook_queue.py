@@ -1,4 +1,4 @@
-"""Background posting of events to webhooks, one per request, with retries."""
+"""Post events to webhooks in the background, one per request, with retries."""
 
 import heapq
 import threading
@@ -37,7 +37,7 @@ class _Post:
 
 
 class WebhookQueue:
-    """Queue of events and the one thread that posts them."""
+    """A queue of events, with a single thread that posts them."""
 
     def __init__(self, url: str | None, waits_s: Sequence[float], faults: FaultRules) -> None:
         self.hooks = WebhookList()
@@ -50,8 +50,8 @@ class WebhookQueue:
         self._of_calls: deque[tuple[Iterator[dict[str, Any]], int]] = deque()
         # A heap of posts that are due, late or to be retried.
         self._pending: list[_Post] = []
-        # The active shuffle rule, its deadline, and the posts it holds back until then. They are
-        # posted earlier if there are enough.
+        # The active shuffle rule, its deadline, and the posts it holds back until then. If enough
+        # posts wait, they are posted before the deadline.
         self._window: FaultRule | None = None
         self._window_due = 0.0
         self._mixed: list[_Post] = []

@@ -1,4 +1,4 @@
-"""Kinds of faults, and the rules that say when one acts.
+"""Define the kinds of faults, and the rules that decide when a fault acts.
 
 A rule watches the calls to its path. A rule for webhooks watches events, and its path is the type
 of these events.
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 
 class FaultPoint(Enum):
-    """Moment in a call when a kind of fault acts."""
+    """A moment in a call when a kind of fault acts."""
 
     ARRIVAL = "before the request is read"
     INSTEAD = "instead of judging the request"
@@ -192,8 +192,8 @@ class FaultRules:
 def read_rule(data: dict[str, Any], number: int, seed: int) -> FaultRule:
     """Read a rule from JSON: `kind`, the kind's parameters, and when it acts.
 
-    Without `calls`, `nth`, `every` or `probability` it acts on the next call only, or on every call
-    if its kind is lasting. With `"calls": null` it acts on every call.
+    Without `calls`, `nth`, `every` or `probability`, the rule acts on the next call only, or on
+    every call if its kind is lasting. With `"calls": null`, the rule acts on every call.
     """
     name = data.get("kind")
     kind = FAULT_KINDS.get(str(name))

@@ -9,7 +9,7 @@ class Gate:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        # One list for each held call; it receives the outcome when the call is released.
+        # One list for each held call. When the call is released, the outcome is added to its list.
         self._held: list[list[str]] = []
         self._stopped = threading.Event()
 

@@ -14,7 +14,7 @@ KEPT_FIELDS = ("MessageStream", "ServerID", "MessageID", "Tag", "Metadata")
 
 @dataclass(slots=True)
 class PlannedEvent:
-    """Event with the delays of its posts.
+    """An event with the delays of its posts.
 
     If there is a rule, the event waits for other events, and all of them are then posted in another
     order.
@@ -31,7 +31,7 @@ def address_of(event: dict[str, Any]) -> str:
 
 
 def plan(event: dict[str, Any], rules: list[FaultRule]) -> list[PlannedEvent]:
-    """Return the posts for one event that all of these rules match.
+    """Return the posts for one event. All of `rules` hit this event.
 
     The plan contains the event, possibly late or repeated, and possibly other events.
     """

@@ -1,4 +1,4 @@
-"""Page of messages: the list, one message in its parts, and its HTML."""
+"""Show the page of messages: the list, the parts of one message, and its HTML."""
 
 import re
 from typing import Any

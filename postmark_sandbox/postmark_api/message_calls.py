@@ -1,4 +1,4 @@
-"""Endpoints under `/messages/outbound`: search messages and read one."""
+"""Endpoints under `/messages/outbound`: search messages, and read one message."""
 
 import sys
 from typing import Any

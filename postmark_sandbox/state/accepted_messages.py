@@ -24,7 +24,7 @@ from postmark_sandbox.times import now_ns
 
 @dataclass(slots=True)
 class StoredRequest:
-    """Accepted messages of one request, with its compressed `body`.
+    """The accepted messages of one request, with the request's compressed `body`.
 
     `first` is the number of the first message. `unreported_by` is the fault that hid the acceptance
     from the caller.

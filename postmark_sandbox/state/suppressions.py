@@ -43,7 +43,7 @@ class Suppressions:
         self._by_stream: dict[str, dict[str, SuppressionEntry]] = {}
 
     def of(self, stream: str) -> dict[str, SuppressionEntry]:
-        """Return the list of one stream, by address in lower case."""
+        """Return the suppressions of one stream, with addresses in lower case as keys."""
         return self._by_stream.setdefault(stream, {})
 
     def blocks_lifting(self, stream: str, address: str) -> bool:

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Installation:
-    """Homing on one database. Its code is in `code`.
+    """Homing with the code in `code`, on one database.
 
     `environment` names the database: `DATABASE_URL` or `HOMING_DATA_DIR`.
     """

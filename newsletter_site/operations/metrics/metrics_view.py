@@ -20,7 +20,8 @@ from newsletter_site.operations.metrics.prometheus_text import exposition
 
 # This is shorter than the ten seconds that Prometheus waits by default.
 TIMEOUT_S = 8.0
-# Headers that proxies add. A request with one of them came from another machine.
+# Headers that proxies add. A request with one of these headers came through a proxy, perhaps from
+# another machine.
 ADDED_BY_PROXIES = (
     "HTTP_FORWARDED",
     "HTTP_VIA",

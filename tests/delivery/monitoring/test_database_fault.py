@@ -125,7 +125,8 @@ def test_a_fault_logs_its_begin_each_minute_and_its_end(caplog: pytest.LogCaptur
     caplog.set_level(logging.INFO, logger="delivery.monitoring.database_fault")
     error, clock = error_of(*FAULTS[ReasonCode.READ_ONLY]), Clock()
     fault = DatabaseFault(clock)
-    # The caller must log only the first failure. The fault explains the later ones.
+    # The caller must log only the first failure. The fault that is already known explains the later
+    # failures.
     assert [fault.explains(error, work, clock()) for work in ("call", "call", "beat")] == [
         False, True, True,
     ]  # fmt: skip

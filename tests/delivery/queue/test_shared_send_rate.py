@@ -143,7 +143,7 @@ def test_refusals_recorded_at_once_halve_the_rate_once(newsroom: Newsroom) -> No
     one, other = newsroom.attempts(edition)
 
     with transaction.atomic(), connection.cursor() as cursor:
-        # Both have started when the row is locked, and each waits for it.
+        # Lock the row, start both refusals, and let each of them wait for the row.
         cursor.execute("SELECT 1 FROM send_rate FOR UPDATE")
         refusals = [beside(lambda: slow_down(other.pk, ceiling_per_s=1_000.0)) for _ in range(2)]
         newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)

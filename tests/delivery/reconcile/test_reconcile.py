@@ -124,7 +124,8 @@ def test_copies_sent_after_the_backup_are_recorded_once(
     assert "results are reliable from" in early["message"]
     newsroom.deliver_all()
     assert len(copies_by_key(newsroom)) == 6
-    # A call may have started just before the restore. Its look-ups begin after its deadline.
+    # A call may have started just before the restore. The look-ups of this call begin after its
+    # deadline.
     let_time_pass(newsroom, LAST_LOOK_UP_S)
     assert reconcile("--no-wait")["reconciled"] == 0
     let_time_pass(newsroom, 61)

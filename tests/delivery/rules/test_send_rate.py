@@ -24,7 +24,7 @@ histories = st.lists(st.floats(0, 300), max_size=12)
 
 
 def refused(ceiling: float | None, measured: float, waits: list[float]) -> Slowdown:
-    """Return the slowdown after a refusal, and one more after each of `waits` seconds."""
+    """Return the slowdown after a refusal and a further one after each of `waits`."""
     slowdown = after_too_fast(None, ceiling, measured_per_s=measured)
     for wait in waits:
         slowdown = after_too_fast(replace(slowdown, for_s=wait), ceiling, measured_per_s=measured)
@@ -75,7 +75,7 @@ def test_rate_doubles_until_the_slowdown_ends(for_s: float, pace: float | None) 
 @pytest.mark.parametrize(("for_s", "pace"), [(0, 100), (2, 200), (3, 250), (1e9, 250)])
 def test_slowdown_ends_at_the_ceiling(for_s: float, pace: float) -> None:
     assert rate_of(Slowdown(250, 100, for_s), 250) == pytest.approx(pace)
-    # A worker with a lower ceiling keeps its own.
+    # A worker with a lower ceiling keeps its own ceiling.
     assert rate_of(Slowdown(250, 100, for_s), 5) == 5
 
 

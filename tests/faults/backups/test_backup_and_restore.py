@@ -102,7 +102,7 @@ class Machine:
 
 
 class Drill:
-    """An issue that one machine sends, and its backup on another."""
+    """An issue that one machine sends, and its backup on another machine."""
 
     def __init__(
         self,

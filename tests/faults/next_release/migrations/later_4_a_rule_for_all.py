@@ -1,4 +1,4 @@
-"""The same constraint, validated for existing rows."""
+"""Validate the constraint of the previous migration for existing rows."""
 
 from django.contrib.postgres.operations import ValidateConstraint
 from django.db import migrations
