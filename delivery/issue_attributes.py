@@ -178,5 +178,5 @@ ISSUE_ATTRIBUTES = (
     *(TITLE, PREVIEW_TEXT, REPLY_TO, FORMAT, LETTER, TEXT),
     *(GOES_TO, ARCHIVE, WITHOUT_NOTE, WITH_TAGS, WITHOUT_TAGS),
 )
-# The attributes that readers get. They never change in an edition.
+# The attributes that readers get. These attributes never change in an edition.
 CONTENT_ATTRIBUTES = tuple(one for one in ISSUE_ATTRIBUTES if one.content)

@@ -2,7 +2,7 @@
 
 import re
 
-# No local part or domain is longer than these limits. They keep the time linear in the text's
+# No local part or domain is longer than these limits. The limits keep the time linear in the text's
 # length.
 MAX_LOCAL_PART = 320
 MAX_DOMAIN = 1024

@@ -299,7 +299,8 @@ def _apply_acceptance(
     if delivery.address is None or delivery.accepted_as == accepted.message_id:
         return
     lock_edition(cursor, delivery.edition)
-    # The provider's clock may be ahead. So use the time of receipt if it is earlier.
+    # The provider's clock may be ahead. So the time of receipt is used if it is earlier than the
+    # event's time.
     by = min(accepted.by, received_at) if accepted.by else None
     record_acceptances(
         cursor,

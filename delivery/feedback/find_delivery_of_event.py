@@ -18,7 +18,7 @@ from delivery.rules.delivery_key import DeliveryKey
 
 
 class EventDelivery(NamedTuple):
-    """A copy of ours. Its address is None if its edition's copies were dropped.
+    """A copy of ours. The address is None if the edition's copies were dropped.
 
     The address is empty if its reader was erased or never confirmed. `accepted_as` is the
     provider's id of a copy that counts as sent.

@@ -113,8 +113,8 @@ class _Finder:
     def run(self, *, html: bool) -> Places:
         self._find_in_text()
         if html:
-            # A value right after `<` would name a tag. It is replaced by a capital letter, because
-            # `iter_markup` leaves out plain tags in lower case.
+            # A value right after `<` would name a tag. Such a value is replaced by a capital
+            # letter, because `iter_markup` leaves out plain tags in lower case.
             markup = re.sub(
                 rf"(?<=<){self._mark.pattern}|(?<=</){self._mark.pattern}", "X", self._text
             )

@@ -25,8 +25,9 @@ class FieldPlaceholders:
         pattern: re.Pattern[str] = FIELD_OR_BRACES,
         is_protected: Callable[[re.Match[str]], bool] = lambda _: True,
     ) -> None:
-        # A hash of the text, because nobody can write a text that contains its hash. It does not
-        # begin like an entity or a hexadecimal number, so the text before it cannot change it.
+        # The mark contains a hash of the text, because nobody can write a text that contains its
+        # hash. The mark does not begin like an entity or a hexadecimal number, so the text before
+        # the mark cannot change its meaning.
         self._mark = f"qz{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}n"
         self._is_protected = is_protected
         self.found: list[re.Match[str]] = []

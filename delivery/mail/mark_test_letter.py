@@ -1,4 +1,4 @@
-"""Test letters: versions of one issue, to one address. Their recipient id is 0."""
+"""Test letters: versions of one issue, to one address. The recipient id is 0."""
 
 from uuid import UUID
 

@@ -201,7 +201,7 @@ class FieldTemplate:
 
     def __init__(self, text: str, *, html: bool) -> None:
         self._html = html
-        # Each field is between two texts.
+        # Split the text so that each field is between two texts.
         self._texts, end = list[str](), 0
         self._fields: list[Field] = []
         for match in FIELD_PATTERN.finditer(text) if html else find_fields(text):

@@ -18,7 +18,7 @@ from delivery.mail.escape_field_value import Place, at_place
 SEPARATOR = "\x7f"
 
 # The key of a column: a member of an enum for a value of the program, a text for a merge field.
-# They never compare equal, so a merge field cannot replace a value of the program.
+# Keys of the two kinds never compare equal, so a merge field cannot replace a value of the program.
 Key = Enum | str
 
 

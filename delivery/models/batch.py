@@ -62,7 +62,7 @@ class Batch(models.Model):
     attempt = models.UUIDField(null=True)  # The attempt that is in flight or unknown.
     # Counted tries of every waiting delivery.
     tries = models.PositiveSmallIntegerField(default=0, db_default=0)
-    # Deferrals in a row that used up no try. They set the backoff.
+    # Deferrals in a row that used up no try. Their number sets the backoff.
     deferrals = models.PositiveIntegerField(default=0, db_default=0)
     # Calls in a row that a proxy refused.
     blocked = models.PositiveSmallIntegerField(default=0, db_default=0)

@@ -223,9 +223,9 @@ class Edition(models.Model):
 class EditionResult(models.Model):
     """Delivered copies and unsubscribed readers of an edition.
 
-    The numbers are the sums of all its rows. Each event adds a row, and a worker merges them,
-    so that two events never wait for each other. Bounces and complaints are counted in the
-    batches, because they can pause an edition.
+    The numbers of an edition are the sums of all its rows. Each event adds a row, and a worker
+    merges them, so that two events never wait for each other. Bounces and complaints are counted in
+    the batches, because they can pause an edition.
     """
 
     edition = models.ForeignKey(

@@ -49,7 +49,7 @@ class ProviderEvent(models.Model):
 class ProviderSuppression(models.Model):
     """The provider's latest statement about one address and stream, by its clock.
 
-    It decides nothing. It shows operators why the provider refuses an address.
+    Nothing is decided by these rows. Operators see in them why the provider refuses an address.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -75,9 +75,9 @@ class ProviderSuppression(models.Model):
 class SuppressionChange(models.Model):
     """A change that we request from the provider.
 
-    A change is written in the transaction that caused it and sent afterwards. It is kept forever,
-    because the provider later reports it like any other change. Only the latest change of an
-    address is sent.
+    A change is written in the transaction that caused it and sent afterwards. The change is kept
+    forever, because the provider later reports it like any other change. Only the latest change of
+    an address is sent.
     """
 
     class Change(models.TextChoices):

@@ -9,7 +9,7 @@ from django.db import models
 from delivery.reader_fields import FIELD_NAMES, READER_FIELDS
 from delivery.rules.reason import Reason
 
-# A key to a row that may be deleted. It has no constraint and no index.
+# A key to a row that may be deleted. Such a key has no constraint and no index.
 UNCONSTRAINED: dict[str, Any] = {
     "on_delete": models.DO_NOTHING,
     "db_constraint": False,

@@ -18,8 +18,8 @@ logger = logging.getLogger(__name__)
 
 # Work “fails repeatedly” if it fails several times with the same code over at least this time.
 REPEATED_AFTER_S = 5.0
-# Without a failure for this time, a fault has ended. It is longer than the longest pause between
-# two tries (delivery/worker/worker_process.py).
+# Without a failure for this time, a fault has ended. This time is longer than the longest pause
+# between two tries (delivery/worker/worker_process.py).
 QUIET_AFTER_S = 120.0
 LOG_EVERY_S = 60.0
 
@@ -74,9 +74,9 @@ def is_transient(error: Error) -> bool:
 
     Such faults are a cut connection, a restart, a deadlock and a full disk. An error about data is
     permanent, because the same batch would cause it again. Class 25 is temporary too, although the
-    driver calls it an internal error. It includes a session idle in a transaction for too
-    long (25P03) and a read-only database (25006). See PostgreSQL, appendix A. An internal error
-    without a code is psycopg's own and means a cut connection.
+    driver calls it an internal error. Class 25 includes a session that was idle in a transaction
+    for too long (25P03), and a read-only database (25006). See PostgreSQL, appendix A. An internal
+    error without a code is psycopg's own and means a cut connection.
     """
     if isinstance(error, OperationalError | InterfaceError):
         return True
@@ -152,8 +152,8 @@ class DatabaseFault:
 
         The cause is already logged if a fault continues or has just begun, if an outage ended after
         `began_s`, or if an earlier failure had the same code and needs an operator. Call this
-        method within the `except`, without an open transaction. It may take as long as connecting
-        to the database.
+        method within the `except`, without an open transaction. The call may take as long as
+        connecting to the database.
         """
         if not isinstance(error, Error) or (code := fault_of(error)) is None:
             return False

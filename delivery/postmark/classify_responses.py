@@ -345,8 +345,9 @@ def parse_search(answer: dict[str, Any], *, field_name: str, value: str) -> Sear
 def parse_page(answer: dict[str, Any]) -> MessagePage | None:
     """Parse all messages on a page of `GET /messages/outbound`; None if unreadable.
 
-    A message that cannot be read must not count as absent. A message without our metadata is
-    included, because other systems may use the same server.
+    The page counts as unreadable if one message is unreadable, because that message must not count
+    as absent. A message without our metadata is included, because other systems may use the same
+    server.
     """
     messages, total = answer.get("Messages"), _as_code(answer.get("TotalCount"))
     if not isinstance(messages, list) or total is None:

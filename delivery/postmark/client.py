@@ -1,7 +1,7 @@
 """The Postmark client: one call gives one result of `call_results.py`, no retries.
 
-One deadline applies to the whole call. It is checked again just before the first byte, because the
-process may have been frozen. Proxies and `.netrc` are ignored.
+One deadline applies to the whole call. The deadline is checked again just before the first byte,
+because the process may have been frozen. Proxies and `.netrc` are ignored.
 """
 
 import http.client
@@ -36,8 +36,8 @@ from delivery.rules.reason import Reason, ReasonCode
 __all__ = ["MAX_SEARCH_RESULTS", "PAGE_SIZE", "Postmark", "now_s"]
 
 _BATCH = "/email/batch"
-# A worker reads the stream's setting when it starts. It must also start if Postmark does not
-# answer.
+# A worker reads the stream's setting when it starts. The worker must also start if Postmark does
+# not answer.
 STREAM_CHECK_TIMEOUT_S = 5.0
 # Longer than any of Postmark's names of a setting.
 MAX_HANDLING_LENGTH = 40
@@ -45,8 +45,8 @@ MAX_HANDLING_LENGTH = 40
 PAGE_SIZE = 500
 # Postmark's limit for `count + offset`.
 MAX_SEARCH_RESULTS = 10_000
-# The errors of a network. Any other error is a bug of Homing. It is logged with its traceback
-# (delivery/worker/worker_process.py), and the batch is recovered when its lease expires.
+# The errors of a network. Any other error is a bug of Homing. Such an error is logged with its
+# traceback (delivery/worker/worker_process.py), and the batch is recovered when its lease expires.
 NETWORK_ERRORS = (HTTPError, http.client.HTTPException, OSError)
 
 

@@ -58,7 +58,7 @@ class ResponseTooLongError(Exception):
 
 
 class Connection:
-    """A connection for one thread. It neither follows redirects nor repeats calls."""
+    """A connection for one thread, which neither follows redirects nor repeats calls."""
 
     def __init__(self, base_url: str, headers: Mapping[str, str], *, deadline_s: float) -> None:
         url = parse_url(base_url)

@@ -137,7 +137,7 @@ class AddressReactivated(AddressEvent):
 
 
 def received_by(event: AddressEvent, received_at: datetime) -> AddressEvent:
-    """Return the event. Its time becomes `received_at` if it is missing or later.
+    """Return the event with the time `received_at` if its own is missing or later.
 
     The provider's clock may be ahead.
     """

@@ -61,11 +61,11 @@ def request_mail(
 ) -> None:
     """Send a mail of this kind to each of `recipients`: (recipient id, address).
 
-    It is the `version`-th of its kind for each of them. With `ahead` it goes before every
-    newsletter. Must be called inside a transaction. The first request for a version creates the
-    edition, and concurrent requests wait until that transaction ends. Raises `IntegrityError` if a
-    recipient has this kind and version already, and `LookupError` if the edition has no room for
-    another batch.
+    The mail is the `version`-th of its kind for each recipient. With `ahead` it is sent before
+    every newsletter. Must be called inside a transaction. The first request for a version creates
+    the edition, and concurrent requests wait until that transaction ends. Raises `IntegrityError`
+    if a recipient has this kind and version already, and `LookupError` if the edition has no room
+    for another batch.
     """
     require_transaction()
     if not recipients:

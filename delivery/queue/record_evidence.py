@@ -242,9 +242,9 @@ def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence
 
 _BEFORE = ("waiting", "unknown", "suppressed", "withdrawn", "failed")
 
-# One statement, so that outcomes, counts and states always agree. A delivery that has a provider id
-# keeps it. Any other delivery takes the id of its earliest evidence. The update reads whole batches
-# and takes each proof from one JSON object, because a join could read all deliveries
+# Settle in one statement, so that outcomes, counts and states always agree. A delivery that has a
+# provider id keeps it. Any other delivery takes the id of its earliest evidence. The update reads
+# whole batches and takes each proof from one JSON object, because a join could read all deliveries
 # (queue/batches/write_outcomes.py).
 _PROOF = "proofs -> recipient_id::text ->>"
 _SETTLE = f"""

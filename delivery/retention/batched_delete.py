@@ -50,7 +50,7 @@ class OldRows:
 
     @property
     def _is_old(self) -> str:
-        # Not clock_timestamp(): a moving bound cannot use an index.
+        # The bound is not clock_timestamp(), because a bound that moves cannot use an index.
         return f"{self.age} < statement_timestamp() - make_interval(secs => %s)"
 
     def count(self) -> int:

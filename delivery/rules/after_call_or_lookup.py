@@ -38,12 +38,12 @@ from delivery.rules.reason import Reason, ReasonCode, Remedy
 # A firewall before the provider sometimes refuses a call or two and then lets one pass.
 BLOCKED_CALLS_BEFORE_STOPPING = 3
 
-# The least pause, whatever the settings and the jitter are. Without it, a provider that refuses
-# would be called in a tight loop.
+# The least pause, whatever the settings and the jitter are. Without this pause, a provider that
+# refuses would be called in a tight loop.
 SHORTEST_PAUSE_S = 0.02
 
-# The part of the planned time between two look-ups that must pass. It is below 1, so that a look-up
-# that is slightly late does not delay the next one.
+# The part of the planned time between two look-ups that must pass. This part is below 1, so that a
+# look-up that is slightly late does not delay the next look-up.
 PUNCTUAL = 0.9
 
 # Homing waits for later mail for this multiple of the schedule's last time, counted from the check
@@ -209,8 +209,8 @@ def needs_check_mail(
 ) -> bool:
     """Whether it is time for a check mail, if nothing was accepted after the call.
 
-    The check mail is needed at the last look-up, which may count an empty result. So it is sent at
-    the look-up before the last one.
+    The check mail is needed at the last look-up, which may count an empty result. So the check mail
+    is sent at the look-up before the last one.
     """
     if not policy.resend_when_absent or not isinstance(result, SearchAnswered):
         return False

@@ -18,8 +18,8 @@ from delivery.rules.reason import Reason, ReasonCode
 
 logger = logging.getLogger(__name__)
 
-# In SQL: whether workers still run a task. They run a task soon after it is due. If it was due more
-# than an hour ago, no setting names it any more, but its row stays in the table.
+# In SQL: whether workers still run a task. Workers run a task soon after it is due. If a task was
+# due more than an hour ago, no setting names the task any more, but its row stays in the table.
 IS_ACTIVE = """(
     lease_until > clock_timestamp() OR due_at > clock_timestamp() - interval '1 hour')"""
 
@@ -77,8 +77,8 @@ def acquire(
 
 def ensure_exists(name: str, *, due_in_s: float = 0.0) -> None:
     """Register the task if it is missing; a new one is due in `due_in_s` seconds."""
-    # One statement, not `bulk_create`, which opens a transaction. A worker that froze before its
-    # commit would hold the row, and every other worker would wait for it.
+    # This is one statement and not `bulk_create`, which opens a transaction. A worker that froze
+    # before its commit would hold the row, and every other worker would wait for it.
     with connection.cursor() as cursor:
         cursor.execute(
             """

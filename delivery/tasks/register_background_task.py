@@ -59,7 +59,7 @@ def register_task(
 
 
 def register_background_task(task: BackgroundTask) -> None:
-    """Have every worker run `task` in a thread. It replaces a task of the same name."""
+    """Have every worker run `task` in a thread. A task of the same name is replaced."""
     _background_tasks[task.name] = task
 
 

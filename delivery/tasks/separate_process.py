@@ -52,7 +52,7 @@ _tasks: dict[str, SeparateTask] = {}
 
 
 def register_separate_task(task: SeparateTask) -> None:
-    """Register a task. It replaces one of the same name."""
+    """Register a task. A task of the same name is replaced."""
     _tasks[task.name] = task
 
 

@@ -1,7 +1,7 @@
 """Retry a write of results that only this worker knows, while its claim lasts.
 
-Every write repeats the claim's epoch, so a retry does no harm. Without a retry the batch would need
-a look-up.
+Every write repeats the claim's epoch, so a retry does no harm. If the write were not retried, the
+batch would need a look-up.
 """
 
 import logging

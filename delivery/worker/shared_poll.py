@@ -13,9 +13,9 @@ DUE_FOR_S = 5.0
 class SharedPoll:
     """The idle threads of a group, of which one polls.
 
-    `look()` queries the database and returns the names of the work that is due. It runs in the
-    thread that polls, with its connection. `pause()` waits for the next poll, or until the worker
-    stops.
+    `look()` queries the database and returns the names of the work that is due. `look()` runs in
+    the thread that polls, with the connection of that thread. `pause()` waits for the next poll, or
+    until the worker stops.
     """
 
     def __init__(

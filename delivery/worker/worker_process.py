@@ -60,9 +60,9 @@ class Heartbeat(NamedTuple):
 class Worker:
     """One process of a running `deliver`, with at most `concurrency` calls in flight.
 
-    `id` owns its batches. It polls more often if it `is_awaited`. One process `runs_tasks`: it also
-    sends the heartbeat, reaps leases and runs background tasks. `problems_at_start` were found
-    before the worker started. Health checks and pages show them while the worker runs.
+    `id` owns its batches. The worker polls more often if it `is_awaited`. One process `runs_tasks`:
+    it also sends the heartbeat, reaps leases and runs background tasks. `problems_at_start` were
+    found before the worker started. Health checks and pages show them while the worker runs.
     """
 
     def __init__(
@@ -118,7 +118,8 @@ class Worker:
         signal.sigwait(STOPPING_SIGNALS)
         self.stop()
         number = signal.sigwait(STOPPING_SIGNALS)
-        # Not sys.exit, which would wait for calls in flight. Other workers recover their batches.
+        # This is not sys.exit, which would wait for calls in flight. Other workers recover their
+        # batches.
         os._exit(128 + number)
 
     def run(self, *, until: Callable[[], bool] = lambda: False) -> bool:
@@ -128,8 +129,8 @@ class Worker:
         """
         log_context.bind(worker=self.id)
         try:
-            # If the database was restored, this stops its editions. It must come before the first
-            # claim of a batch.
+            # If the database was restored, this stops its editions. The check must come before the
+            # first claim of a batch.
             self._check_identity()
             if self.runs_tasks:
                 self._beat()

@@ -92,7 +92,7 @@ def _place() -> str:
     return "nobody of ours"
 
 
-# The one watch of this process; a forked child has its own.
+# The only watch of this process. A forked child has its own copy.
 watch = Watch()
 
 

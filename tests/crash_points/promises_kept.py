@@ -27,7 +27,7 @@ def always(accepted: Accepted) -> Iterator[str]:
         if copies > 1:
             yield f"the provider accepted {copies} copies of {key}"
     if not editions:
-        # The migrations create issues of their own.
+        # Count only the scenario's issue, because the migrations create other issues.
         issues = Issue.objects.filter(title=LETTER.title)
         left = [rows.count() for rows in (issues, Delivery.objects, Batch.objects)]
         if any(left) or accepted:
