@@ -180,7 +180,7 @@ def test_page_that_waits_for_a_first_click_is_accessible(
 
 
 def test_error_pages_are_accessible(new_page: Windows, author: Any, client: Client) -> None:
-    """`DEBUG` is off. Otherwise Django would show its own error pages."""
+    """In tests `DEBUG` is off, so Django shows Homing's error pages."""
     request = RequestFactory().get("/")
     client.force_login(author)
     answers = {

@@ -51,7 +51,7 @@ def listening(folder: Path, sysctl: str) -> Iterator[subprocess.Popen[bytes]]:
     [
         ("net.ipv6.bindv6only=0", True),
         ("net.ipv6.bindv6only=1", True),
-        # Docker does this in each container whose network has no IPv6.
+        # Docker turns IPv6 off like this in each container whose network has no IPv6.
         ("net.ipv6.conf.all.disable_ipv6=1", False),
     ],
 )

@@ -1,4 +1,4 @@
-"""Control API: counting, preparing state, and refusals in one sentence."""
+"""The control API counts, prepares state, and refuses with one sentence."""
 
 from http.client import HTTPConnection
 from typing import Any
@@ -62,7 +62,7 @@ def test_copies_lists_doubled_deliveries_or_all(caller: Caller) -> None:
         (messages(3), 0),
         ([*messages(3), a_message(2)], 1),
         ([a_message(1, To="one@example.net"), a_message(2, To="ONE@example.net")], 1),
-        # Two editions of an issue, and two mails on request.
+        # Two editions of an issue are no second copies, and neither are two mails on request.
         ([a_message(1, Metadata={"delivery": f"issue.{version}.1"}) for version in (1, 2)], 0),
         ([a_message(1, Metadata={"delivery": f"confirm.1.{n}"}, **MAIL) for n in (1, 2)], 0),
     ],

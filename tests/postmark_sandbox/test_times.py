@@ -6,7 +6,7 @@ from postmark_sandbox.times import eastern_text, read_eastern, utc_text
 
 
 def ns(text: str) -> int:
-    """Return an instant with an offset as nanoseconds since 1970."""
+    """Convert a time with an offset to nanoseconds since 1970."""
     return int(datetime.fromisoformat(text).timestamp()) * 1_000_000_000
 
 

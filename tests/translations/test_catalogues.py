@@ -1,4 +1,4 @@
-"""The catalogues are complete and compiled, and faults of a translation are named."""
+"""The catalogues are complete and compiled, and the check names every fault."""
 
 import re
 

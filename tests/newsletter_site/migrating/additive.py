@@ -120,7 +120,7 @@ def _is_safe(
             statements = re.findall(r"^[A-Z]+.*", (ROOT / operation.path).read_text(), re.MULTILINE)
             return all(one.startswith(FUNCTION_LINES) for one in statements)
         case django.RemoveConstraint():
-            # Only a check may go, because ON CONFLICT in old code may need a unique constraint.
+            # Only a check may be removed: ON CONFLICT in old code may need a unique constraint.
             model = state.models[migration.app_label, operation.model_name_lower]
             return isinstance(model.get_constraint_by_name(operation.name), CheckConstraint)
         case postgres.ValidateConstraint():

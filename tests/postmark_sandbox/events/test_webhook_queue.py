@@ -1,4 +1,4 @@
-"""Webhooks: their times, credentials and retries."""
+"""The sandbox posts webhooks with the right times, credentials and retries."""
 
 from base64 import b64encode
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Events that are posted twice, late, reordered, or about unknown messages."""
+"""The sandbox posts events twice, late, reordered, or about unknown messages."""
 
 import pytest
 

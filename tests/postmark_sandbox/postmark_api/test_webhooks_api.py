@@ -1,4 +1,4 @@
-"""Webhooks set up by API: their events, headers and verification."""
+"""Webhooks that are set up by API, with their events, headers and verification."""
 
 import time
 from base64 import b64encode

@@ -151,8 +151,8 @@ def thief(codes: list[str], settings: LazySettings) -> Browser:
     return window.session_alone()
 
 
-# The second text could be a password or a recovery code, so Homing checks both. A wrong code starts
-# a pause, in which a guess still counts.
+# The text “abcdefghjkmn” could be a password or a recovery code, so Homing checks both. A wrong
+# code starts a pause, in which a guess still counts.
 @pytest.mark.parametrize("guess", ["wrong", "abcdefghjkmn"])
 def test_guesses_at_an_open_session_count_as_failed_sign_ins(thief: Browser, guess: str) -> None:
     answers = [thief.send(PAGE, do="remove", password_or_code=guess) for _ in range(6)]
@@ -210,5 +210,5 @@ def test_the_check_for_required_set_up_costs_no_statement(
     window = Browser()
     window.sign_in()
     window.at("/admin/password_change/")
-    with django_assert_num_queries(2):  # the session, and its author
+    with django_assert_num_queries(2):  # one for the session, one for its author
         window.at("/admin/password_change/")
