@@ -114,7 +114,7 @@ def list_copies(
     limit: DecimalInt = LIMIT,
     after: str = AFTER,
 ) -> CopyPage:
-    """List copies reader by reader, with one outcome or all.
+    """List the copies of an edition by reader, with one outcome or all outcomes.
 
     Copies with the outcome `missed` can be sent again.
     """

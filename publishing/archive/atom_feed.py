@@ -37,7 +37,7 @@ class AtomWithContent(Atom1Feed):
         handler.addQuickElement("content", item["letter"], attributes)
 
 
-class IssueFeed(Feed):  # type: ignore[type-arg]  # it takes no types at run time
+class IssueFeed(Feed):  # type: ignore[type-arg]  # `Feed` takes no types at run time
     """A feed of the latest issues; `render` renders an edition for the public."""
 
     feed_type = AtomWithContent

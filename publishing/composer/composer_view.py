@@ -1,4 +1,4 @@
-"""The composer: every POST saves a draft first, then does what its button says."""
+"""The composer: each POST first saves a draft, then does what the button says."""
 
 import uuid
 from dataclasses import replace
@@ -140,7 +140,7 @@ def issue_or_404(text: str) -> uuid.UUID:
 def begin(request: HttpRequest) -> HttpResponse:
     """Save a new form for the first time, under its key.
 
-    If the form has `beside`, save a copy of its draft.
+    If `beside` is posted, always save a separate draft, even if the issue has an open one.
     """
     if request.method != "POST":
         return see_other(reverse("desk:write"))

@@ -15,7 +15,7 @@ from subscribers.fields.topics import has_topics
 def compose_content(content: Content, newsletter: Newsletter | None = None) -> MailParts:
     """Return the HTML and the text of the mail, with merge fields not filled yet.
 
-    `newsletter`: settings that are not saved yet.
+    `newsletter` has settings that are not saved yet; without it, the saved settings are used.
     """
     newsletter = newsletter or Newsletter.objects.get_current()
     with in_language_of(newsletter):
@@ -34,7 +34,7 @@ def compose_content(content: Content, newsletter: Newsletter | None = None) -> M
 def edition_columns(content: Content, newsletter: Newsletter | None = None) -> dict[str, Any]:
     """Return the columns of a newsletter edition that depend on its content.
 
-    `newsletter`: settings that are not saved yet.
+    `newsletter` has settings that are not saved yet; without it, the saved settings are used.
     """
     fields = load_own_fields()
     frozen = write_fallbacks(content, fields)

@@ -113,13 +113,13 @@ class Content:
 
     @property
     def plain_title(self) -> str:
-        """The title as the archive shows it, with merge fields as their fallbacks."""
+        """The title as the archive shows it, with fallbacks in place of merge fields."""
         filled = merge_fields.FieldTemplate(self.title, html=False).fill({})
         return " ".join(only_xml_characters(filled).split()) or _("Untitled")
 
     @property
     def plain_preview_text(self) -> str:
-        """The preview text, with merge fields as their fallbacks."""
+        """The preview text, with fallbacks in place of merge fields."""
         return " ".join(merge_fields.FieldTemplate(self.preview_text, html=False).fill({}).split())
 
 
@@ -244,5 +244,5 @@ def sentence_too_long(sentence: StrPromise | str, text: str, most: int) -> str:
 
 
 def plain_title(edition: Edition) -> str:
-    """Return the title as pages show it, with merge fields as their fallbacks."""
+    """Return the title as pages show it, with fallbacks in place of merge fields."""
     return Content(title=edition.title).plain_title

@@ -20,7 +20,7 @@ _LOOK = ("accent", "typeface", "layout", "header", "logo")
 
 
 class Step(StrEnum):
-    """A step, in the order in which a new author takes them."""
+    """The steps to the first issue, in the order in which a new author takes them."""
 
     NAME = "name"
     SENDER = "sender"

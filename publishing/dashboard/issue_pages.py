@@ -51,7 +51,7 @@ _SHOWN_AT = Case(
 
 
 class Sort(StrEnum):
-    """The orders of drafts, of scheduled and of published issues."""
+    """The orders in which the desk can sort drafts and issues."""
 
     NEWEST = "newest"
     OLDEST = "oldest"
@@ -168,7 +168,7 @@ def _drafts(search: IssueSearch) -> QuerySet[Draft]:
 
 
 def _reopened() -> QuerySet[Edition]:
-    """Select the versions that reached nobody and are a draft again."""
+    """Select versions that reached nobody and whose issue is a draft again."""
     cancelled = Edition.Control.CANCELLED
     reached = Q(sent__gt=0) | Q(unknown__gt=0) | Q(waiting__gt=0)
     later = Edition.objects.filter(issue=OuterRef("issue"), version__gt=OuterRef("version"))

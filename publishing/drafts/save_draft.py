@@ -270,7 +270,7 @@ def _with_tags_of(edition: Edition, fields: DraftFields) -> DraftFields:
 
 
 def _words_behind(edition: Edition) -> DraftFields:
-    """Return the fields of the edition's draft, or fields rebuilt from its content."""
+    """Return the fields of the edition's draft, or make them from its content."""
     draft: Draft | None = getattr(edition, "draft", None)
     if draft is not None and _makes(draft.fields, edition):
         return draft.fields

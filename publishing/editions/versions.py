@@ -58,7 +58,7 @@ def started_editions() -> QuerySet[Edition]:
 
 
 def public_editions() -> QuerySet[Edition]:
-    """Return every public edition: it started and is not held any more."""
+    """Return the public editions: they started and are no longer held."""
     return started_editions().filter(held_until__lte=Now())
 
 

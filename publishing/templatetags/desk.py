@@ -82,7 +82,7 @@ def published_by(status: EditionStatus, edition: Edition) -> str:
 
 @register.simple_tag
 def state(name: str, tone: str, words: str) -> SafeString:
-    """Return a symbol and the text beside it, with a capital letter."""
+    """Return a symbol, and after it the text with a capital first letter."""
     return format_html('<span class="state {}">{}{}</span>', tone, glyph(name), capfirst(words))
 
 

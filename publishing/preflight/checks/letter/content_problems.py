@@ -1,4 +1,4 @@
-"""Check for content that cannot be published and unknown merge fields. Pure."""
+"""Check for unknown merge fields and other content that cannot be published. Pure."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,7 @@ _UNKNOWN_FIELD = {
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Find everything for which the form refuses the content."""
+    """Find all problems for which the form refuses the content."""
     problems = context.problems
     locations = _locations_of(context)
     in_letter = {one.sentence for one in problems if one.attribute is LETTER}
