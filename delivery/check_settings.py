@@ -44,7 +44,7 @@ def check_settings(**kwargs: Any) -> Iterable[CheckMessage]:
             hint=_("Use an https URL."),
             id="delivery.W001",
         )
-    # With only one of user and password, every event would be refused.
+    # If only the user or only the password is set, every event would be refused.
     names = ("POSTMARK_WEBHOOK_USER", "POSTMARK_WEBHOOK_PASSWORD")
     missing = [name for name in names if not getattr(settings, name)]
     if len(missing) == 1:

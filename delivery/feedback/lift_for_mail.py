@@ -1,7 +1,7 @@
 """Lift a suppression at the provider for a mail on request, then send the mail.
 
-The provider is asked only after it refused such a mail. So other requests need no call, and
-Homing's answer to a reader's request cannot depend on the address.
+The provider is asked to lift a suppression only after it refused a requested mail. So other
+requests need no call, and Homing's answer to a reader's request cannot depend on the address.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""How a value is written at its place in a letter, so that it stays data.
+"""Write a value at its place in a letter so that it stays data and never runs.
 
 Pure, in linear time. The reasons: docs/decisions/0052-fields-in-addresses-and-braces-as-text.md.
 """

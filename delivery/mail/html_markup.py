@@ -40,7 +40,7 @@ class Markup(NamedTuple):
 
 
 _WITH_CONTENT = ("iframe", "noembed", "noframes", "script", "style", "textarea", "title", "xmp")
-# A plain tag is left out: most tags are, and none contains an address or a field.
+# A plain tag is left out. Most tags are plain, and a plain tag contains no address and no field.
 _PLAIN = rf"/?(?!(?:{'|'.join(_WITH_CONTENT)})>)[a-z][a-z0-9]*+>"
 _BEGINNING = re.compile(rf"<(?!{_PLAIN})(?:!--|/?[a-zA-Z]|[!?]|/(?!>))")
 _NAME = re.compile(r"</?([^ \t\n\f\r/>]*+)")

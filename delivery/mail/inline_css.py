@@ -1,7 +1,7 @@
 """Inline a letter's style sheet, because mail programs ignore parts of it.
 
-Gmail drops it when a mail is forwarded, and Outlook reads only half of it. Only dark colours and
-rules for phones stay in the head (templates/mail/parts/head_styles.html).
+Gmail drops a style sheet when a mail is forwarded, and Outlook reads only half of a style sheet.
+Only dark colours and rules for phones stay in the head (templates/mail/parts/head_styles.html).
 """
 
 import re

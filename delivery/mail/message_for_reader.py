@@ -26,8 +26,8 @@ KEEP_ID = {"Name": "X-PM-KeepID", "Value": "true"}
 AUTOMATIC = {"Name": "Auto-Submitted", "Value": "auto-generated"}
 MAX_SUBJECT_LENGTH = 2000
 
-# A row of a batch: the reader's id, the address, the values of `READER_FIELDS` in order, and those
-# of the edition's `merge_fields`.
+# A row of a batch: the reader's id, the address, the values of `READER_FIELDS` in order, and the
+# values of the edition's `merge_fields`.
 Recipient = tuple[int, str, *tuple[str, ...]]
 T = TypeVar("T")
 

@@ -46,7 +46,7 @@ _REOPENED = frozenset(
     "a b big code em font i nobr s small strike strong tt u".split()  # noqa: SIM905
 )
 _FORMATTING = _REOPENED | {"span"}
-# Formatting that begins in one of these elements ends with it.
+# Formatting that begins in one of these elements ends when the element ends.
 _FENCES = _CELLS | {"caption", "object", "marquee", "applet"}
 # Elements whose text is shown as written.
 CODE = frozenset({"code", "kbd", "pre", "samp"})

@@ -42,9 +42,9 @@ class Delivery(ReaderColumns):
     """One reader's copy of one edition, with the key (issue, recipient, version).
 
     Only the key and the batch are indexed, so that the one update of a row stays within its page
-    (docs/decisions/0005). Address and fields are those at the time of publishing, so that every try
-    sends the same mail. A sent time without a provider id is allowed: such a copy has to be looked
-    up.
+    (docs/decisions/0005). Address and fields are stored at the time of publishing, so that every
+    try sends the same mail. A sent time without a provider id is allowed: such a copy has to be
+    looked up.
     """
 
     pk = models.CompositePrimaryKey("issue", "recipient", "version")

@@ -31,8 +31,8 @@ _BY_SQLSTATE = {
     "22021": ReasonCode.WRONG_ENCODING,
 }
 _STOPS_ALL_WRITES = (ReasonCode.DISK_FULL, ReasonCode.READ_ONLY, ReasonCode.NO_PERMISSION)
-# Errors about the data of one statement, which other statements do not cause: classes 21 to 23,
-# limits such as the size of a row in an index (54), and our own triggers (P0).
+# Errors that only the data of one statement causes: classes 21 to 23, limits such as the size of a
+# row in an index (54), and our own triggers (P0).
 _ABOUT_DATA = ("21", "22", "23", "54", "P0")
 
 
@@ -275,7 +275,7 @@ fault_of_web_process = DatabaseFault(time.monotonic)
 
 
 def _refusal() -> Error | None:
-    """Return why a new connection fails; None if it succeeds, and then it stays open."""
+    """Return why a new connection fails; None if it succeeds. It then stays open."""
     try:
         connection.close()
         with connection.cursor() as cursor:

@@ -25,7 +25,7 @@ from urllib3.util.ssl_ import create_urllib3_context
 from delivery.postmark.classify_responses import RawResponse
 
 CONNECT_TIMEOUT_S = 10.0
-# An answer of 500 results is about 120 kB, far below this.
+# An answer of 500 results is about 120 kB, far below this limit.
 MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 # A suppression list is a single answer: about 500 MB for four million addresses.
 MAX_DUMP_BYTES = 512 * 1024 * 1024

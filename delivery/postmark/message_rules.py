@@ -1,7 +1,7 @@
 """Postmark's rules for a message, to find a refusal without a call. Pure.
 
-Only the fields that Homing sends are judged. The order of the rules and their sentences are those
-of Postmark's API documentation, “Email API” and “API error codes”.
+Only the fields that Homing sends are judged. The rules have the order and the sentences of
+Postmark's API documentation, “Email API” and “API error codes”.
 """
 
 import re

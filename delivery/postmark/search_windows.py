@@ -1,4 +1,4 @@
-"""Time windows for a search with more results than can be paged through. Pure.
+"""Split a search with too many results for its pages into windows of time. Pure.
 
 Postmark reads `fromdate` and `todate` as US Eastern time, both inclusive, to the second (API
 documentation, “Messages API”). One hour in autumn happens twice, so adjacent windows share a

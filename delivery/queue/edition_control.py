@@ -156,8 +156,8 @@ def send_now(edition: int) -> bool:
 def call_back(edition: int) -> int | None:
     """Cancel an edition before anything is sent; return how many were withdrawn.
 
-    Returns None and changes nothing if its hold has ended, a call has started, or it is not
-    reconciled.
+    Returns None and changes nothing if the edition's hold has ended, a call has started, or the
+    edition is not reconciled.
     """
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
@@ -334,7 +334,7 @@ def resend_unknown(edition: int) -> int | None:
 
     Returns None if the edition has ended or is not reconciled. A reader whose first copy did arrive
     gets a second one; the operator accepts that risk. A batch stays unknown if one of its unknown
-    deliveries has a mark of having been sent.
+    deliveries is marked as sent.
     """
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)

@@ -1,4 +1,4 @@
-"""Enqueue transactional mail in the transaction of the request for it."""
+"""Enqueue transactional mail in the transaction that records its request."""
 
 import hashlib
 import json

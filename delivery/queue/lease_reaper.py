@@ -46,7 +46,7 @@ class _HeldBatch:
     epoch: int
     state: str
     attempt: UUID | None
-    dead: UUID | None  # Its worker, if the worker's process has ended.
+    dead: UUID | None  # The worker that held the batch, if its process has ended.
     issue: UUID | None
     version: int | None
 

@@ -46,7 +46,8 @@ def begin_sent_before_restore(cursor: CursorWrapper, edition: int) -> bool:
     """Pause a scheduled edition that the provider already has copies of.
 
     The database was restored from a backup taken before the scheduled time. The edition stays
-    unreconciled. The caller enqueues its audience. Returns False if it is no longer scheduled.
+    unreconciled. The caller enqueues the edition's audience. Returns False if the edition is no
+    longer scheduled.
     """
     return _leave_schedule(cursor, edition, "paused", "unreconciled_since IS NOT NULL")
 

@@ -1,7 +1,7 @@
 """One round of reconciling one issue on one stream with the provider's record.
 
-Copies that the provider has are recorded. Copies that only our record has raise an alarm. Nothing
-is resent; only a check mail, which reaches nobody, may be sent.
+Copies that the provider has are recorded. An alarm is raised about each copy that only our record
+has. Nothing is resent; only a check mail, which reaches nobody, may be sent.
 """
 
 import logging
@@ -137,7 +137,7 @@ class ReconcileRound:
 
         The last accepted mail on record may be older than the backup, and proves nothing about mail
         that was accepted after it. So this method searches for mail that is later than all calls
-        before the restore. If there is no such mail, it sends a check mail.
+        before the restore. If there is no such mail, the method sends a check mail.
         """
         open_since = [
             walked.unreconciled_since

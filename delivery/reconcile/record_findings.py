@@ -190,7 +190,7 @@ def load_alarmed(record: EditionRecord, keys: Sequence[str]) -> set[str]:
 def raise_not_at_provider_alarm(record: EditionRecord, key: str, recipient: int) -> bool:
     """Raise an alarm: the provider does not show an acceptance that has evidence.
 
-    Returns False if the alarm existed.
+    Returns False if the alarm already existed.
     """
     with short_transaction() as cursor:
         lock_edition(cursor, record.edition)

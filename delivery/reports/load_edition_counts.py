@@ -149,7 +149,7 @@ def load_counts(edition: int) -> EditionCounts:
 def load_counts_of_versions(issue: uuid.UUID, version: int | None = None) -> list[EditionCounts]:
     """Load the counts of all versions of an issue, the newest first.
 
-    Transactional mail has many versions, so only `version` of it is read.
+    Transactional mail has many versions, so only the given `version` is read.
     """
     return _read(
         """
@@ -196,7 +196,7 @@ def _read(
 
 
 def rows_by_name(cursor: CursorWrapper) -> list[dict[str, Any]]:
-    """Return the rows of the last query, each by the names of its columns."""
+    """Return the rows of the last query as dicts, with column names as keys."""
     names = [column.name for column in cursor.description]
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 

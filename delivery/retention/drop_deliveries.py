@@ -149,7 +149,8 @@ _DELIVERIES_OF = f"""
 
 def load_unfinished() -> list[int]:
     """Load the editions whose dropped deliveries or evidence are not all deleted."""
-    # ORDER BY makes each sub-query read one row of an index. Otherwise it could read a whole table.
+    # ORDER BY makes each sub-query read one row of an index. Otherwise PostgreSQL could read a
+    # whole table.
     with connection.cursor() as cursor:
         cursor.execute(
             f"""

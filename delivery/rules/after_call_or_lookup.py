@@ -46,8 +46,8 @@ SHORTEST_PAUSE_S = 0.02
 # look-up that is slightly late does not delay the next look-up.
 PUNCTUAL = 0.9
 
-# Homing waits for later mail for this multiple of the schedule's last time, counted from the check
-# mail, or from the call while none is accepted. Then an author or operator decides.
+# Homing waits for later mail for 4 times the last time of the schedule. This wait begins at the
+# check mail, or at the call while no check mail is accepted. Then an author or operator decides.
 PATIENCE = 4
 
 # After this number of crashed workers in a row, their batch is suspected as the cause.

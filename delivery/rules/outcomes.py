@@ -65,8 +65,8 @@ def is_inactive(outcome: Outcome) -> bool:
 class AllSent(Mapping[int, Sent]):
     """The outcome `Sent` for each of these recipients, in columns.
 
-    A call has hundreds of copies and almost always sends all of them, so nothing is made for each
-    copy unless it is read.
+    A call has hundreds of copies and almost always sends all of them, so an outcome is created for
+    a single copy only when it is read.
     """
 
     recipients: Sequence[int]
@@ -87,7 +87,7 @@ class AllSent(Mapping[int, Sent]):
 
     @classmethod
     def among(cls, outcomes: Mapping[int, Outcome]) -> AllSent:
-        """Return those of these deliveries that were sent."""
+        """Return the sent deliveries among these outcomes."""
         if isinstance(outcomes, cls):
             return outcomes
         sent = {who: one for who, one in outcomes.items() if isinstance(one, Sent)}

@@ -82,5 +82,5 @@ class LeasedTask(models.Model):
     def clear(self, end: str) -> None:
         """Delete data that only the work needed, in the transaction that ends the task.
 
-        `end` is the new state; `state` is still the one before.
+        `end` is the new state; `state` is still the previous state.
         """

@@ -144,7 +144,7 @@ def _load_later(
     """Load mail that was accepted later, preferably copies after the call's deadline.
 
     Mail with a future time was accepted before the database's clock was set back, so it may be
-    earlier.
+    older than the call.
     """
     cursor.execute(
         """

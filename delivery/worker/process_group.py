@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 # after a signal.
 DRAINED = 100
 _AWAITED = (*STOPPING_SIGNALS, signal.SIGCHLD, signal.SIGALRM)
-# The pause before a restart: the first, and the longest after repeated failures.
+# The pause before a restart: half a second at first, and at most a minute after repeated failures.
 RESTART = after_call_or_lookup.Policy(0.5, 60.0, 1, (0.0,), True)
 # If a child ran longer than this, it started well, so its end is not a repeated failure.
 STARTED_WELL_S = 60.0

@@ -1,8 +1,8 @@
 """Lists of calls whose requests are incomplete, in a file for each worker process.
 
 The process holds a lock on its file. The kernel releases the lock when the process has ended,
-however it ended. Another process that gets the lock knows that nothing more of those requests is
-written. The provider cannot accept an incomplete request, so these calls were not sent.
+however it ended. Another process that gets the lock knows that nothing more of the listed requests
+will be written. The provider cannot accept an incomplete request, so these calls were not sent.
 
 A file is trusted only until the machine restarts, because a crash of the machine may leave older
 content. If this process cannot write a file or read the boot id, leases alone recover batches, and
@@ -136,7 +136,7 @@ class DeadWorker:
     path: Path
 
     def forget(self) -> None:
-        """Delete its file, because nothing is left to recover."""
+        """Delete the worker's file, because nothing is left to recover."""
         self.path.unlink(missing_ok=True)
 
 

@@ -75,7 +75,7 @@ class Worker:
     ) -> None:
         concurrency = concurrency or settings.DELIVERY_CONCURRENCY
         self._heartbeat = heartbeat or Heartbeat(uuid.uuid4(), os.getpid())
-        # If this process is one of several, it has an id of its own.
+        # If this process is one of several, it gets a separate id.
         self.id = self._heartbeat.id if self._heartbeat.pid == os.getpid() else uuid.uuid4()
         self.runs_tasks = runs_tasks
         self.problems_at_start: list[Reason] = []

@@ -182,7 +182,7 @@ SCENARIOS = (
         2,
     ),
     Scenario("webhook-before-the-reply", (a_webhook_comes_first, work), readers=2),
-    # Let the provider know a call that the restored database does not know.
+    # In this scenario the provider has a call that the restored database does not have.
     Scenario("restored-backup", (RESTORED, work, notice, later, Hands.reconcile, work)),
     Scenario("account-fault", (work, fix_faults, resume, work), (NO_CREDITS,)),
     Scenario("pause-and-resume", (step, pause, sends_nothing, resume, work)),

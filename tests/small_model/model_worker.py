@@ -1,4 +1,4 @@
-"""Steps of a worker. Between any two of them it may crash or be frozen."""
+"""Steps of a worker. Between any two steps the worker may crash or be frozen."""
 
 from collections.abc import Iterator
 

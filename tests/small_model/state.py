@@ -55,7 +55,7 @@ class Call(NamedTuple):
     listed: bool = False
     age: int = 0  # ticks since the acceptance
     shown: bool = False  # whether the provider's search shows the copy
-    checked: bool = False  # whether check mail was sent for it
+    checked: bool = False  # whether check mail was sent for the call
     later_shown: bool = False  # whether the search shows later mail
 
 
