@@ -5,7 +5,6 @@ Without Homing, `unzip FILE database.dump` gives a dump for pg_restore.
 
 import fcntl
 import os
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from newsletter_site.backup.manifest import Manifest
 
 DUMP, MANIFEST = "database.dump", "manifest.json"
 CHUNK = 1 << 20
+LONGEST_MANIFEST = 1 << 20  # bytes; a manifest has about a kilobyte
 
 Report = Callable[[int], None]
 
@@ -83,17 +83,20 @@ def new_file(path: Path, *, replaces: bool) -> Iterator[BinaryIO]:
 
 
 def _require_free(path: Path, target: Path, *, replaces: bool) -> None:
-    try:
-        mode = target.lstat().st_mode
-    except FileNotFoundError:
+    if not os.path.lexists(target):
         return
-    if not stat.S_ISREG(mode):
-        raise BackupRefusedError(
-            _("{path} is not a regular file. Name another file.").format(path=path)
-        )
+    _require_regular(path)
     if not replaces:
         raise BackupRefusedError(
             _("{path} exists. Name another file, or overwrite it with --force.").format(path=path)
+        )
+
+
+def _require_regular(path: Path) -> None:
+    """Refuse a folder, a device or a pipe. Opening a pipe would wait for its writer."""
+    if path.exists() and not path.is_file():
+        raise BackupRefusedError(
+            _("{path} is not a regular file. Name another file.").format(path=path)
         )
 
 
@@ -134,9 +137,11 @@ def write_backup(file: BinaryIO, manifest: Manifest, dump: Iterator[bytes], repo
 
 def read_backup(path: Path, report: Report) -> BackupFile:
     """Read a backup and compare its checksum, or raise BackupRefusedError."""
+    _require_regular(path)
     try:
         with ZipFile(path) as file:
-            manifest = Manifest.from_json(file.read(MANIFEST).decode())
+            with file.open(MANIFEST) as stated:
+                manifest = Manifest.from_json(stated.read(LONGEST_MANIFEST).decode())
             backup = BackupFile(path, manifest, file.getinfo(DUMP).CRC)
         for _chunk in backup.chunks(report):
             pass

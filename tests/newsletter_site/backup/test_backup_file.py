@@ -117,6 +117,12 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes | str, expected:
         read_backup(path, nothing)
 
 
+def test_pipe_is_refused_instead_of_waiting_for_its_writer(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(BackupRefusedError, match="pipe is not a regular file"):
+        read_backup(tmp_path / "pipe", nothing)
+
+
 @pytest.mark.parametrize(
     "manifest",
     [
