@@ -141,7 +141,10 @@ def iter_tags(html: str) -> Iterator[tuple[str, int, int]]:
 
 
 def texts_in_code(html: str) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each text between tags in code and preformatted text."""
+    """Yield the start and end of each piece of text inside code or `<pre>`.
+
+    A piece is the text between two tags.
+    """
     if not _ANY_CODE.search(html):
         return
     open_codes: Counter[str] = Counter()

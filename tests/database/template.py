@@ -206,7 +206,7 @@ def _create(admin: psycopg.Connection, name: str, template: str) -> None:
 
 
 def set_like_migrate(admin: psycopg.Connection, name: str) -> None:
-    """Set what `migrate` sets on a database, which a copy of a template does not have."""
+    """Turn `jit` off, as `migrate` does: a copy of a template does not inherit it."""
     admin.execute(sql.SQL("ALTER DATABASE {} SET jit = off").format(sql.Identifier(name)))
 
 
