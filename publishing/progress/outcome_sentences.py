@@ -83,7 +83,12 @@ def _looked_up(delivery: Delivery, clock: Callable[[datetime], str]) -> str:
     batch = delivery.batch
     sentences = [_("No answer came back.")]
     if batch.state == "parked":
-        sentences.append(_("Postmark could not say whether it was accepted. It needs a decision."))
+        sentences.append(
+            _(
+                "Postmark could not say whether it accepted this copy. An author must decide "
+                "whether to resend it."
+            )
+        )
         return " ".join(sentences)
     if batch.lookups:
         sentences.append(counted("Looked up {n} time.", "Looked up {n} times.", batch.lookups))

@@ -103,11 +103,12 @@ def delete_field(request: HttpRequest, key: str) -> HttpResponse:
         return see_other(reverse(SETTINGS))
     field, readers = _field_or_404(key), Subscriber.objects.filter(fields__has_key=key).count()
     question = ngettext(
-        "{n} reader has a value. It is removed. Letters that were sent keep it. Letters that still "
-        "use the field show their fallback, and cannot be published until you take it out.",
-        "{n} readers have a value. The values are removed. Letters that were sent keep them. "
-        "Letters that still use the field show their fallback, and cannot be published until you "
-        "take it out.",
+        "{n} reader has a value for this field. Homing removes the value. Sent letters do not"
+        " change. Letters that still use the field show their fallback. You cannot publish "
+        "them until you take the field out.",
+        "{n} readers have a value for this field. Homing removes the values. Sent letters do "
+        "not change. Letters that still use the field show their fallback. You cannot publish"
+        " them until you take the field out.",
         readers,
     ).format(n=digits(readers))
     return _delete_page(request, _("Delete the field “{name}”?").format(name=field.label), question)
@@ -142,8 +143,8 @@ def delete_tag(request: HttpRequest, tag: int) -> HttpResponse:
         return see_other(reverse(SETTINGS))
     found, readers = _tag_or_404(tag), Subscriber.objects.filter(tags__contains=[tag]).count()
     question = ngettext(
-        "It is taken off {n} reader. Issues that were published keep its name.",
-        "It is taken off {n} readers. Issues that were published keep its name.",
+        "The tag is taken off {n} reader. Published issues keep its name.",
+        "The tag is taken off {n} readers. Published issues keep its name.",
         readers,
     ).format(n=digits(readers))
     return _delete_page(request, _("Delete the tag “{name}”?").format(name=found.name), question)

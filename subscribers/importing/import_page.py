@@ -54,7 +54,7 @@ SKIPPED_IN_SHORT: Mapping[str, StrPromise] = {
     "suppressed_blocked": gettext_lazy("blocked by another newsletter service: {n}"),
     "erased": gettext_lazy("erased: {n}"),
     "confirmed_here": gettext_lazy(
-        "not to be mailed in the file, but confirmed here, so they stay: {n}"
+        "must not be mailed according to the file, but confirmed here, so they stay: {n}"
     ),
     "file_unsubscribed": gettext_lazy("unsubscribed in the file: {n}"),
     "file_bounced": gettext_lazy("bounced in the file: {n}"),

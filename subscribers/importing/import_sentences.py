@@ -150,7 +150,7 @@ def second_sentence(second: Mapping[str, Any], read_as: Description) -> str:
     """Say which columns are read instead of an ignored one."""
     field = second["field"]
     sentence = (
-        _("{column} is ignored: only one column can be the email address, and {instead} is.")
+        _("{column} is ignored: only one column can be the email address, and that is {instead}.")
         if field == EMAIL
         else _(
             "{column} is ignored, because {instead} is read as {field}. To join them, map both to "

@@ -22,11 +22,12 @@ LABELS: Mapping[str, Promise] = {
 }
 _EFFECTS: Mapping[str, Promise] = {
     Action.TAG: gettext_lazy(
-        "They get no mail about it. Readers who left this topic stay without it. The tag changes "
-        "who gets an issue that you limit to tags."
+        "The readers get no mail about this. Readers who left this topic do not get the tag. "
+        "The tag changes who gets an issue that you limit to tags."
     ),
     Action.UNTAG: gettext_lazy(
-        "They get no mail about it. The tag changes who gets an issue that you limit to tags."
+        "The readers get no mail about this. The tag changes who gets an issue that you limit"
+        " to tags."
     ),
     Action.UNSUBSCRIBE: gettext_lazy(
         "They get no more letters. This includes an issue that is being sent, unless their copy "

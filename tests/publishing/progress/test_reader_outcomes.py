@@ -96,7 +96,7 @@ def test_readers_without_a_copy_are_listed_by_default(window, edition):
     [
         ("waiting", "ready", "queued"),
         ("waiting", "sending", "being sent"),
-        ("unknown", "parked", "It needs a decision."),
+        ("unknown", "parked", "An author must decide"),
     ],
 )
 def test_a_copy_without_a_result_shows_its_place(outcome, state, text):

@@ -235,7 +235,7 @@ def test_a_scheduled_issue_shows_its_readers_today(
     address = f"/admin/newsletters/{edition.issue_id}/"
     page = window.get(address)
     assert f"{whom}." in page.words
-    assert "1 today The number of readers who would get it today." in page.words
+    assert "1 today This many readers would get the issue today." in page.words
     # The page shows no zeros, which would look as if copies were lost.
     assert not re.search(r">\s*0\s*<", page.html.partition('id="reader-tabs"')[0])
     assert "1 today" in " ".join(

@@ -44,7 +44,7 @@ def test_a_field_is_added_edited_moved_and_deleted(window: WindowOf) -> None:
     window.post(f"{FIELDS}plan/", label="Tariff", fallback="free")
     assert ReaderFieldDefinition.objects.get(key="plan").label == "Tariff"
     reader = SubscriberFactory(fields={"plan": "gold", "home_town": "Łódź"})
-    assert "1 reader has a value." in window.get(f"{FIELDS}plan/delete/").words
+    assert "1 reader has a value for this field." in window.get(f"{FIELDS}plan/delete/").words
     window.post(f"{FIELDS}plan/delete/")
     assert "still being removed" in window.post(f"{FIELDS}add/", label="Plan").words
     remove_all()

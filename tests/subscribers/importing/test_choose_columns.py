@@ -76,7 +76,9 @@ def test_columns_with_the_same_use_are_joined(window: WindowOf) -> None:
 def test_a_column_that_is_not_read_says_why_in_red(window: WindowOf) -> None:
     address = uploaded(window, b"email,name,work email,joined\na@x.org,Ada,b@y.org,01/02/2023\n")
     page = window.get(address).answer.content.decode()
-    reason = "“work email” is ignored: only one column can be the email address, and “email” is."
+    reason = (
+        "“work email” is ignored: only one column can be the email address, and that is “email”."
+    )
     assert page.count(f'<p class="error">{reason}</p>') == 2
     assert '<p class="error">Lost dates in “joined”: 1.' in page
 

@@ -75,7 +75,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
                 "{readers} readers have no value and no fallback for {field}",
                 "readers",
             ),
-            _("They see nothing in its place. {{{{ {with_fallback} }}}} shows them “{fallback}”."),
+            _(
+                "These readers see nothing in the field's place. {{{{ {with_fallback} }}}} shows "
+                "them “{fallback}”."
+            ),
             first,
             readers=readers,
             with_fallback=f"{field.name}|{field.fallback or field.label}",

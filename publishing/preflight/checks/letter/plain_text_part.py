@@ -32,7 +32,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if letter_words >= _MIN_WORDS_TO_COMPARE and words * 2 < letter_words:
         yield advice(
             _("The plain text is much shorter than the letter: {words} of {letter_words} words"),
-            _("Did you forget to update it? If you empty it, Homing makes it from the letter."),
+            _(
+                "Did you forget to update the plain text? If you empty it, Homing makes it from "
+                "the letter."
+            ),
             TEXT,
             words=words,
             letter_words=letter_words,

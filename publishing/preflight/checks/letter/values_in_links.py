@@ -24,14 +24,15 @@ _MAX_FIELDS = 5
 
 _REASONS = {
     AddressPart.BEGINNING: _(
-        "The link begins with it, so its value or fallback must be a complete https:// address."
+        "The link begins with this merge field, so the field's value or fallback must be a "
+        "complete https:// address."
     ),
     AddressPart.HOST: _(
-        "It is in the name of a site, which can only have letters from a to z, digits, hyphens "
-        "and dots."
+        "This merge field is part of the name of a site. Such a name can only have letters "
+        "from a to z, digits, hyphens and dots."
     ),
     AddressPart.RECIPIENT: _(
-        "It follows mailto:, so its value or fallback must be an email address."
+        "This merge field follows mailto:, so its value or fallback must be an email address."
     ),
 }
 

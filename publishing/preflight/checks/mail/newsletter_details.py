@@ -22,7 +22,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if not newsletter.postal_address.strip():
         yield advice(
             _("There is no postal address"),
-            _("Many countries require one in every newsletter. The footer shows it."),
+            _(
+                "Many countries require a postal address in every newsletter. The footer shows the "
+                "address."
+            ),
             FixIn.NEWSLETTER,
         )
     if newsletter.language.strip():

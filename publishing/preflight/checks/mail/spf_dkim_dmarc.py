@@ -78,7 +78,7 @@ def _spf(found: DomainRecords, at: str) -> Finding:
             ngettext_lazy(
                 "{domain} has {count} SPF record", "{domain} has {count} SPF records", "count"
             ),
-            _("Only one is allowed. With more, SPF fails. Checked: {at}."),
+            _("Only one SPF record is allowed. With more, SPF fails. Checked: {at}."),
             examples=policies,
             count=len(policies),
             domain=found.domain,
@@ -87,7 +87,10 @@ def _spf(found: DomainRecords, at: str) -> Finding:
     if any({"all", "+all"} & set(text.lower().split()) for text in policies):
         return advice(
             _("SPF of {domain} lets everybody send in its name"),
-            _("It ends in “all”. Use “~all” or “-all” to exclude other senders. Checked: {at}."),
+            _(
+                "The SPF record ends in “all”. Use “~all” or “-all” to exclude other senders. "
+                "Checked: {at}."
+            ),
             examples=policies,
             domain=found.domain,
             at=at,
@@ -102,8 +105,8 @@ def _spf(found: DomainRecords, at: str) -> Finding:
         if policies
         else _("{domain} has no SPF record and no return path at pm-bounces"),
         _(
-            "SPF then passes only for Postmark's domain, not for yours. Set a return path "
-            "at Postmark, usually pm-bounces. Ignore this if your return path has another name. "
+            "SPF passes only for Postmark's domain, not for yours, until you set a return path at"
+            " Postmark (usually pm-bounces). Ignore this if your return path has another name. "
             "Checked: {at}."
         ),
         examples=policies,
@@ -132,8 +135,9 @@ def _dmarc(found: DomainRecords, at: str) -> Finding:
         return advice(
             _("{domain} has no DMARC record"),
             _(
-                "Large mail providers require one from newsletters and may treat mail without it "
-                "as spam. Start with the text “v=DMARC1; p=none” at _dmarc.{domain}. Checked: {at}."
+                "Large mail providers require a DMARC record from newsletters and may treat mail "
+                "without one as spam. Start with the text “v=DMARC1; p=none” at _dmarc.{domain}. "
+                "Checked: {at}."
             ),
             domain=found.domain,
             at=at,
@@ -143,7 +147,10 @@ def _dmarc(found: DomainRecords, at: str) -> Finding:
             ngettext_lazy(
                 "{name} has {count} DMARC record", "{name} has {count} DMARC records", "count"
             ),
-            _("Only one is allowed. With more, receivers ignore all. Checked: {at}."),
+            _(
+                "Only one DMARC record is allowed. If there are more, receivers ignore all of "
+                "them. Checked: {at}."
+            ),
             examples=records,
             count=len(records),
             name=found.dmarc_at,

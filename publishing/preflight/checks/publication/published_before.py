@@ -68,7 +68,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield advice(
             _("This draft has the title of your welcome letter"),
             _(
-                "New readers get that letter already. Publishing sends the draft to all readers "
-                "too."
+                "New readers already get this letter as the welcome letter. If you publish the "
+                "draft, all readers get it."
             ),
         )
