@@ -57,9 +57,9 @@ class NewsletterForm(_ModelForm):
             "time_zone": gettext_lazy("For all times on the desk and for scheduled issues."),
             "language": gettext_lazy("The language of letters, readers’ pages and mails to them."),
             "footer": gettext_lazy(
-                "At the end of mails, such as a company’s legal details. Finished HTML and plain "
-                "text that have their own unsubscribe link get no footer. Published and scheduled "
-                "issues and the welcome letter keep the footer that they have."
+                "A text for the end of mails, such as a company’s legal details. Finished HTML "
+                "and plain text that have their own unsubscribe link get no footer. Published and"
+                " scheduled issues and the welcome letter keep the footer that they have."
             ),
             "sign_up_text": gettext_lazy("What readers get, and how often."),
             "own_sites": gettext_lazy(

@@ -71,12 +71,12 @@ class FieldForm(_OneLineForm):
         help_texts = {
             "label": gettext_lazy("What readers see on the form, such as City."),
             "key": gettext_lazy(
-                "The word in letters, such as city in {{ city }}. If you leave it empty, it is "
-                "made from the label. You cannot change it later."
+                "The word for this field in letters, such as city in {{ city }}. If you leave it "
+                "empty, Homing makes the word from the label. You cannot change the word later."
             ),
             "fallback": gettext_lazy(
-                "What readers without a value see, such as “your town”. A letter can name its own: "
-                "{{ city|your town }}."
+                "What readers without a value see, such as “your town”. A letter can have another"
+                " fallback: {{ city|your town }}."
             ),
         }
 

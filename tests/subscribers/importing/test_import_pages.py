@@ -284,8 +284,8 @@ def test_the_publishing_form_warns_about_a_running_import(window: WindowOf) -> N
     page = both.get()
 
     assert (
-        "An import is running: readers that it adds after you publish do not get this."
-        in page.words
+        "An import is running: readers whom the import adds after you publish "
+        "do not get this issue." in page.words
     )
     assert f'href="{address}"' in page.html
     run_workers()
