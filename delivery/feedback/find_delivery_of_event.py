@@ -12,7 +12,7 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.hooks import reader_hooks
 from delivery.mail.mark_test_letter import TEST_ISSUE
-from delivery.mail.transactional_mail import KIND_BY_ISSUE
+from delivery.mail.transactional_mail_texts import KIND_BY_ISSUE
 from delivery.postmark.parse_events import WebhookEvent
 from delivery.rules.delivery_key import DeliveryKey
 

@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import Q
 
 from delivery.feedback.send_suppression_changes import MAX_CLOCK_SKEW
-from delivery.mail.transactional_mail import ISSUE_BY_KIND
+from delivery.mail.transactional_mail_texts import ISSUE_BY_KIND
 from delivery.models import SuppressionChange
 from delivery.postmark.parse_events import AddressReactivated
 from delivery.queue.enqueue_transactional import requeue_inactive

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from delivery.mail.html_and_text import compose, compose_transactional
 from delivery.mail.merge_fields import uses_field
-from delivery.mail.transactional_mail import ISSUE_BY_KIND
+from delivery.mail.transactional_mail_texts import ISSUE_BY_KIND
 from delivery.models import Newsletter
 from delivery.models.newsletter import Header, Layout
 

@@ -16,7 +16,7 @@ from delivery.mail.colours_and_typefaces import Look, look_of
 from delivery.mail.fit_pictures import fit_images, take_first_picture
 from delivery.mail.inline_css import inline_styles
 from delivery.mail.letter_addresses import complete_rooted
-from delivery.mail.transactional_mail import TransactionalText, transactional_text
+from delivery.mail.transactional_mail_texts import TransactionalText, transactional_text
 from delivery.models import Newsletter
 from delivery.models.newsletter import Layout
 

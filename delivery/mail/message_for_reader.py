@@ -13,7 +13,7 @@ from delivery.mail.escape_field_value import Place
 from delivery.mail.mark_test_letter import mark_subject
 from delivery.mail.merge_fields import TITLE_FIELDS, Field, FieldTemplate, uses_field
 from delivery.mail.message_json_template import JsonTemplate, Key, ValueMarkers
-from delivery.mail.transactional_mail import KIND_BY_ISSUE, newsletter_values, provider_tag
+from delivery.mail.transactional_mail_texts import KIND_BY_ISSUE, newsletter_values, provider_tag
 from delivery.models import Edition, Newsletter
 from delivery.reader_fields import FIELD_NAMES
 from delivery.rules.delivery_key import key_prefix

@@ -14,7 +14,7 @@ from django.db.models import F
 
 from delivery.issue_attributes import CONTENT_ATTRIBUTES
 from delivery.mail.html_and_text import compose_transactional
-from delivery.mail.transactional_mail import ISSUE_BY_KIND
+from delivery.mail.transactional_mail_texts import ISSUE_BY_KIND
 from delivery.models import Batch, Delivery, Edition, Newsletter
 from delivery.models.delivery import Outcome
 from delivery.queue.batches.batch_size import batch_size_for

@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from delivery import log_context
 from delivery.humanise import digits
 from delivery.mail.mark_test_letter import TEST_ISSUE
-from delivery.mail.transactional_mail import KIND_BY_ISSUE
+from delivery.mail.transactional_mail_texts import KIND_BY_ISSUE
 from delivery.reconcile import record_findings
 from delivery.reconcile.compare_records import Obstacle
 from delivery.reconcile.reconcile_round import ReconcileRound, RoundReport

@@ -18,7 +18,7 @@ from django.utils.translation import ngettext
 from delivery import log_context
 from delivery.hooks import sent_before_restore
 from delivery.humanise import digits
-from delivery.mail.transactional_mail import provider_tag
+from delivery.mail.transactional_mail_texts import provider_tag
 from delivery.models import Edition
 from delivery.postmark.classify_responses import CHECK_FIELD
 from delivery.postmark.search_windows import span_around

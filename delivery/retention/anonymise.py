@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import connection
 
 from delivery.mail.mark_test_letter import TEST_ISSUE, TEST_RECIPIENT
-from delivery.mail.transactional_mail import ISSUE_BY_KIND
+from delivery.mail.transactional_mail_texts import ISSUE_BY_KIND
 from delivery.models import Edition, ProviderEvent, ProviderSuppression, SuppressionChange
 from delivery.reader_fields import FIELD_NAMES
 from delivery.rules.reason import Reason, ReasonCode

@@ -7,7 +7,7 @@ from django.core.management.base import OutputWrapper
 from django.utils.translation import gettext as _
 
 from delivery.humanise import digits
-from delivery.mail.transactional_mail import edition_name
+from delivery.mail.transactional_mail_texts import edition_name
 from delivery.queue.claim_due_batch import next_due_at
 from delivery.reports.load_edition_counts import (
     OUTCOMES,

@@ -19,7 +19,7 @@ from delivery import log_context
 from delivery.hooks import reader_hooks
 from delivery.mail.html_and_text import compose_transactional
 from delivery.mail.message_for_reader import Links, Renderer
-from delivery.mail.transactional_mail import KIND_BY_ISSUE
+from delivery.mail.transactional_mail_texts import KIND_BY_ISSUE
 from delivery.models import Edition, Newsletter
 from delivery.monitoring import delivery_metrics
 from delivery.monitoring.database_fault import DatabaseFault, is_transient

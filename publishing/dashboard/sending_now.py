@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from delivery.mail.transactional_mail import edition_name
+from delivery.mail.transactional_mail_texts import edition_name
 from delivery.rules.edition_state import EditionState
 from publishing.content.edition_content import Content
 from publishing.editions.edition_status import EditionStatus

@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from delivery.interface import reason_sentence, test_letters_to
 from delivery.mail.mark_test_letter import TEST_ISSUE, TEST_RECIPIENT, mark_subject
 from delivery.mail.merge_fields import FieldTemplate
-from delivery.mail.transactional_mail import ISSUE_BY_KIND
+from delivery.mail.transactional_mail_texts import ISSUE_BY_KIND
 from delivery.models import (
     Delivery,
     Edition,

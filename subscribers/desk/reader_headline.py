@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery.interface import ReasonCode
-from delivery.mail.transactional_mail import KIND_BY_ISSUE
+from delivery.mail.transactional_mail_texts import KIND_BY_ISSUE
 from subscribers.data_requests.personal_data import PersonalData
 from subscribers.data_requests.personal_data_sentences import STATES, StateLabel
 from subscribers.models.subscriber import Subscriber

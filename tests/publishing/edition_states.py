@@ -3,7 +3,7 @@
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
-from delivery.mail import transactional_mail
+from delivery.mail import transactional_mail_texts
 from delivery.mail.mark_test_letter import TEST_ISSUE
 from delivery.models import Batch, Delivery, Edition
 from publishing.models import Issue
@@ -11,7 +11,9 @@ from publishing.models import Issue
 
 def written() -> QuerySet[Issue]:
     """Return the issues that authors wrote, without the built-in issues."""
-    return Issue.objects.exclude(pk__in=[*transactional_mail.ISSUE_BY_KIND.values(), TEST_ISSUE])
+    return Issue.objects.exclude(
+        pk__in=[*transactional_mail_texts.ISSUE_BY_KIND.values(), TEST_ISSUE]
+    )
 
 
 def sent(edition: Edition, *names: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 from django.db import IntegrityError, connection, transaction
 
-from delivery.mail.transactional_mail import CONFIRMATION_ISSUE, RECORD_ISSUE
+from delivery.mail.transactional_mail_texts import CONFIRMATION_ISSUE, RECORD_ISSUE
 from delivery.models import Attempt, Batch, Delivery, Edition, Newsletter
 from delivery.queue.batches.insert_and_split import DRAWN_NUMBERS, first_batch_id, split_off
 from delivery.queue.edition_control import pause, resume

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from django.db import connection
 
-from delivery.mail.transactional_mail import CONFIRMATION_ISSUE, RECORD_ISSUE
+from delivery.mail.transactional_mail_texts import CONFIRMATION_ISSUE, RECORD_ISSUE
 from delivery.models import Alarm, Delivery, Edition
 from delivery.reader_fields import FIELD_NAMES
 from delivery.reconcile import database_identity

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
-from delivery.mail.transactional_mail import CONFIRMATION_ISSUE
+from delivery.mail.transactional_mail_texts import CONFIRMATION_ISSUE
 from delivery.models import Edition
 from delivery.queue.edition_control import stop
 from delivery.queue.enqueue_transactional import request_mail

@@ -5,7 +5,7 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection
 
 from delivery.mail.mark_test_letter import TEST_ISSUE
-from delivery.mail.transactional_mail import KIND_BY_ISSUE
+from delivery.mail.transactional_mail_texts import KIND_BY_ISSUE
 from delivery.models import Batch, Delivery, Edition
 from idempotency.claim import slot_locks
 from idempotency.models import PostedForm

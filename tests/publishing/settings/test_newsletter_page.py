@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.admin.models import LogEntry
 
-from delivery.mail.transactional_mail import newsletter_values
+from delivery.mail.transactional_mail_texts import newsletter_values
 from delivery.models import Newsletter
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.content.compose_content import compose_content
