@@ -23,7 +23,7 @@ class Readers(Protocol):
         """
 
     def mark_inactive(self, recipients: Sequence[int], kind: str, version: int) -> None:
-        """Have the provider's suppressions lifted for readers who requested this mail.
+        """Ask the provider to lift its suppressions of readers who requested this mail.
 
         `recipients` are the readers whose mail the provider just refused as inactive. Runs in the
         settling transaction.

@@ -55,7 +55,7 @@ class LookupContext:
     nothing. `may_check`: it is late enough to send a check mail. `kept` is evidence that came after
     the claim was lost. With `has_provider_id` the deliveries must never be resent automatically.
     `is_forgotten`: the provider may no longer have a record of the call. `elapsed_s` counts from
-    the call's end or its deadline.
+    the moment at which the batch became unknown.
     """
 
     stream: str

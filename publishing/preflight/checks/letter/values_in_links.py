@@ -40,7 +40,7 @@ _REASONS = {
 def load_unfit_values(
     content: Content, letter: ParsedLetter, own: Iterable[ReaderField], tags: TagChoice
 ) -> dict[tuple[str, str], tuple[int, int]]:
-    """Return how many readers have an unfit value and how many have none.
+    """Return how many readers have an unfit value, and how many have an empty one.
 
     The keys are pairs of merge field and pattern.
     """
