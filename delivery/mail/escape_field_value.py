@@ -49,7 +49,7 @@ def percent_encode(value: str, safe: str = "") -> str:
 
 
 def _is_code(address: str) -> bool:
-    """Return whether a link runs code (`javascript:`) or contains a document (`data:`)."""
+    """Return whether a link runs code, or contains a document (`data:`)."""
     return bool(_RUNS.match(_LEFT_OUT.sub("", address)))
 
 

@@ -274,8 +274,8 @@ def test_an_operator_unblocks_an_author(author: Any) -> None:
     assert sign_in(RIGHT).status_code == 302
     with pytest.raises(CommandError, match="No author has the user name “nobody”"):
         call_command("unblock_sign_in", "nobody")
-    with pytest.raises(CommandError, match=re.escape("user name “no{x}?”")):
-        call_command("unblock_sign_in", "no{x}\udc80")
+    with pytest.raises(CommandError, match=re.escape("user name “no{x}”")):
+        call_command("unblock_sign_in", "no{x}")
     author.is_staff = False
     author.save()
     with pytest.raises(CommandError, match="staff status"):

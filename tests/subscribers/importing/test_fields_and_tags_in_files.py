@@ -301,8 +301,8 @@ class TestSecondColumns:
     @pytest.mark.parametrize(
         ("header", "mapped", "sentence"),
         [
-            ("email,work email", "", f"“work email” {ONE_ADDRESS}, and “email” is"),
-            ("by,by,x", "by=email", f"“by” {ONE_ADDRESS}, and “by” is."),
+            ("email,work email", "", f"“work email” {ONE_ADDRESS}, and that is “email”"),
+            ("by,by,x", "by=email", f"“by” {ONE_ADDRESS}, and that is “by”."),
             ("email,full name,name", "", "“name” is ignored, because “full name” is read as “Name"),
             ("email,city,home town", "", "“home town” is ignored, because “city” is read as “Home"),
             ("email,status,b", "status=-", "“status” has statuses that are not read."),
