@@ -10,7 +10,7 @@ from publishing.content.summary import summarise
 from publishing.editions.edition_status import LARGE_COLUMNS
 from publishing.editions.versions import is_correction, public_editions
 
-# A summary needs only so many characters of a body, which may have a million.
+# Characters. A body may have a million, and its summary needs only the first of them.
 BEGINNING = 8000
 
 

@@ -157,7 +157,7 @@ class Drill:
         self._in_a_shell(f"set -eu\n{functions}{lines}", machine)
 
     def with_compose(self, mark: str, machine: Machine) -> None:
-        """Run a block for Compose on this machine, which stands for the containers."""
+        """Run a block for Compose on this machine instead of in containers."""
         lines = self.words(mark).replace("docker compose exec -T postgres ", "")
         lines = lines.replace("./homing-compose", f"{sys.executable} manage.py")
         for database in ("--username=homing homing", "--username=homing --dbname=homing"):
