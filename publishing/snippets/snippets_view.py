@@ -96,7 +96,7 @@ def remove_snippet(request: HttpRequest, snippet: int) -> HttpResponse:
     found = _snippet_or_404(snippet)
     heading = _("Delete the snippet “{name}”?").format(name=found.name)
     question = _("Drafts and letters that already have its text do not change.")
-    return _page(request, "delete_snippet.html", {"heading": heading, "question": question})
+    return _page(request, "confirm_delete.html", {"heading": heading, "question": question})
 
 
 def _edit(request: HttpRequest, snippet: Snippet, heading: str, **context: str) -> HttpResponse:
@@ -108,12 +108,12 @@ def _edit(request: HttpRequest, snippet: Snippet, heading: str, **context: str) 
             return see_other(reverse(LIST))
         sentence = _("There is a snippet “{name}” already. Choose another name.")
         form.add_error("name", sentence.format(name=snippet.name))
-    return _page(request, "snippet_form.html", {"form": form, "heading": heading, **context})
+    return _page(request, "settings_form.html", {"form": form, "heading": heading, **context})
 
 
 def _page(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
-    place = {"back": reverse(LIST), "place": _("Snippets")}
-    return desk_page(request, f"publishing/snippets/{template}", {**place, **context})
+    context |= {"back": reverse(LIST), "place": _("Snippets")}
+    return desk_page(request, f"subscribers/field_and_tag_settings/{template}", context)
 
 
 def _snippet_or_404(number: int) -> Snippet:

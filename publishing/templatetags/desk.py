@@ -1,5 +1,6 @@
 """Template tags and filters for glyphs, numbers and names."""
 
+import re
 from datetime import UTC, datetime
 from email.utils import parseaddr
 
@@ -45,6 +46,15 @@ register.filter("audience", edition_audience)
 register.filter("look", look_of)
 register.filter("look_address", look_address)
 
+# The entries of the menu, each with a pattern of the paths below the desk that belong to it.
+_MENU = {
+    "write": r"$|write|drafts|pictures|snippets|test/$",
+    "issues": r"issues|receipts|move/issues|[0-9a-f]{8}-",
+    "readers": "readers",
+    "imports": "imports|move/$",
+    "settings": "settings",
+    "log": "log",
+}
 _WAYS = {"write": MAY_WRITE, "act": MAY_ACT, "look": MAY_LOOK}
 _NOTE_GLYPHS = {"doubt": "attention", "fault": "failed", "sent": "sent", "held": "held"}
 
@@ -144,6 +154,13 @@ def mailbox(sender: str) -> str:
 def signature(author: object) -> str:
     """Return the author's full name for public pages; empty rather than the user name."""
     return getattr(author, "get_full_name", str)()
+
+
+@register.simple_tag(takes_context=True)
+def here(context: template.Context, entry: str) -> SafeString:
+    """Return the attribute that marks an entry of the menu if the page belongs to it."""
+    path = context["request"].path.removeprefix(reverse("desk:publish"))
+    return mark_safe(' aria-current="page"' if re.match(_MENU[entry], path) else "")  # noqa: S308
 
 
 @register.filter
