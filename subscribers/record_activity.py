@@ -48,12 +48,6 @@ def record_reader_activity(code: str, by: uuid.UUID, reader: int, **params: Any)
     record_activity(code, by, Subscriber, name=name, key=reader, flag=flag, **params)
 
 
-def record_corrected_address(by: uuid.UUID, old: int, new: int) -> None:
-    """Record that a reader moved to another address, and so became a new reader."""
-    record_reader_activity("correct_address", by, old, other=new)
-    record_reader_activity("add", by, new)
-
-
 def record_readers_activity(
     action: str, by: uuid.UUID, *, readers: int, tag: str, reason: str = ""
 ) -> None:

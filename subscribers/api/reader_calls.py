@@ -23,18 +23,13 @@ from subscribers.api.reader_shapes import (
     State,
 )
 from subscribers.data_requests.personal_data import load_personal_data
-from subscribers.desk import add_reader as adding
-from subscribers.desk import edit_reader as editing
+from subscribers.desk import add_or_edit_reader
 from subscribers.desk.many_readers.change_readers import change_tags
 from subscribers.desk.reader_actions import ACTIONS, OLD_NAMES, perform_action
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.desk.reader_list import SearchTookTooLongError, load_page
 from subscribers.models import Subscriber
-from subscribers.record_activity import (
-    record_corrected_address,
-    record_reader_activity,
-    record_readers_activity,
-)
+from subscribers.record_activity import record_reader_activity, record_readers_activity
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 router = Router(tags=["Readers"], auth=Bearer(reader_scopes.READERS))
@@ -98,18 +93,15 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
     """
     where = " ".join(reader.where.split())
     refuse_half_a_statement(confirmed=reader.confirmed, where=where)
-    user = get_caller(request).user
     flat = {name: getattr(reader, name) for name in FIELD_NAMES}
-    added = adding.add_reader(
+    added = add_or_edit_reader.add_reader(
         address_of(reader.address),
         values_of(flat, reader.fields),
-        stated_by=user.get_full_name() or user.get_username(),
+        by=get_caller(request).user,
         consent=where,
         tags=tag_ids_of(reader.tags),
     )
     known = added.reader
-    if known is not None and added.result == "added":
-        record_reader_activity("add_by_program", user.pk, known.pk)
     # The response has no address, because a saved response stays when the reader is erased.
     return json_response(
         ReaderAdded(
@@ -146,10 +138,9 @@ def edit_reader(
     values, tags = values_of(flat, changes.fields), None
     if changes.tags is not None:
         tags = tag_ids_of(changes.tags, left=found.left_topics)
-    done = editing.edit_reader(reader, values, tags) == "saved"
-    if done:
-        record_reader_activity("edit", get_caller(request).user.pk, reader)
-    return _acted_on(reader, done=done, state=found.state)
+    by = get_caller(request).user.pk
+    result = add_or_edit_reader.edit_reader(reader, values, tags, by=by)
+    return _acted_on(reader, done=result == "saved", state=found.state)
 
 
 @router.post(
@@ -198,10 +189,10 @@ def correct_address(
     The old reader is unsubscribed. Readers who unsubscribed or complained cannot be moved.
     """
     _named(reader)
-    moved = adding.correct_address(reader, address_of(new.address))
+    address, by = address_of(new.address), get_caller(request).user.pk
+    moved = add_or_edit_reader.correct_address(reader, address, by=by)
     if isinstance(moved, InputRefusal):
         raise ProblemError(ProblemType.NOT_NOW, sentence_of(moved))
-    record_corrected_address(get_caller(request).user.pk, reader, moved.pk)
     url = reverse("api:reader", args=[moved.pk])
     return json_response(ReaderMoved(reader=moved.pk), url=url, created=True)
 

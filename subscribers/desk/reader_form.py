@@ -8,7 +8,7 @@ from django import forms
 from django.db.models.functions import Lower
 from django.utils.translation import gettext, gettext_lazy
 
-from subscribers.desk.edit_reader import last_edit
+from subscribers.desk.add_or_edit_reader import last_edit
 from subscribers.fields.own_fields import load_fields
 from subscribers.models import Subscriber, Tag
 from subscribers.models.reader_change import LONGEST_REASON

@@ -1,9 +1,8 @@
 """The desk's pages about one reader: data, actions, adding and editing."""
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.contrib import messages
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -11,15 +10,14 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.data_requests.personal_data_sentences import describe
-from subscribers.desk.add_reader import Source, add_reader, correct_address
-from subscribers.desk.edit_reader import edit_reader
+from subscribers.desk.add_or_edit_reader import Source, add_reader, correct_address, edit_reader
 from subscribers.desk.reader_actions import ACTIONS, OLD_NAMES, applicable_actions, perform_action
 from subscribers.desk.reader_form import AddForm, AddressForm, EditForm, ReasonForm
 from subscribers.desk.reader_headline import reader_headline
 from subscribers.desk_frame import desk_page, may_manage_readers, user_id_of
 from subscribers.links.see_other import see_other
 from subscribers.models import Subscriber
-from subscribers.record_activity import record_corrected_address, record_reader_activity
+from subscribers.record_activity import record_reader_activity
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 Row = TypeVar("Row")
@@ -84,11 +82,6 @@ def act_on_reader(request: HttpRequest, reader: int, name: str) -> HttpResponse:
     return see_other(reverse("readers:list") if gone else back)
 
 
-def name_of_user(user: Any) -> str:
-    """Return the name of a user as consent records have it."""
-    return str(user.get_full_name() or user.get_username())
-
-
 def _url(reader: int) -> str:
     return reverse("readers:reader", args=[reader])
 
@@ -100,18 +93,15 @@ def add(request: HttpRequest) -> HttpResponse:
     form = AddForm(request.POST if request.method == "POST" else None)
     known = None
     if form.is_bound and form.is_valid():
-        with transaction.atomic():
-            added = add_reader(
-                form.cleaned_data["email"],
-                form.values,
-                stated_by=name_of_user(request.user),
-                consent=form.cleaned_data["where"],
-                tags=form.tags,
-                source=Source.DESK,
-            )
-            known = added.reader
-            if added.result == "added" and known is not None:
-                record_reader_activity("add", user_id_of(request), known.pk)
+        added = add_reader(
+            form.cleaned_data["email"],
+            form.values,
+            by=request.user,
+            consent=form.cleaned_data["where"],
+            tags=form.tags,
+            source=Source.DESK,
+        )
+        known = added.reader
         if added.result == "added" and known is not None:
             messages.success(request, _added_sentence(known))
             return see_other(_url(known.pk))
@@ -129,10 +119,8 @@ def edit(request: HttpRequest, reader: int) -> HttpResponse:
     form = EditForm(request.POST if request.method == "POST" else None, found)
     changed = False
     if form.is_bound and form.is_valid():
-        with transaction.atomic():
-            result = edit_reader(reader, form.values, form.tags, seen=form.cleaned_data["seen"])
-            if result == "saved":
-                record_reader_activity("edit", user_id_of(request), reader)
+        by, seen = user_id_of(request), form.cleaned_data["seen"]
+        result = edit_reader(reader, form.values, form.tags, by=by, seen=seen)
         if result in ("saved", "unchanged"):
             is_saved = result == "saved"
             messages.success(request, _("Saved.") if is_saved else _("Nothing changed."))
@@ -150,10 +138,7 @@ def correct(request: HttpRequest, reader: int) -> HttpResponse:
     found = _reader_or_404(reader)
     form = AddressForm(request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
-        with transaction.atomic():
-            moved = correct_address(reader, form.cleaned_data["email"])
-            if not isinstance(moved, InputRefusal):
-                record_corrected_address(user_id_of(request), reader, moved.pk)
+        moved = correct_address(reader, form.cleaned_data["email"], by=user_id_of(request))
         if not isinstance(moved, InputRefusal):
             messages.success(
                 request,

@@ -12,10 +12,8 @@ from django.utils.translation import gettext as _
 from api.schema import ResponseBody
 from delivery.reader_fields import FIELD_NAMES
 from subscribers.api.reader_bodies import address_of, reader_responses, tag_ids_of, values_of
-from subscribers.desk.add_reader import add_reader, correct_address
-from subscribers.desk.edit_reader import edit_reader
+from subscribers.desk.add_or_edit_reader import add_reader, correct_address, edit_reader
 from subscribers.desk.reader_actions import ACTIONS, perform_action
-from subscribers.desk.reader_view import name_of_user
 from subscribers.management.command_options import (
     AnswerCommand,
     active_author,
@@ -24,7 +22,6 @@ from subscribers.management.command_options import (
 )
 from subscribers.models import Subscriber, Suppression
 from subscribers.models.reader_change import LONGEST_REASON
-from subscribers.record_activity import record_corrected_address, record_reader_activity
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 from subscribers.suppression_sentences import why_suppressed
 
@@ -84,10 +81,9 @@ class Command(AnswerCommand):
             raise CommandError(_no_reader(address))
         if options["new_address"] is not None:
             by = active_author(options["author"])
-            moved = correct_address(reader.pk, address_of(options["new_address"]))
+            moved = correct_address(reader.pk, address_of(options["new_address"]), by=by)
             if isinstance(moved, InputRefusal):
                 raise CommandError(sentence_of(moved))
-            record_corrected_address(by, reader.pk, moved.pk)
             return moved
         if options["lift_bounce"] is not None:
             _lift_bounce(reader, options["lift_bounce"], active_author(options["author"]))
@@ -96,8 +92,7 @@ class Command(AnswerCommand):
             by = active_author(options["author"])
             tag_ids_of(options["tag"], left=reader.left_topics)
             tags = [*{*reader.tags, *added} - {*removed}] if added or removed else None
-            if edit_reader(reader.pk, values, tags) == "saved":
-                record_reader_activity("edit", by, reader.pk)
+            edit_reader(reader.pk, values, tags, by=by)
             reader.refresh_from_db()
         return reader
 
@@ -112,7 +107,7 @@ def _add(
     result = add_reader(
         address,
         values,
-        stated_by=name_of_user(get_user_model().objects.get(pk=by)),
+        by=get_user_model().objects.get(pk=by),
         consent=consent,
         tags=tags,
         source=Subscriber.Source.DESK,
@@ -120,7 +115,6 @@ def _add(
     if result.reader is None or result.result != "added":
         known = _("This reader is already on the list. Nothing changed.")
         raise CommandError(sentence_of(result.reason) if result.reason else known)
-    record_reader_activity("add", by, result.reader.pk)
     return result.reader
 
 

@@ -19,7 +19,7 @@ from delivery.reports.audit import find_violations
 from delivery.rules.delivery_key import DeliveryKey
 from subscribers.data_requests.erase import erase
 from subscribers.data_requests.request_data import answer_requests
-from subscribers.desk.add_reader import add_reader
+from subscribers.desk.add_or_edit_reader import add_reader
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.edition_factory import Newsroom, never
 from tests.delivery.webhook_events import post
@@ -141,7 +141,7 @@ def test_a_mail_that_is_refused_again_is_not_lifted_again(newsroom: Newsroom) ->
 
 def test_a_mail_that_no_reader_requested_lifts_nothing(newsroom: Newsroom) -> None:
     suppress(newsroom)
-    added = add_reader(ADA, {}, stated_by="Ada", source=Subscriber.Source.DESK)
+    added = add_reader(ADA, {}, by=newsroom.author, source=Subscriber.Source.DESK)
     assert added.result == "added"
     work(newsroom)
     assert (outcomes(), liftings()) == (["suppressed"], [])

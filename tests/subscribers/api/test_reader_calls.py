@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.contrib.auth import get_user_model
 from django.db import DatabaseError, connection, transaction
 
 from delivery.models import Delivery, Edition
@@ -17,7 +18,7 @@ from subscribers.confirmed_readers import confirmed
 from subscribers.data_requests.erase import erase
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.data_requests.personal_data_sentences import describe
-from subscribers.desk.add_reader import AddResult, add_reader
+from subscribers.desk.add_or_edit_reader import AddResult, add_reader
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.desk.reader_list import iter_readers
 from subscribers.desk.readers_csv import csv_lines
@@ -215,12 +216,14 @@ def test_a_reader_added_by_a_program_did_not_sign_up(
 
 
 def test_adding_a_reader_twice_logs_no_database_error(database_url: str) -> None:
+    mona = get_user_model().objects.create_user("mona")
+
     def second() -> tuple[AddResult, list[DatabaseError]]:
         with failed_statements() as failed:
-            return add_reader(ADA.upper(), NO_VALUES, stated_by="Mona Reeve"), failed
+            return add_reader(ADA.upper(), NO_VALUES, by=mona), failed
 
     with transaction.atomic():
-        first = add_reader(ADA, NO_VALUES, stated_by="Mona Reeve")
+        first = add_reader(ADA, NO_VALUES, by=mona)
         waiting = beside(second)
         wait_until_blocked(database_url, "transactionid", "%subscriber%")
     other, failed = waiting.result(PATIENCE_S)

@@ -1,7 +1,11 @@
-"""Add one reader for an author or the API. Readers on the list stay unchanged."""
+"""Add or edit one reader, or correct the address, and record which user did it.
+
+Adding leaves readers who are on the list unchanged.
+"""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+from uuid import UUID
 
 from django.db import connection, transaction
 from django.utils.translation import gettext as _
@@ -16,6 +20,7 @@ from subscribers.fields.topics import lock_tags
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
+from subscribers.record_activity import record_reader_activity
 from subscribers.refusal_sentences import InputRefusal, refuse
 from subscribers.request_limits import ask_for_mail
 
@@ -35,6 +40,9 @@ INSERT = f"""
 """
 
 
+EditResult = Literal["saved", "unchanged", "changed_meanwhile", "gone"]
+
+
 class AddResult(NamedTuple):
     """The result, the reader if there is one, and the reason if they were skipped."""
 
@@ -47,16 +55,17 @@ def add_reader(
     address: str,
     values: Mapping[str, str],
     *,
-    stated_by: str,
+    by: Any,
     consent: str = "",
     tags: Sequence[int] = (),
     source: Source = Source.API,
 ) -> AddResult:
-    """Add a reader for `stated_by`, and return the result.
+    """Add a reader for the user `by`, and return the result.
 
     The reader is confirmed if `consent` states where they gave their consent.
     """
-    how = How.API if source == Source.API else How.OPERATOR
+    is_call = source == Source.API
+    how, user = How.API if is_call else How.OPERATOR, by.get_full_name() or by.get_username()
     key = address.lower()
     with transaction.atomic(), connection.cursor() as cursor:
         # Take this lock first. Otherwise a reader who is being erased could be added again.
@@ -73,15 +82,50 @@ def add_reader(
             return AddResult("known", Subscriber.objects.filter(email_key=key).first())
         if consent:
             sentence = _("Consent given elsewhere, stated by {name}: {statement}")
-            detail = sentence.format(name=stated_by, statement=consent)
+            detail = sentence.format(name=user, statement=consent)
             record_consent(reader.pk, Act.STATED, how, values=values, detail=detail)
         else:
-            detail = _("Requested by {name}.").format(name=stated_by)
+            detail = _("Requested by {name}.").format(name=user)
             _ask_for_consent(reader, how, values, detail)
+        record_reader_activity("add_by_program" if is_call else "add", by.pk, reader.pk)
         return AddResult("added", reader)
 
 
-def correct_address(subscriber_id: int, address: str) -> Subscriber | InputRefusal:
+def last_edit(reader: Subscriber) -> str:
+    """Return the time of the last change, for a form; empty if there was none."""
+    return reader.edited_at.isoformat() if reader.edited_at else ""
+
+
+def edit_reader(
+    subscriber_id: int,
+    values: Mapping[str, str],
+    tags: Sequence[int] | None = None,
+    *,
+    by: UUID,
+    seen: str | None = None,
+) -> EditResult:
+    """Write these values, and replace the tags unless they are None.
+
+    `seen` is the `last_edit` of the reader when the values were shown. If the reader was edited
+    after that, nothing is written. A topic that the reader left is not added.
+    """
+    with transaction.atomic():
+        readers = Subscriber.objects.filter(pk=subscriber_id)
+        reader = readers.select_for_update().first()
+        if reader is None:
+            return "gone"
+        if seen not in (None, last_edit(reader)):
+            return "changed_meanwhile"
+        chosen = reader.tags if tags is None else lock_tags({*tags} - {*reader.left_topics})
+        columns = {**columns_of({**reader.values_of_fields, **values}), "tags": chosen}
+        if all(getattr(reader, name) == value for name, value in columns.items()):
+            return "unchanged"
+        readers.update(**columns)
+        record_reader_activity("edit", by, subscriber_id)
+        return "saved"
+
+
+def correct_address(subscriber_id: int, address: str, *, by: UUID) -> Subscriber | InputRefusal:
     """Move a reader to another address, as a new, pending reader.
 
     The old reader unsubscribes. The new address gets a confirmation mail, because its owner may be
@@ -113,6 +157,8 @@ def correct_address(subscriber_id: int, address: str) -> Subscriber | InputRefus
         detail = f"{ADDRESS_CORRECTED}{old.pk}"
         _ask_for_consent(new, How.OPERATOR, values, detail)
         leave(old.pk, How.OPERATOR, detail=f"{ADDRESS_CORRECTED}{new.pk}")
+        record_reader_activity("correct_address", by, old.pk, other=new.pk)
+        record_reader_activity("add", by, new.pk)
         return new
 
 
