@@ -19,7 +19,7 @@ class Order(models.Model):
 class Mail(models.Model):
     """A mail of the outbox.
 
-    The state `started` is committed before the call, and the result after it.
+    The state `started` is committed before the call, and the result after the call.
     """
 
     order = models.OneToOneField(Order, on_delete=models.CASCADE)

@@ -24,7 +24,7 @@ def send_by_smtp(mail: Mail) -> None:
 
 
 def send_next_mail(send: Callable[[Mail], None] = send_by_smtp) -> bool:
-    """Send one mail. Return False if none is waiting. Many workers may call this."""
+    """Send one mail. Return False if no mail waits. Many workers may do this at once."""
     with transaction.atomic(durable=True):
         waiting = Mail.objects.filter(state="waiting").order_by("pk")
         mail = waiting.select_for_update(skip_locked=True).first()
@@ -52,6 +52,6 @@ def find_lost_attempts() -> int:
 
 
 def settle(attempt: uuid.UUID, *, provider_has_it: bool) -> None:
-    """Store whether the provider has an unknown attempt. If not, it is sent again."""
+    """Store whether the provider has an unknown attempt. If not, queue the mail again."""
     state = "sent" if provider_has_it else "waiting"
     Mail.objects.filter(attempt=attempt, state="unknown").update(state=state)

@@ -17,7 +17,7 @@ MIDDLEWARE = [
 ENGINE = "django.template.backends.django.DjangoTemplates"
 MESSAGES = {"context_processors": ["django.contrib.messages.context_processors.messages"]}
 TEMPLATES = [{"BACKEND": ENGINE, "APP_DIRS": True, "OPTIONS": MESSAGES}]
-# A waiting post must see what the first one committed.
+# A waiting post must see what the first post committed.
 LEVEL = {"isolation_level": IsolationLevel.READ_COMMITTED}
 DATABASE = {"ENGINE": "django.db.backends.postgresql", "NAME": "shop", "OPTIONS": LEVEL}
 DATABASES = {"default": DATABASE}
