@@ -297,7 +297,7 @@ def note_gone(record: SubscriberImport, rows: Sequence[Row | BadRow], fields: Fi
         valid
         for row in rows
         if isinstance(row, Row) and row.status is not None and row.status.status.is_gone
-        if isinstance(valid := validate_row(row, fields), Candidate)
+        if not isinstance(valid := validate_row(row, fields), RejectedRow)
     ]
     with connection.cursor() as cursor:
         for some in _of_bounded_size(gone):

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from django.utils.translation import gettext_noop
 
+from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.reader_fields import READER_FIELDS
 from subscribers.files.safe_csv import unguarded
 from subscribers.importing.file_format.date_cell import DateForm, FormOfColumn
@@ -31,7 +32,6 @@ from subscribers.importing.file_format.not_a_csv import (
 from subscribers.importing.file_format.recognise_columns import (
     DELIMITERS,
     EMAIL,
-    OTHERS,
     SINCE,
     Fields,
     Layout,
@@ -63,6 +63,7 @@ _SHOWN = 60  # characters of a header, or of a file that is refused
 _MAX_UNUSED = 12  # columns named; a file may have thousands
 MOST_COLUMNS = 100  # columns that an author can map on the page
 _SAMPLES, _LONGEST_SAMPLE = 3, 80
+LONGEST_CONSENT = 1_000  # characters
 IN_FRONT = ("line", "reason")  # the columns before those of a rejected row
 # A function that finds how a file was read. The function takes the header above the rejected rows,
 # the lines of some of these rows, and the name of the file that has them. The function returns the
@@ -70,24 +71,22 @@ IN_FRONT = ("line", "reason")  # the columns before those of a rejected row
 FindReading = Callable[[Sequence[str], Sequence[int], str], tuple[Reading, Mapping] | None]
 
 
-class Others(NamedTuple):
-    """The other values of a row: tags, the date of sign-up, and notes on consent."""
-
-    tags: tuple[str, ...]
-    left_topics: tuple[str, ...]
-    since: datetime | None
-    lost_date: str  # the text of a date that cannot be read
-    consent: tuple[str, ...]
-
-
 class Row(NamedTuple):
-    """One reader's row, not validated yet. `line` counts from 1."""
+    """One reader's row. `line` counts from 1; `since` is in UTC.
+
+    The texts are those of the cells. `validate_row` replaces them with valid values, and each cell
+    of tags with the names in it.
+    """
 
     line: int
     email: str
-    values: tuple[str, ...]
+    values: tuple[str, ...]  # of the fields of the file, in their order
     status: RowStatus | None = None
-    others: Others | None = None
+    tags: tuple[str, ...] = ()
+    left_topics: tuple[str, ...] = ()
+    since: datetime | None = None
+    lost_date: str = ""  # the text of a date that cannot be read
+    consent: str = ""  # the notes on consent
     answers: tuple[tuple[str, Answer, bool], ...] = ()  # tags, what the row says, if chosen
     cells: Cells = ()
 
@@ -207,7 +206,7 @@ class ReaderFile:
         delimiter = DELIMITERS[self._delimiter].removesuffix("s")
         # A fast path: a field is rarely in two columns, and a file may have millions of rows.
         has_others = bool(layout.others)
-        singles = [columns[0] for columns in layout.fields if len(columns) == 1]
+        singles = [columns[0] for columns in layout.fields.values() if len(columns) == 1]
         are_single = len(singles) == len(layout.fields)
         for record in self._records(lines_of(reader, self._encoding)):
             if isinstance(record, BadRow):
@@ -235,18 +234,18 @@ class ReaderFile:
                 if isinstance(row_status, InputRefusal):
                     yield BadRow(line, excerpt(email), row_status, fields)
                     continue
-                others = None
-                if row_status is not None and row_status.status.is_gone:
-                    self._note_lost_date_of_leaving(line, fields, row_status)
-                elif has_others:
-                    others = self._others_in(line, fields)
                 values = (
                     tuple([fields[at] if at < count else "" for at in singles])
                     if are_single
                     else layout.values_in(fields)
                 )
                 answers = layout.answers_in(fields) if layout.tags else ()
-                yield Row(line, email, values, row_status, others, answers, fields)
+                row = Row(line, email, values, row_status, answers=answers, cells=fields)
+                if row_status is not None and row_status.status.is_gone:
+                    self._note_lost_date_of_leaving(line, fields, row_status)
+                elif has_others:
+                    row = self._with_others(row)
+                yield row
         if reader.digest() != self.content_hash:
             raise UnreadableFileError("file_changed")
 
@@ -287,14 +286,15 @@ class ReaderFile:
             forms[at] = replace(proved, order=order, number=number)
         return forms
 
-    def _others_in(self, line: int, fields: list[str]) -> Others:
-        layout, count = self._layout, len(fields)
+    def _with_others(self, row: Row) -> Row:
+        """Add the tags, the date of sign-up and the notes on consent to a row."""
+        layout, cells = self._layout, row.cells
         tags, left_topics, dated, consent = (
-            [(at, fields[at]) for at in columns if at < count and fields[at].strip()]
-            for columns in layout.others
+            {at: cells[at] for at in columns if at < len(cells) and cells[at].strip()}
+            for columns in layout.others.values()
         )
         since, lost = None, ""
-        for at, cell in dated:
+        for at, cell in dated.items():
             if layout.status and at in layout.status.columns and is_word(cell):
                 continue
             found = self._forms[at].read(cell) if self._forms else None
@@ -302,14 +302,15 @@ class ReaderFile:
                 since, lost = found, ""
                 break
             if found is not None:
-                self.lost.add(_column_name(layout, at), found, line, cell.strip())
+                self.lost.add(_column_name(layout, at), found, row.line, cell.strip())
                 lost = lost or excerpt(cell)[:_LONGEST_SAMPLE]
-        return Others(
-            tuple([cell for _, cell in tags]),
-            tuple([cell for _, cell in left_topics]),
-            since,
-            lost,
-            tuple([cell for _, cell in consent]),
+        notes = [CONTROL_CHARACTERS.sub(" ", unguarded(note)) for note in consent.values()]
+        return row._replace(
+            tags=tuple(tags.values()),
+            left_topics=tuple(left_topics.values()),
+            since=since,
+            lost_date=lost,
+            consent="; ".join(" ".join(note.split()) for note in notes)[:LONGEST_CONSENT].strip(),
         )
 
     def _note_lost_date_of_leaving(self, line: int, fields: list[str], status: RowStatus) -> None:
@@ -391,8 +392,8 @@ class ReaderFile:
         by_hand = {to for _, to in self.mapping}
         found = tuple(
             (f"column {column + 1}", one.name)
-            for one, columns in zip(self.fields, layout.fields, strict=True)
-            for column in columns
+            for one in self.fields
+            for column in layout.fields[one.name]
             if one not in READER_FIELDS and one.name not in by_hand
         )
         return (*self.mapping, *found)
@@ -416,10 +417,7 @@ class ReaderFile:
             has_header=bool(layout.header_line),
             line_ends=", ".join(ends),
             address_column=_column_name(layout, layout.address),
-            field_columns={
-                one.name: named(columns)
-                for one, columns in zip(self.fields, layout.fields, strict=True)
-            },
+            field_columns={name: named(columns) for name, columns in layout.fields.items()},
             unused_columns=_unused_columns(layout),
             examples=tuple(_example(*row) for row in [*rows[:1], *self._rows_with_accents(rows)]),
             encoding_warning=self._encoding_warning,
@@ -427,9 +425,7 @@ class ReaderFile:
             status_columns=named(status.columns if status else ()),
             hidden=status.hidden if status else "",
             other_columns={
-                other: named(columns)
-                for other, columns in zip(OTHERS, layout.others, strict=False)
-                if columns
+                other: named(columns) for other, columns in layout.others.items() if columns
             },
             tag_columns={
                 one.tag: named(
@@ -523,7 +519,7 @@ def _column_name(layout: Layout, column: int) -> str:
 def _unused_columns(layout: Layout) -> tuple[str, ...]:
     """Name the first unused columns, and count the others if there are more."""
     used = {layout.address, *(layout.status.columns if layout.status else ())}
-    used = used.union(*layout.fields, *layout.others)
+    used = used.union(*layout.fields.values(), *layout.others.values())
     used |= {one.column for one in layout.tags if one.is_chosen}
     unused = [column for column in range(layout.width) if column not in used]
     names = tuple(_column_name(layout, column) for column in unused[:_MAX_UNUSED])

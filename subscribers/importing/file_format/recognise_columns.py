@@ -100,11 +100,10 @@ class Layout(NamedTuple):
     header: list[str]
     width: int
     address: int
-    fields: tuple[tuple[int, ...], ...]
-    status: StatusRule | None = None
-    others: tuple[tuple[int, ...], ...] = ()  # of `OTHERS`; empty if the file has none of them
-    tags: tuple[TagColumn, ...] = ()  # that say yes or no to a tag
-    names: tuple[str, ...] = ()  # of the fields
+    fields: Map[str, tuple[int, ...]]  # by the names of the fields, in their order
+    status: StatusRule | None
+    others: Map[str, tuple[int, ...]]  # by `OTHERS`; empty if the file has none of them
+    tags: tuple[TagColumn, ...]  # that say yes or no to a tag
     seconds: tuple[SecondColumn, ...] = ()
     statuses: tuple[int, ...] = ()  # columns that may hold statuses
 
@@ -113,9 +112,9 @@ class Layout(NamedTuple):
         """The columns that are read as each target, such as the address, a field or a tag."""
         return {
             EMAIL: (self.address,),
-            **dict(zip(self.names, self.fields, strict=True)),
+            **self.fields,
             STATUS: self.status.columns if self.status else (),
-            **dict(zip(OTHERS, self.others, strict=False)),
+            **self.others,
             **{f"{TAG}{one.tag}": (one.column,) for one in self.tags if one.is_chosen},
         }
 
@@ -126,7 +125,7 @@ class Layout(NamedTuple):
     def values_in(self, row: Sequence[str]) -> tuple[str, ...]:
         return tuple(
             " ".join(part for column in columns if column < len(row) and (part := row[column]))
-            for columns in self.fields
+            for columns in self.fields.values()
         )
 
 
@@ -335,11 +334,10 @@ def layout_of(
         header,
         width,
         address,
-        tuple(found[field.name] for field in fields),
+        found,
         rule,
-        tuple(tuple(others[other]) for other in OTHERS) if any(others.values()) else (),
+        {other: tuple(others[other]) for other in OTHERS} if any(others.values()) else {},
         tuple(one for one in (*chosen, *offered) if one is not None),
-        tuple(field.name for field in fields),
         statuses=tuple(sorted(may_be)),
     )
     return layout._replace(seconds=tuple(_second_columns(layout, mapped, fields, sample)))

@@ -10,7 +10,7 @@ from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import Row
 from subscribers.importing.file_format.split_lines import LONGEST_LINE
 from subscribers.importing.file_format.split_records import BadRow
-from subscribers.importing.file_format.validate_row import Candidate, validate_row
+from subscribers.importing.file_format.validate_row import validate_row
 from subscribers.importing.import_sentences import columns_sentence, unused_sentence
 from subscribers.models import RejectedRow
 from subscribers.refusal_sentences import refuse
@@ -277,7 +277,7 @@ class TestAddressesAsTheyAreCopied:
         ],
     )
     def test_address_and_name_are_extracted(self, copied: str, column: str, name: str) -> None:
-        assert validate_row(Row(2, copied, (column,))) == Candidate(2, "ada@example.org", (name,))
+        assert validate_row(Row(2, copied, (column,))) == Row(2, "ada@example.org", (name,))
 
     @pytest.mark.parametrize("copied", ["Ada <ada at example.org>", "Ada <ada@nowhere>"])
     def test_an_invalid_address_in_brackets_is_rejected_unchanged(self, copied: str) -> None:

@@ -313,7 +313,7 @@ class TestMapping:
         records = [(1, ["email", "Column3", "shoe", "Column9"]), (2, ["a@x.org", "1", "2", "3"])]
         layout = layout_of(records, ((column, "name"),))
         assert layout is not None
-        assert layout.fields == ((at,),)
+        assert layout.fields == {"name": (at,)}
 
     def test_another_mapping_is_a_new_import(self, import_rows: ImportRows) -> None:
         rows = ("ada@example.org,Ada,bob@example.org", "cy@example.org,Cy,bob@example.org")
