@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from subscribers.api import field_and_tag_definitions as bodies
+from subscribers.api import field_and_tag_calls as calls
 from subscribers.management.command_options import (
     AnswerCommand,
     active_author,
@@ -34,20 +34,18 @@ class Command(AnswerCommand):
         parser.add_argument("--on-form", action=BooleanOptionalAction, help=form_help)
         add_author_option(parser)
 
-    def answer(
-        self, options: dict[str, Any]
-    ) -> bodies.OwnField | bodies.OwnFields | bodies.Deleted:
+    def answer(self, options: dict[str, Any]) -> calls.OwnField | calls.OwnFields | calls.Deleted:
         require_any(options, ["add"], "key")
         require_any(options, ["edit"], "label")
         require_any(options, ["add", "edit"], "fallback", "on_form")
         given = {"fallback": options["fallback"], "on_form": options["on_form"]}
         given = {name: value for name, value in given.items() if value is not None}
         if options["add"] is not None:
-            field = bodies.NewField(label=options["add"], key=options["key"] or "", **given)
-            return bodies.add_field(field, active_author(options["author"]))
+            field = calls.NewField(label=options["add"], key=options["key"] or "", **given)
+            return calls.create_field(field, active_author(options["author"]))
         if options["edit"] is not None:
-            changes = bodies.FieldEdit(label=options["label"], **given)
-            return bodies.edit_field(options["edit"], changes, active_author(options["author"]))
+            changes = calls.FieldEdit(label=options["label"], **given)
+            return calls.change_field(options["edit"], changes, active_author(options["author"]))
         if options["delete"] is not None:
-            return bodies.delete_field(options["delete"], active_author(options["author"]))
-        return bodies.all_fields()
+            return calls.remove_field(options["delete"], active_author(options["author"]))
+        return calls.all_fields()

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from subscribers.api import field_and_tag_definitions as bodies
+from subscribers.api import field_and_tag_calls as calls
 from subscribers.api.reader_bodies import tag_ids_of
 from subscribers.management.command_options import (
     AnswerCommand,
@@ -33,19 +33,19 @@ class Command(AnswerCommand):
         parser.add_argument("--description", help=_("the text that readers see beside a topic"))
         add_author_option(parser)
 
-    def answer(self, options: dict[str, Any]) -> bodies.OneTag | bodies.AllTags | bodies.Deleted:
+    def answer(self, options: dict[str, Any]) -> calls.OneTag | calls.AllTags | calls.Deleted:
         require_any(options, ["edit"], "name")
         require_any(options, ["add", "edit"], "topic", "description")
         given = {"is_topic": options["topic"], "description": options["description"]}
         given = {name: value for name, value in given.items() if value is not None}
         if options["add"] is not None:
-            tag = bodies.NewTag(name=options["add"], **given)
-            return bodies.add_tag(tag, active_author(options["author"]))
+            tag = calls.NewTag(name=options["add"], **given)
+            return calls.create_tag(tag, active_author(options["author"]))
         if options["edit"] is not None:
             [number] = tag_ids_of([options["edit"]])
-            changes = bodies.TagEdit(name=options["name"], **given)
-            return bodies.edit_tag(number, changes, active_author(options["author"]))
+            changes = calls.TagEdit(name=options["name"], **given)
+            return calls.change_tag(number, changes, active_author(options["author"]))
         if options["delete"] is not None:
             [number] = tag_ids_of([options["delete"]])
-            return bodies.delete_tag(number, active_author(options["author"]))
-        return bodies.all_tags()
+            return calls.remove_tag(number, active_author(options["author"]))
+        return calls.all_tags()
