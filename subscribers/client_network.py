@@ -1,7 +1,7 @@
 """The network of a request's client."""
 
 from contextlib import suppress
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import ip_address, ip_network
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -19,17 +19,12 @@ def network_of(request: HttpRequest) -> str:
     """
     proxied = request.META.get("HTTP_X_FORWARDED_FOR", "") if settings.TRUST_PROXY else ""
     address_text = proxied.rpartition(",")[2] or request.META.get("REMOTE_ADDR", "")
-    address = _address_in(address_text.strip())
-    if address is None:
-        return ""
-    address = getattr(address, "ipv4_mapped", None) or address
-    bits = IPV4_BITS if isinstance(address, IPv4Address) else IPV6_BITS
-    return str(ip_network((address, bits), strict=False))
-
-
-def _address_in(address_text: str) -> IPv4Address | IPv6Address | None:
+    address_text = address_text.strip()
     without_port = address_text.rpartition(":")[0]
     for text in (address_text, without_port.strip("[]"), address_text.strip("[]")):
         with suppress(ValueError):
-            return ip_address(text)
-    return None
+            address = ip_address(text)
+            address = getattr(address, "ipv4_mapped", None) or address
+            bits = IPV4_BITS if address.version == 4 else IPV6_BITS
+            return str(ip_network((address, bits), strict=False))
+    return ""

@@ -62,11 +62,9 @@ def confirmed(
 
 def count_without_value(fields: Sequence[str], **tags: Sequence[int]) -> dict[str, int]:
     """Count the readers of `confirmed` without a value, by field, in one query."""
-    if not fields:
-        return {}
-    without = {name: Count("id", filter=_is_without(name)) for name in fields}
-    found = confirmed(**tags).aggregate(**{f"without_{name}": one for name, one in without.items()})
-    return {name: found[f"without_{name}"] for name in fields}
+    any_value = ""  # the pattern that every value matches
+    found = count_unfit_values([(name, any_value) for name in fields], **tags)
+    return {name: without for (name, _), (_unfit, without) in found.items()}
 
 
 def count_unfit_values(
@@ -94,7 +92,3 @@ def count_unfit_values(
         one: (found[f"unfit_{number}"], found[f"empty_{number}"])
         for number, one in enumerate(wanted)
     }
-
-
-def _is_without(field: str) -> Q:
-    return Q(**{field: ""}) if field in FIELD_NAMES else ~Q(fields__has_key=field)

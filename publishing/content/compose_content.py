@@ -8,8 +8,8 @@ from delivery.languages import in_language_of
 from delivery.mail.html_and_text import MailParts, compose
 from delivery.models import Newsletter
 from publishing.content.edition_content import Content, texts_of, used_fields, write_fallbacks
+from subscribers.fields.find_tags import has_topics
 from subscribers.fields.own_fields import load_own_fields
-from subscribers.fields.topics import has_topics
 
 
 def compose_content(content: Content, newsletter: Newsletter | None = None) -> MailParts:

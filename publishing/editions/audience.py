@@ -13,7 +13,7 @@ from delivery.interface import enqueue
 from delivery.models import Delivery, Edition, Evidence
 from delivery.models.delivery import Outcome
 from subscribers.confirmed_readers import confirmed
-from subscribers.fields.topics import read_tag_ids
+from subscribers.fields.find_tags import read_tag_ids
 from subscribers.models import Subscriber, Tag
 from subscribers.reader_totals import counts_by_state
 

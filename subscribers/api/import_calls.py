@@ -35,10 +35,9 @@ from subscribers.importing import accept_upload
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.tag_cell import read_tags
-from subscribers.importing.import_page import status_sentence
+from subscribers.importing.import_page import status_sentence, why_not_undone
 from subscribers.importing.rejects_file import reject_lines
-from subscribers.importing.undo.undo_import import start_undo
-from subscribers.importing.undo.undo_sentences import why_not_undone
+from subscribers.importing.undo_import import start_undo
 from subscribers.models import SubscriberImport
 from subscribers.record_activity import record_import_activity
 from subscribers.refusal_sentences import InputRefusal, sentence_of

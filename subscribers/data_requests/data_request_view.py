@@ -16,8 +16,8 @@ from subscribers.data_requests.erase import erase
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.data_requests.personal_data_sentences import describe
 from subscribers.data_requests.request_data import LINK_DAYS, load_data_link, store_request
+from subscribers.fields.find_tags import has_topics
 from subscribers.fields.reader_values import shown_again
-from subscribers.fields.topics import has_topics
 from subscribers.leaving.leave import leave
 from subscribers.links.see_other import see_other
 from subscribers.links.token_page import damaged_link_page, protect_token_page, token_page

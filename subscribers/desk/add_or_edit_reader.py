@@ -16,7 +16,7 @@ from delivery.models import Edition
 from delivery.reader_fields import FIELD_COLUMNS, FIELD_NAMES
 from subscribers.consent.consent_log import ADDRESS_CORRECTED, columns_of, record_consent
 from subscribers.data_requests.erase import erased_among
-from subscribers.fields.topics import lock_tags
+from subscribers.fields.find_tags import lock_tags
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber, Suppression
 from subscribers.models.consent_record import Act, How

@@ -21,7 +21,7 @@ from subscribers.desk.reader_filter import OF_IMPORT, ReaderFilter, read_filter,
 from subscribers.desk.reader_list import ReaderCount, SearchTookTooLongError
 from subscribers.desk.readers_csv import csv_lines, suppression_lines
 from subscribers.desk_frame import desk_page, may_manage_readers, user_id_of
-from subscribers.fields.topics import read_tag_ids
+from subscribers.fields.find_tags import read_tag_ids
 from subscribers.files.safe_csv import csv_download
 from subscribers.models import Subscriber, SubscriberImport, Tag
 from subscribers.models.consent_record import How

@@ -7,7 +7,6 @@ from subscribers.desk.many_readers import change_view
 from subscribers.desk.readers_view import embed_form, readers, readers_file, suppressed_file
 from subscribers.field_and_tag_settings import field_and_tag_view
 from subscribers.importing import import_view
-from subscribers.importing.move.move_readers_view import move_page
 
 app_name = "readers"
 
@@ -35,7 +34,7 @@ urlpatterns = [
     path("settings/tags/add/", field_and_tag_view.edit_tag, name="add_tag"),
     path("settings/tags/<int:tag>/", field_and_tag_view.edit_tag, name="edit_tag"),
     path("settings/tags/<int:tag>/delete/", field_and_tag_view.delete_tag, name="delete_tag"),
-    path("move/", move_page, name="move"),
+    path("move/", import_view.move_page, name="move"),
     path("imports/", import_view.imports, name="imports"),
     path("imports/<int:import_id>/", import_view.show_import, name="import"),
     path("imports/<int:import_id>/rejects.csv", import_view.rejects_csv, name="rejects"),

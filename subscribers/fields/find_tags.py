@@ -1,4 +1,7 @@
-"""Find tags by their names, and keep them from being deleted in the meantime."""
+"""Find tags by their names, find topics, and keep tags from being deleted meanwhile.
+
+Topics are the tags that readers see and choose themselves.
+"""
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -6,7 +9,6 @@ from difflib import get_close_matches
 from django.db import connection
 
 from delivery.control_characters import clean_name
-from subscribers.fields.topics import lock_tags
 from subscribers.models import Tag
 
 _ADD = """
@@ -66,3 +68,25 @@ def find_or_add_tags(names: Iterable[str], made: set[int] | None = None) -> dict
 def hold_tags(ids: Sequence[int]) -> bool:
     """Prevent deletion of these tags in this transaction; False if one is gone."""
     return len(lock_tags(ids)) == len(set(ids))
+
+
+def load_topics() -> list[Tag]:
+    """Load the topics by name."""
+    return sorted(Tag.objects.filter(is_topic=True), key=lambda topic: topic.name.casefold())
+
+
+def has_topics() -> bool:
+    """Whether readers can choose topics."""
+    return Tag.objects.filter(is_topic=True).exists()
+
+
+def read_tag_ids(values: Iterable[str]) -> set[int]:
+    """Read the ids of tags in a form or a URL. Other values are ignored."""
+    return {int(value) for value in values if value.isdecimal() and len(value) < 10}
+
+
+def lock_tags(tags: Iterable[int]) -> list[int]:
+    """Lock tags against their deletion; return those that exist, sorted."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT id FROM tag WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE", [[*tags]])
+        return [tag for (tag,) in cursor]

@@ -18,9 +18,8 @@ from delivery.interface import enqueue_welcome, request_mail
 from delivery.models import Edition
 from subscribers.consent.consent_log import FILE_SAYS
 from subscribers.data_requests.erase import erased_among
-from subscribers.fields.find_tags import find_or_add_tags
+from subscribers.fields.find_tags import find_or_add_tags, lock_tags
 from subscribers.fields.own_fields import hold_fields
-from subscribers.fields.topics import lock_tags
 from subscribers.importing.file_format.read_file import Row
 from subscribers.importing.file_format.recognise_columns import Fields
 from subscribers.importing.file_format.split_records import BadRow

@@ -47,13 +47,10 @@ class ColumnChoice(NamedTuple):
     notes: Sequence[str] = ()
 
     @property
-    def is_read(self) -> bool:
-        return any(value and is_chosen for value, _, is_chosen in self.options)
-
-    @property
     def is_open(self) -> bool:
         """Whether the page shows this column among the columns that are read."""
-        return self.is_read or bool(self.notes or self.offer)
+        is_read = any(value and is_chosen for value, _, is_chosen in self.options)
+        return is_read or bool(self.notes or self.offer)
 
 
 class ColumnError(Exception):

@@ -23,7 +23,7 @@ from subscribers.importing.file_format.recognise_columns import own_fields_in
 from subscribers.importing.file_format.split_records import BadRow
 from subscribers.importing.file_format.validate_row import validate_row
 from subscribers.importing.rejects_file import reading_of
-from subscribers.importing.undo.undo_import import run_undo
+from subscribers.importing.undo_import import run_undo
 from subscribers.models import ImportSeenAddress, SubscriberImport
 from subscribers.models.subscriber_import import NO_COUNTS
 

@@ -1,4 +1,4 @@
-"""Imports on the desk: upload, check, review, import; and the list of imports."""
+"""Imports on the desk: upload, check, review, import; their list, and how to move in."""
 
 import uuid
 from collections.abc import Mapping
@@ -31,14 +31,16 @@ from subscribers.importing.import_page import (
     result_lines,
     status_sentence,
     symbol_of,
+    undo_lines,
+    why_not_undone,
 )
+from subscribers.importing.move.product_notes import BECOMES, FILE, PRODUCTS, Product
 from subscribers.importing.rejects_file import (
     are_rejects_deleted,
     reject_lines,
     rejects_name,
 )
-from subscribers.importing.undo.undo_import import count_unchanged, find_made, start_undo
-from subscribers.importing.undo.undo_sentences import undo_lines, why_not_undone
+from subscribers.importing.undo_import import count_unchanged, find_made, start_undo
 from subscribers.links.see_other import see_other
 from subscribers.models import RejectedRow, SubscriberImport, Tag
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
@@ -209,6 +211,30 @@ def discard_import(request: HttpRequest, import_id: int) -> HttpResponse:
     sentence = _("{file} was discarded. No reader was imported.")
     messages.success(request, sentence.format(file=record.filename))
     return see_other(reverse("readers:imports"))
+
+
+@may_manage_readers
+@require_safe
+def move_page(request: HttpRequest) -> HttpResponse:
+    """Show how to move from each product; `?from=` opens one of them."""
+    context = {
+        "products": [(product, _rows_of(product)) for product in PRODUCTS],
+        "chosen": request.GET.get("from", ""),
+        "most_mb": stored_file.largest_size() // stored_file.MEGABYTE,
+    }
+    return desk_page(request, "subscribers/move.html", context)
+
+
+def _rows_of(product: Product) -> list[tuple[str, str]]:
+    """Say what becomes of each status: “email_disabled: true”, “unsubscribed”."""
+    by_file = _("File name: {names}")
+    return [
+        (
+            by_file.format(names=values) if column == FILE else f"{column}: {values}",
+            str(BECOMES[status]),
+        )
+        for column, values, status in product.statuses
+    ]
 
 
 def _history(request: HttpRequest, error: str = "") -> HttpResponse:

@@ -7,8 +7,8 @@ from django.views.decorators.http import require_http_methods
 from delivery.mail.mark_test_letter import TEST_RECIPIENT
 from delivery.reader_fields import NAME
 from subscribers.client_network import network_of
+from subscribers.fields.find_tags import load_topics, read_tag_ids
 from subscribers.fields.reader_values import read_value, shown_again
-from subscribers.fields.topics import load_topics, read_tag_ids
 from subscribers.leaving.choose_topics import choose_topics
 from subscribers.leaving.unsubscribe_view import reader_page
 from subscribers.links.token_page import damaged_link_page

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 from delivery.mail.mark_test_letter import TEST_RECIPIENT
 from subscribers.address import mask_address
 from subscribers.client_network import network_of
-from subscribers.fields.topics import has_topics
+from subscribers.fields.find_tags import has_topics
 from subscribers.leaving.leave import leave
 from subscribers.links.token_page import damaged_link_page, token_page
 from subscribers.links.unsubscribe_token import PREFERENCES, read, token_for

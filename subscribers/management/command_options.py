@@ -22,7 +22,10 @@ class AnswerCommand(BaseCommand):
         raise NotImplementedError
 
     def handle(self, *args: Any, **options: Any) -> None:
-        require_utf8(options)
+        for name, given in options.items():
+            for text in given if isinstance(given, list) else [given]:
+                if isinstance(text, str):
+                    decoded_option(f"--{name}", text)
         try:
             with transaction.atomic():
                 self.stdout.write(self.answer(options).model_dump_json())
@@ -61,14 +64,6 @@ def active_author(username: str | None) -> uuid.UUID:
     return superusers[0].pk
 
 
-def require_utf8(options: Mapping[str, Any]) -> None:
-    """Raise `CommandError` for bytes that are not UTF-8."""
-    for name, given in options.items():
-        for text in given if isinstance(given, list) else [given]:
-            if isinstance(text, str):
-                decoded_option(f"--{name}", text)
-
-
 def require_any(options: Mapping[str, Any], needed: Sequence[str], *names: str) -> None:
     """Raise `CommandError` if one of `names` is given without any `needed` option."""
     if any(options[name] not in (None, False) for name in needed):
@@ -82,7 +77,10 @@ def require_any(options: Mapping[str, Any], needed: Sequence[str], *names: str) 
 
 
 def decoded_option(option: str, given: str) -> str:
-    """Return an option's text. Bytes that are not UTF-8 arrive as lone surrogates."""
+    """Return an option's text. Raises `CommandError` for bytes that are not UTF-8.
+
+    Such bytes arrive as lone surrogates.
+    """
     try:
         given.encode()
     except UnicodeEncodeError:

@@ -79,7 +79,7 @@ FOR_OPERATORS = (
     *("newsletter_site/operations/health/", "newsletter_site/data_retention.py"),
     "newsletter_site/sign_in/change_accounts.py",
     "publishing/receipts/drop_old_deliveries.py",
-    *("publishing/management/command_bases.py", "subscribers/importing/report_text.py"),
+    "publishing/management/command_bases.py",
 )
 
 

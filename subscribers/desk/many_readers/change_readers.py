@@ -17,7 +17,7 @@ from delivery.tasks.run_leased_task import ClaimedTask, cancel, run_next
 from subscribers.data_requests.erase import erase
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.desk.reader_list import PAGE, matching_readers, time_limit
-from subscribers.fields.topics import lock_tags
+from subscribers.fields.find_tags import lock_tags
 from subscribers.leaving.leave import leave
 from subscribers.models import ReaderChange, Subscriber, Tag
 from subscribers.models.consent_record import How

@@ -239,7 +239,7 @@ class ReaderFile:
                     if are_single
                     else layout.values_in(fields)
                 )
-                answers = layout.answers_in(fields) if layout.tags else ()
+                answers = tuple((one.tag, one.read(fields), one.is_chosen) for one in layout.tags)
                 row = Row(line, email, values, row_status, answers=answers, cells=fields)
                 if row_status is not None and row_status.status.is_gone:
                     self._note_lost_date_of_leaving(line, fields, row_status)
@@ -419,7 +419,10 @@ class ReaderFile:
             address_column=_column_name(layout, layout.address),
             field_columns={name: named(columns) for name, columns in layout.fields.items()},
             unused_columns=_unused_columns(layout),
-            examples=tuple(_example(*row) for row in [*rows[:1], *self._rows_with_accents(rows)]),
+            examples=[
+                ", ".join(filter(None, (excerpt(email), excerpt(" ".join(name.split())))))
+                for email, name in [*rows[:1], *self._rows_with_accents(rows)]
+            ],
             encoding_warning=self._encoding_warning,
             product=status.product if status else "",
             status_columns=named(status.columns if status else ()),
@@ -525,10 +528,6 @@ def _unused_columns(layout: Layout) -> tuple[str, ...]:
     names = tuple(_column_name(layout, column) for column in unused[:_MAX_UNUSED])
     more = len(unused) - len(names)
     return (*names, f"{more:,} more") if more else names
-
-
-def _example(email: str, name: str) -> str:
-    return ", ".join(filter(None, (excerpt(email), excerpt(" ".join(name.split())))))
 
 
 def open_regular_file(path: Path) -> BinaryIO:

@@ -34,7 +34,7 @@ from subscribers.importing.file_format.status_columns import (
     rule_of,
 )
 from subscribers.importing.file_format.tag_cell import read_tags
-from subscribers.importing.file_format.yes_or_no import TAG, Answer, TagColumn, tag_column
+from subscribers.importing.file_format.yes_or_no import TAG, TagColumn, tag_column
 
 DELIMITERS = {
     ",": gettext_noop("commas"),
@@ -117,10 +117,6 @@ class Layout(NamedTuple):
             **self.others,
             **{f"{TAG}{one.tag}": (one.column,) for one in self.tags if one.is_chosen},
         }
-
-    def answers_in(self, row: Sequence[str]) -> tuple[tuple[str, Answer, bool], ...]:
-        """Return each tag, what the row says about it, and whether the author chose it."""
-        return tuple((one.tag, one.read(row), one.is_chosen) for one in self.tags)
 
     def values_in(self, row: Sequence[str]) -> tuple[str, ...]:
         return tuple(
@@ -451,14 +447,13 @@ def _address_column(header: list[str], width: int, sample: Rows, taken: set[int]
 
 
 def _name_columns(header: list[str], address: int, sample: Rows) -> tuple[int, ...]:
-    found_keys = [key(field) for field in header]
-
-    def first(words: frozenset[str]) -> tuple[int, ...]:
-        named = (at for at, word in enumerate(found_keys) if word in words and at != address)
-        return tuple(named)[:1]
-
-    full, name = first(header_words.FULL_NAME), first(header_words.NAME)
-    given, family = first(header_words.GIVEN_NAME), first(header_words.FAMILY_NAME)
+    full, name, given, family = (
+        _first_columns(header, [words], {address})[:1]
+        for words in (
+            *(header_words.FULL_NAME, header_words.NAME),
+            *(header_words.GIVEN_NAME, header_words.FAMILY_NAME),
+        )
+    )
     halves = given + family
     if full:
         return full

@@ -16,6 +16,7 @@ MAX_LINES_IN_A_ROW = 40  # more than a quoted postal address or remark needs
 
 
 Cells = Sequence[str]  # of a row; the text of a row that cannot be split
+_LINE_BREAK = re.compile("[\r\n]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def _quoted(
             yield line
 
     fields = next(csv.reader(wanted(), delimiter=delimiter, skipinitialspace=True, strict=True))
-    if any("@" in field and _spans_lines(field) for field in fields):
+    if any("@" in field and _LINE_BREAK.search(field.strip()) for field in fields):
         # The quoted text is probably several rows and not one field. The readers of these rows
         # would be lost.
         raise _OtherRowsInsideError
@@ -111,11 +112,6 @@ def _padded(line: str, delimiter: str) -> list[str]:
 def _one_field(delimiter: str) -> re.Pattern[str]:
     end = re.escape(delimiter)
     return re.compile(rf'(?: *"((?>(?:[^"]|"")*))" *|(?! *")([^{end}]*+))({end}|\Z)')
-
-
-def _spans_lines(field: str) -> bool:
-    inside = field.strip()
-    return "\n" in inside or "\r" in inside
 
 
 def _fault(line: str) -> InputRefusal | None:

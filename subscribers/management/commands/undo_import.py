@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from delivery.humanise import digits
 from delivery.progress_line import ProgressLine
 from subscribers.importing.import_file import run_to_end
-from subscribers.importing.undo.undo_import import start_undo
-from subscribers.importing.undo.undo_sentences import undo_lines, undo_sentence, why_not_undone
+from subscribers.importing.import_page import undo_lines, undo_sentence, why_not_undone
+from subscribers.importing.undo_import import start_undo
 from subscribers.management.commands.import_subscribers import INTERRUPTED
 from subscribers.models import SubscriberImport
 

@@ -20,7 +20,7 @@ from publishing.models import Draft
 from subscribers.data_requests.erase import erase
 from subscribers.importing.import_task import run_next_import
 from subscribers.importing.undo import undo_import
-from subscribers.importing.undo.undo_import import find_made, run_undo, start_undo
+from subscribers.importing.undo_import import find_made, run_undo, start_undo
 from subscribers.leaving.leave import leave
 from subscribers.models import (
     ConsentRecord,

@@ -20,7 +20,6 @@ from delivery.retention.anonymise import anonymise_unconfirmed
 from delivery.retention.mailed_recipients import Mailed, load_mailed
 from delivery.tasks.run_leased_task import ClaimedTask
 from subscribers.field_and_tag_settings.change_fields_and_tags import (
-    TagInUseError,
     delete_field,
     delete_tag,
     draft_uses,
@@ -175,12 +174,7 @@ def delete_made(record: SubscriberImport, by: uuid.UUID | None) -> MadeThings:
     readers = Subscriber.objects.all()
     # The locks make changes of readers wait, so nobody gets a tag or field while it is deleted.
     for tag in _tags(record).select_for_update():
-        is_deleted = False
-        if not _tag_is_used(tag, readers):
-            try:
-                is_deleted = delete_tag(tag.pk, by)
-            except TagInUseError:
-                is_deleted = False
+        is_deleted = not _tag_is_used(tag, readers) and delete_tag(tag.pk, by)
         (found.free if is_deleted else found.used).append(tag.name)
     for field in _fields(record).select_for_update():
         is_deleted = not _field_is_used(field, readers) and delete_field(field.key, by)
