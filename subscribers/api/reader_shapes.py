@@ -1,7 +1,5 @@
 """The bodies of requests and responses about readers and imports."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 

@@ -1,7 +1,5 @@
 """The forms that add and edit a reader on the desk."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

@@ -1,7 +1,5 @@
 """The forms of a field and of a tag, and why one is not added or deleted."""
 
-from __future__ import annotations
-
 import re
 from typing import TYPE_CHECKING, Any
 

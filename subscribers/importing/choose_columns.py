@@ -1,7 +1,5 @@
 """The columns of a checked file as an author maps them on the page."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Mapping as Map
 from collections.abc import Sequence

@@ -1,10 +1,8 @@
 """The status of an import or of its undo in words, for its page, the command and the API."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
+from django.utils.functional import Promise
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -16,12 +14,9 @@ from subscribers.models import SubscriberImport
 from subscribers.models.subscriber_import import GONE, WITHOUT_CONTENT
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrPromise
-
 State = SubscriberImport.State
 
-STATES: Mapping[str, StrPromise] = {
+STATES: Mapping[str, Promise] = {
     State.CHECKING: gettext_lazy("Being checked"),
     State.CHECKED: gettext_lazy("Checked, not imported"),
     State.WAITING: gettext_lazy("Queued"),
@@ -41,7 +36,7 @@ SYMBOLS: Mapping[str, tuple[str, str]] = {
     State.WAITING: ("waiting", ""),
 }
 # The counts of `SubscriberImport.undo_counts`, each with its note.
-UNDO_RESULTS: Mapping[str, tuple[StrPromise, StrPromise]] = {
+UNDO_RESULTS: Mapping[str, tuple[Promise, Promise]] = {
     "undone": (gettext_lazy("Removed"), gettext_lazy("no longer on the list")),
     "kept_mailed": (gettext_lazy("Kept: mailed"), gettext_lazy("an email was sent or queued")),
     "kept_opted_in": (
@@ -53,7 +48,7 @@ UNDO_RESULTS: Mapping[str, tuple[StrPromise, StrPromise]] = {
 }
 # Short forms of the sentences in refusal_sentences.py, by code.
 FILE_REASON = "file_"
-SKIPPED_IN_SHORT: Mapping[str, StrPromise] = {
+SKIPPED_IN_SHORT: Mapping[str, Promise] = {
     "reader_unsubscribed": gettext_lazy("unsubscribed: {n}"),
     "reader_bounced": gettext_lazy("bounced: {n}"),
     "reader_complained": gettext_lazy("marked a letter as spam: {n}"),
@@ -218,13 +213,9 @@ def _skipped_note(record: SubscriberImport) -> str:
 
 def _in_short(code: str, count: int) -> str:
     if (words := SKIPPED_IN_SHORT.get(code)) is not None:
-        return words.format(n=digits(count))
+        return str(words).format(n=digits(count))
     # A newer release counted this reason, so it has no short form here.
     return f"{sentence_of(InputRefusal(code))} {digits(count)}"
-
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrPromise
 
 
 def undo_lines(record: SubscriberImport) -> Iterator[tuple[str, int, str]]:

@@ -1,13 +1,12 @@
 """Sentences about imports, for the page, the command and the API. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
+from django.utils.functional import Promise
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -21,10 +20,7 @@ from subscribers.importing.file_format.yes_or_no import Answer
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.refusal_sentences import COLUMN_NUMBER, InputRefusal, sentence_of
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrPromise
-
-ENCODING_WARNINGS: Mapping[str, StrPromise] = {
+ENCODING_WARNINGS: Mapping[str, Promise] = {
     "windows_1252": gettext_lazy(
         "The file is not UTF-8, so Homing reads it as Windows-1252, which is common in Western "
         "Europe. If a name looks wrong here, save the list as “CSV UTF-8” and import that file."
@@ -34,7 +30,7 @@ ENCODING_WARNINGS: Mapping[str, StrPromise] = {
         "another encoding. Save the list as “CSV UTF-8” and import that file."
     ),
 }
-HIDDEN: Mapping[str, StrPromise] = {
+HIDDEN: Mapping[str, Promise] = {
     "substack": gettext_lazy("A Substack file leaves out most readers who unsubscribed."),
     "substack_dashboard": gettext_lazy(
         "The file has no column for consent. Import the email list instead."
@@ -48,7 +44,7 @@ HIDDEN: Mapping[str, StrPromise] = {
         "The name of a Mailchimp file shows the status of its readers, but this file was renamed."
     ),
 }
-STATUSES: Mapping[Status, StrPromise] = {
+STATUSES: Mapping[Status, Promise] = {
     Status.SUBSCRIBED: gettext_lazy("Subscribed: {n}"),
     Status.UNSTATED: gettext_lazy("Nothing about the subscription: {n}"),
     Status.UNCONFIRMED: gettext_lazy("Not confirmed, added as pending: {n}"),
@@ -57,14 +53,14 @@ STATUSES: Mapping[Status, StrPromise] = {
     Status.COMPLAINED: gettext_lazy("Marked as spam, suppressed: {n}"),
     Status.BLOCKED: gettext_lazy("Not to be mailed, suppressed: {n}"),
 }
-OTHER_COLUMNS: Mapping[str, StrPromise] = {
+OTHER_COLUMNS: Mapping[str, Promise] = {
     "tags": gettext_lazy("Tags"),
     "left_topics": gettext_lazy("Topics left by the reader"),
     "since": gettext_lazy("Date of sign-up"),
     "consent": gettext_lazy("Note for the consent record"),
 }
 # Words for what a cell says in a column for a tag.
-ANSWERS: Mapping[Answer, StrPromise] = {
+ANSWERS: Mapping[Answer, Promise] = {
     Answer.YES: gettext_lazy("yes: {n}"),
     Answer.NO: gettext_lazy("no: {n}"),
     Answer.EMPTY: gettext_lazy("empty: {n}"),
@@ -72,7 +68,7 @@ ANSWERS: Mapping[Answer, StrPromise] = {
     Answer.PAST: gettext_lazy("a date in the past, so no tag: {n}"),
     Answer.TEXT: gettext_lazy("another text, which counts as yes: {n}"),
 }
-LOST: Mapping[str, StrPromise] = {
+LOST: Mapping[str, Promise] = {
     "narrow": gettext_lazy(
         "Lost dates in {column}: {n}. The spreadsheet replaced them with #, because the column "
         "was too narrow. Widen it and save the file again. {examples}"
@@ -171,7 +167,7 @@ def _lost_sentence(lost: Mapping[str, Any]) -> str:
         _("line {line}: {value}").format(line=digits(line), value=quoted(value))
         for line, value in lost["examples"]
     ]
-    sentence = LOST.get(lost["reason"], LOST["unreadable"])
+    sentence = str(LOST.get(lost["reason"], LOST["unreadable"]))
     return sentence.format(
         column=_column(lost["column"]) if lost["column"] else _("other columns"),
         n=digits(lost["count"]),
@@ -257,7 +253,7 @@ def _column(stored: str) -> str:
 def statuses_sentence(statuses: Mapping[str, int]) -> str:
     """Count the rows by status; empty if the file has none."""
     return "; ".join(
-        meaning.format(n=digits(statuses[status]))
+        str(meaning).format(n=digits(statuses[status]))
         for status, meaning in STATUSES.items()
         if status in statuses
     )
@@ -327,7 +323,9 @@ def _with_tag(counts: Mapping[str, int]) -> int:
 
 def _kinds(counts: Mapping[str, int]) -> str:
     return ", ".join(
-        ANSWERS[answer].format(n=digits(counts[answer])) for answer in Answer if answer in counts
+        str(ANSWERS[answer]).format(n=digits(counts[answer]))
+        for answer in Answer
+        if answer in counts
     )
 
 

@@ -1,7 +1,5 @@
 """Read the rows of a file in constant memory; each reading yields the same rows."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -13,7 +11,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, Self
 
 from django.utils.translation import gettext_noop
 
@@ -121,7 +119,7 @@ class Description:
     reading: Map[str, Any] | None = None  # for its rejected rows, as `Reading` in columns.py
 
     @classmethod
-    def from_json(cls, stored: Map[str, Any] | None) -> Description:
+    def from_json(cls, stored: Map[str, Any] | None) -> Self:
         """Read a stored description, if any; keys of another release are ignored."""
         known = {one.name for one in fields(cls)}
         return cls(**{name: value for name, value in (stored or {}).items() if name in known})
@@ -151,7 +149,7 @@ class ReaderFile:
         self._forms: Map[int, DateForm] | None = None
         self._stack = ExitStack()
 
-    def __enter__(self) -> ReaderFile:
+    def __enter__(self) -> Self:
         with ExitStack() as stack:
             self.content: BinaryIO = (
                 stack.enter_context(open_regular_file(self.source))

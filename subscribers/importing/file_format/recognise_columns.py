@@ -4,8 +4,6 @@ The columns are found by a manual mapping, by the words of the header, or by the
 rows.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata
@@ -16,7 +14,7 @@ from dataclasses import dataclass, replace
 from dataclasses import fields as dataclass_fields
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from django.utils.translation import gettext_noop
 
@@ -79,7 +77,7 @@ class Reading:
     is_guess: bool = False  # the file of the rejected rows is unknown, so nobody is subscribed
 
     @classmethod
-    def from_json(cls, stored: Map[str, Any] | None) -> Reading | None:
+    def from_json(cls, stored: Map[str, Any] | None) -> Self | None:
         """Read a stored reading; keys of another release are ignored."""
         known = {one.name for one in dataclass_fields(cls)}
         return cls(**{key: stored[key] for key in known & stored.keys()}) if stored else None

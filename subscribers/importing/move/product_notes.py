@@ -3,22 +3,17 @@
 The formats are described in docs/importing.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from subscribers.importing.file_format.status_columns import Status
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrPromise
-
 REJECTED = "rejected"
 FILE = "file"  # in place of a column: the name of the file is the status
-BECOMES: Mapping[str, StrPromise] = {
+BECOMES: Mapping[str, Promise] = {
     Status.SUBSCRIBED: _("confirmed, if you state that they consented elsewhere"),
     Status.UNSTATED: _(
         "confirmed, if you state that the exported list had confirmed subscriptions only; "
@@ -42,11 +37,11 @@ class Product:
 
     code: str
     name: str
-    export: StrPromise
-    upload: StrPromise
+    export: Promise
+    upload: Promise
     statuses: Sequence[tuple[str, str, str]]
-    brings: StrPromise
-    missing: StrPromise
+    brings: Promise
+    missing: Promise
     has_past_issues: bool = False
 
 

@@ -18,8 +18,8 @@ from delivery.tasks.periodic_task_lease import TaskInterruptedError
 from delivery.tasks.run_leased_task import ClaimedTask, claim
 from publishing.models import Draft
 from subscribers.data_requests.erase import erase
+from subscribers.importing import undo_import
 from subscribers.importing.import_task import run_next_import
-from subscribers.importing.undo import undo_import
 from subscribers.importing.undo_import import find_made, run_undo, start_undo
 from subscribers.leaving.leave import leave
 from subscribers.models import (
