@@ -128,9 +128,10 @@ def _why_invalid(typed: str) -> InputRefusal:
 
 def _codes(characters: Iterable[str]) -> str:
     """Write characters in a list, invisible ones as their code, such as U+200B."""
-    seen = (one.isprintable() and not INVISIBLE.match(one) for one in characters)
-    pairs = zip(characters, seen, strict=True)
-    return " ".join(one if is_seen else f"U+{ord(one):04X}" for one, is_seen in pairs)
+    return " ".join(
+        one if one.isprintable() and not INVISIBLE.match(one) else f"U+{ord(one):04X}"
+        for one in characters
+    )
 
 
 def mask_address(email: str) -> str:

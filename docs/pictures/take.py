@@ -108,6 +108,7 @@ def name_everything(services: Services) -> None:
 
 def bring_in(first: int, last: int, folder: Path) -> None:
     """Import these rows of the demo's list from a separate file."""
+    from subscribers.importing.accept_upload import Statement
     from subscribers.importing.import_file import import_file
 
     rows = (
@@ -115,7 +116,8 @@ def bring_in(first: int, last: int, folder: Path) -> None:
     )
     piece = folder / f"readers-{last}.csv"
     piece.write_text(rows[0] + "".join(rows[1 + first : 1 + last]), "utf-8")
-    import_file(piece, confirmed=True, where="the counter of the reading room")
+    stated = Statement(confirmed=True, where="the counter of the reading room")
+    import_file(piece, stated=stated)
 
 
 def publish_past(services: Services, number: int, folder: Path, pause: Callable[[], None]) -> None:

@@ -28,6 +28,7 @@ from newsletter_site.embedded_postgres import prepare_data_dir
 from publishing.editions.edition_status import load_status
 from publishing.publish.publish_edition import edition_by_key
 from subscribers.confirmed_readers import confirmed
+from subscribers.importing.accept_upload import Statement
 from subscribers.importing.import_file import import_file
 from subscribers.models import Subscriber
 
@@ -59,7 +60,9 @@ def run(terminal: Terminal, *, stay: bool) -> bool:
 
 def _run_steps(children: Children, services: Services, *, stay: bool) -> bool:
     terminal, sandbox, site = children.terminal, services.sandbox, services.site.url
-    imported = import_file(READERS, confirmed=True, on_progress=lambda _: terminal.check())
+    imported = import_file(
+        READERS, stated=Statement(confirmed=True), on_progress=lambda _: terminal.check()
+    )
     total, mailable = Subscriber.objects.count(), confirmed().count()
     terminal.step(f"{total:,} readers on the list, {mailable:,} of them confirmed")
     newsletters = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)

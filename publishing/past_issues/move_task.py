@@ -85,12 +85,7 @@ def request_move(file: IO[bytes], filename: str, site: str, by: uuid.UUID | None
             )
     except IntegrityError:
         raise MoveRefusedError("already_running") from None
-    store_pieces(
-        file,
-        lambda number, piece: IssueMovePiece.objects.create(
-            move=move, number=number, content=piece
-        ),
-    )
+    store_pieces(file, IssueMovePiece, move=move)
     return move
 
 

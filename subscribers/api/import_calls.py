@@ -33,6 +33,7 @@ from subscribers.api.reader_shapes import (
 from subscribers.api.uploaded_file import FILENAME, upload_parameters, uploaded_file
 from subscribers.importing import accept_upload
 from subscribers.importing import import_sentences as sentences
+from subscribers.importing.accept_upload import Statement
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.import_page import status_sentence, why_not_undone
@@ -155,15 +156,9 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
     is_checked = record.state == State.CHECKED
     if is_checked and decision.list_is_confirmed and not record.leaves_subscriptions_open:
         raise field_problem("list_is_confirmed", sentence_of(InputRefusal("list_not_open")))
-    stated = accept_upload.statement(
-        confirmed=decision.confirmed,
-        where=where,
-        list_is_confirmed=decision.list_is_confirmed,
-        importer=caller.user,
-        tags=tags,
-        welcome=decision.welcome,
-    )
-    if not accept_upload.start_import(import_id, stated):
+    is_confirmed, list_is_confirmed = decision.confirmed, decision.list_is_confirmed
+    stated = Statement(is_confirmed, where, list_is_confirmed, tags, decision.welcome)
+    if not accept_upload.start_import(import_id, stated.columns(caller.user)):
         sentence = f"Only a checked file can be imported. {status_sentence(record)}"
         raise ProblemError(ProblemType.NOT_NOW, sentence)
     record_import_activity("import", caller.user.pk, _named(import_id), added=record.added)

@@ -2,7 +2,7 @@
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any, BinaryIO
 
@@ -21,13 +21,13 @@ class FilePiece(models.Model):
         abstract = True
 
 
-def store_pieces(file: IO[bytes], store: Callable[[int, bytes], object]) -> bytes:
-    """Call `store(number, content)` for each piece; return the SHA-256 of the file."""
+def store_pieces(file: IO[bytes], kind: type[FilePiece], **task: Any) -> bytes:
+    """Store each piece for the `task`, which is its key; return the SHA-256 of the file."""
     digest = hashlib.sha256()
     file.seek(0)
     for number, piece in enumerate(iter(lambda: file.read(LONGEST_PIECE), b"")):
         digest.update(piece)
-        store(number, piece)
+        kind._default_manager.create(number=number, content=piece, **task)
         reset_queries()  # In debug mode, Django keeps all queries, with the whole file
     return digest.digest()
 

@@ -1,8 +1,8 @@
 """Uploads: make an import, or find the earlier one with the same content."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
@@ -28,30 +28,30 @@ ENDED = (State.FINISHED, State.REFUSED, *WITHOUT_CONTENT)
 UNCLAIMED: dict[str, Any] = {**NO_LEASE, "claims": 0}
 
 
-def statement(
-    *,
-    confirmed: bool = False,
-    where: str = "",
-    list_is_confirmed: bool = False,
-    importer: Any = None,
-    tags: Iterable[str] = (),
-    welcome: bool = False,
-) -> dict[str, Any]:
-    """Return the columns for the importer, their statement and their choices.
+class Statement(NamedTuple):
+    """What an importer states about the consent of readers, and chooses for them."""
 
-    Missing tags are added, so this must be called in the transaction that writes the columns.
-    """
-    made: set[int] = set()
-    ids = sorted(set(find_or_add_tags(tags, made).values())) if tags else []
-    return {
-        **({"made": {"tags": sorted(made)}} if made else {}),
-        "confirmed": confirmed,
-        "statement": CONTROL_CHARACTERS.sub(" ", where).strip() if confirmed else "",
-        "list_is_confirmed": list_is_confirmed and confirmed,
-        "imported_by": importer,
-        "tags": ids,
-        "welcome": welcome and confirmed,
-    }
+    confirmed: bool = False  # the readers gave their consent elsewhere
+    where: str = ""  # where and how they gave it
+    # The same for rows whose status says nothing about the subscription.
+    list_is_confirmed: bool = False
+    tags: Sequence[str] = ()  # for all valid rows; missing tags are added
+    welcome: bool = False  # send the welcome letter to added readers who are confirmed
+
+    def columns(self, importer: Any = None) -> dict[str, Any]:
+        """Return the columns of an import; call this in the transaction that writes them."""
+        made: set[int] = set()
+        ids = sorted(set(find_or_add_tags(self.tags, made).values())) if self.tags else []
+        where = CONTROL_CHARACTERS.sub(" ", self.where).strip()
+        return {
+            **({"made": {"tags": sorted(made)}} if made else {}),
+            "confirmed": self.confirmed,
+            "statement": where if self.confirmed else "",
+            "list_is_confirmed": self.list_is_confirmed and self.confirmed,
+            "imported_by": importer,
+            "tags": ids,
+            "welcome": self.welcome and self.confirmed,
+        }
 
 
 def existing_imports() -> QuerySet[SubscriberImport]:
@@ -93,7 +93,7 @@ def store_for_check(
     """
     file.description = replace(file.description, posts=posts)
     with transaction.atomic():
-        stated = statement(importer=importer)
+        stated = Statement().columns(importer)
         record, is_new = _get_or_create(file, content, filename, State.CHECKING, stated)
         if not is_new and record.state == State.REFUSED:
             state = State.WAITING if record.rows else State.CHECKING
@@ -137,7 +137,7 @@ def start_leavers_beside(record: SubscriberImport, importer: Any) -> list[Subscr
     return [
         other
         for other in beside.exclude(pk=record.pk).order_by("id")
-        if other.names_leavers and start_import(other.pk, statement(importer=importer))
+        if other.names_leavers and start_import(other.pk, Statement().columns(importer))
     ]
 
 

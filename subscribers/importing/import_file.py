@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from django.db import reset_queries, transaction
 
 from subscribers.fields.own_fields import load_fields
-from subscribers.importing.accept_upload import ENDED, existing_imports, statement, store_for_import
+from subscribers.importing.accept_upload import ENDED, Statement, existing_imports, store_for_import
 from subscribers.importing.apply_rows import apply_rows, note_gone, seen_addresses_of_dry_run
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
@@ -41,23 +41,16 @@ def import_file(
     source: Path | BinaryIO,
     name: str = "",
     *,
-    confirmed: bool,
-    where: str = "",
-    list_is_confirmed: bool = False,
+    stated: Statement,
     mapping: Sequence[str] = (),
-    tags: Sequence[str] = (),
-    welcome: bool = False,
     dry_run: bool = False,
     on_rejected: OnRejected = lambda *_: None,
     on_progress: Callable[[SubscriberImport], None] = lambda _: None,
 ) -> ImportReport:
     """Import the readers of a CSV file; with `dry_run` only report the result.
 
-    `confirmed` states that the readers gave their consent elsewhere, and `where` says where and
-    how. `list_is_confirmed` states the same for rows whose status says nothing about the
-    subscription. `mapping` has options such as `Town=city`. All valid rows get the `tags`, and
-    missing tags are added. With `welcome`, added readers who are confirmed get the welcome letter.
-    Raises `UnreadableFileError` if the file cannot be imported; then nothing has changed.
+    `mapping` has options such as `Town=city`. Raises `UnreadableFileError` if the file cannot be
+    imported; then nothing has changed.
     """
     fields = load_fields()
     name = name or (file_name(source) if isinstance(source, Path) else "a file")
@@ -68,17 +61,9 @@ def import_file(
         if earlier is not None and earlier.state == State.UNDOING and not dry_run:
             run_to_end(earlier.pk, lambda _: None)
         if dry_run:
-            stated = {"confirmed": confirmed, "list_is_confirmed": list_is_confirmed}
             return _dry_run(file, stated, on_rejected, on_progress)
         with transaction.atomic():
-            stated = statement(
-                confirmed=confirmed,
-                where=where,
-                list_is_confirmed=list_is_confirmed,
-                tags=tags,
-                welcome=welcome,
-            )
-            record, starts = store_for_import(file, file.content, name, stated)
+            record, starts = store_for_import(file, file.content, name, stated.columns())
     run_to_end(record.pk, on_progress)
     record.refresh_from_db()
     if record.error is not None and record.state == State.REFUSED:
@@ -104,13 +89,14 @@ def run_to_end(import_id: int, on_progress: Callable[[SubscriberImport], None]) 
 
 def _dry_run(
     file: ReaderFile,
-    stated: dict[str, Any],
+    stated: Statement,
     on_rejected: OnRejected,
     on_progress: Callable[[SubscriberImport], None],
 ) -> ImportReport:
     record = SubscriberImport(
         state=SubscriberImport.State.CHECKING,
-        **stated,
+        confirmed=stated.confirmed,
+        list_is_confirmed=stated.list_is_confirmed,
         total=file.size,
         read_as=asdict(file.description),
     )

@@ -20,6 +20,7 @@ from subscribers.files.bounded_upload import BoundedUpload, takes_upload
 from subscribers.files.safe_csv import csv_download
 from subscribers.importing import accept_upload, stored_file
 from subscribers.importing import import_sentences as sentences
+from subscribers.importing.accept_upload import Statement
 from subscribers.importing.choose_columns import ColumnError, check_again, column_choices
 from subscribers.importing.file_format.files_in_zip import may_be_mailed
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
@@ -131,15 +132,10 @@ def decide_import(request: HttpRequest, import_id: int) -> HttpResponse:
         if error or bad_tags:
             return _import_page(request, record, error=error, bad_tags=bad_tags, typed=request.POST)
     with transaction.atomic():
-        stated = accept_upload.statement(
-            confirmed=elsewhere,
-            where=where,
-            list_is_confirmed=list_is_confirmed,
-            importer=request.user,
-            tags=() if isinstance(tags, InputRefusal) else tags,
-            welcome=bool(request.POST.get("welcome")),
-        )
-        if accept_upload.start_import(import_id, stated):
+        named = () if isinstance(tags, InputRefusal) else tags
+        welcome = bool(request.POST.get("welcome"))
+        stated = Statement(elsewhere, where, list_is_confirmed, named, welcome)
+        if accept_upload.start_import(import_id, stated.columns(request.user)):
             started = _import_or_404(import_id)
             record_import_activity("import", user_id_of(request), started, added=record.added)
             for other in accept_upload.start_leavers_beside(started, request.user):

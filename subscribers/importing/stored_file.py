@@ -14,11 +14,7 @@ MEGABYTE = 1024 * 1024
 
 def store(import_id: int, file: BinaryIO, content_hash: bytes) -> None:
     """Store the content. Raises `UnreadableFileError` if the hash differs."""
-
-    def store_piece(number: int, piece: bytes) -> None:
-        ImportPiece.objects.create(subscriber_import_id=import_id, number=number, content=piece)
-
-    if store_pieces(file, store_piece) != content_hash:
+    if store_pieces(file, ImportPiece, subscriber_import_id=import_id) != content_hash:
         raise UnreadableFileError("file_changed")
 
 

@@ -21,6 +21,7 @@ from delivery.reader_fields import READER_FIELDS
 from subscribers.fields.own_fields import load_fields
 from subscribers.files.atomic_file import atomic_file
 from subscribers.importing import import_sentences as sentences
+from subscribers.importing.accept_upload import Statement
 from subscribers.importing.file_format.files_in_zip import (
     is_zip,
     may_be_mailed,
@@ -125,6 +126,8 @@ class Command(BaseCommand):
             )
         if rejects and any(_is_the_same(rejects, path) for path in paths):
             raise CommandError(_("--rejects names the file to import. Name another file."))
+        choices = bool(options["list_is_confirmed"]), tags, bool(options["welcome"])
+        stated = Statement(options["confirmed"], consent, *choices)
         what_remains = NOTHING_CHANGED if options["dry_run"] else CONTINUES
         try:
             with ExitStack() as stack:
@@ -148,7 +151,7 @@ class Command(BaseCommand):
                             add_fields_and_tags(file, None)
                 for at, (content, name) in enumerate(opened):
                     self.rejects_file = rejects_files[at] if rejects else None
-                    self._import(content, name, options, consent, tags)
+                    self._import(content, name, options, stated)
         except UnreadableFileError as refusal:
             raise CommandError(str(refusal)) from refusal
         except (OperationalError, InterfaceError) as error:
@@ -161,21 +164,15 @@ class Command(BaseCommand):
             sentence = _("Homing cannot write {path}: {error}.")
             raise CommandError(sentence.format(path=rejects, error=error.strerror)) from error
 
-    def _import(
-        self, content: BinaryIO, name: str, options: Any, consent: str, tags: Sequence[str]
-    ) -> None:
+    def _import(self, content: BinaryIO, name: str, options: Any, stated: Statement) -> None:
         self.shown: dict[str, list[RejectedRow]] = {"skipped": [], "rejected": []}
         self.progress = ProgressLine(self.stderr)
         try:
             report = import_file(
                 content,
                 name,
-                confirmed=options["confirmed"],
-                where=consent,
-                list_is_confirmed=bool(options["list_is_confirmed"]),
+                stated=stated,
                 mapping=options["map"],
-                tags=tags,
-                welcome=bool(options["welcome"]),
                 dry_run=options["dry_run"],
                 on_rejected=self._take_rejected_row,
                 on_progress=self._show_progress,
@@ -184,7 +181,6 @@ class Command(BaseCommand):
             self.progress.clear()
         if self.rejects_file and not self.shown["rejected"]:
             self.rejects_file.writelines(reject_lines(report.record))
-        stated = options["confirmed"], bool(options["list_is_confirmed"])
         for line in report_lines(report, name, dry_run=options["dry_run"], stated=stated):
             self.stdout.write(line)
         for result, rows in self.shown.items():
@@ -240,12 +236,9 @@ def _is_the_same(rejects: Path, path: Path) -> bool:
 
 
 def report_lines(
-    report: ImportReport, filename: str, *, dry_run: bool, stated: tuple[bool, bool]
+    report: ImportReport, filename: str, *, dry_run: bool, stated: Statement
 ) -> Iterator[str]:
-    """Report what was done, how the file was read, and the counts.
-
-    `stated` says whether --confirmed and --list-is-confirmed were used.
-    """
+    """Report what was done, how the file was read, and the counts."""
     record = report.record
     names = {"file": filename, "number": record.pk}
     if report.resumed:
@@ -265,7 +258,8 @@ def report_lines(
     if record.pk is not None and not report.created:
         earlier = (record.confirmed, record.list_is_confirmed)
         options = ("--confirmed", "--list-is-confirmed")
-        for option, was, is_now in zip(options, earlier, stated, strict=True):
+        now = (stated.confirmed, stated.list_is_confirmed)
+        for option, was, is_now in zip(options, earlier, now, strict=True):
             if was != is_now:
                 yield (
                     _("The earlier import used {option}. This does not change.")

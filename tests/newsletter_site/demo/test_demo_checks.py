@@ -13,6 +13,7 @@ from newsletter_site.demo.demo_checks import Observed, broken_promises
 from newsletter_site.demo.single_instance import READERS, DemoError, refuse_other_readers
 from publishing.editions.edition_status import EditionStatus
 from subscribers.confirmed_readers import confirmed
+from subscribers.importing.accept_upload import Statement
 from subscribers.importing.import_file import ImportReport, import_file
 from subscribers.models import Subscriber, SubscriberImport
 from tests.delivery.rules.test_edition_state import counts
@@ -89,7 +90,7 @@ def test_a_database_with_other_readers_is_refused() -> None:
 @pytest.mark.django_db
 def test_the_demo_imports_its_readers_once_beside_later_ones() -> None:
     refuse_other_readers()
-    first = import_file(READERS, confirmed=True)
+    first = import_file(READERS, stated=Statement(confirmed=True))
     assert {name: number for name, number in first.record.counts.items() if number} == {
         "rows": 5141, "added": 5060, "duplicates": 64, "rejected": 17
     }  # fmt: skip
@@ -98,6 +99,6 @@ def test_the_demo_imports_its_readers_once_beside_later_ones() -> None:
     mailable = confirmed().count()
     Subscriber.objects.create(email="reader@example.org")
     refuse_other_readers()
-    again = import_file(READERS, confirmed=True)
+    again = import_file(READERS, stated=Statement(confirmed=True))
     assert (first.created, again.created) == (True, False)
     assert confirmed().count() == mailable > 0

@@ -22,6 +22,7 @@ from subscribers.consent.consent_log import record_consent
 from subscribers.data_requests.erase import erase, erased_among, hash_of
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.data_requests.personal_data_sentences import describe
+from subscribers.importing.accept_upload import Statement
 from subscribers.importing.import_file import import_file
 from subscribers.leaving.leave import leave
 from subscribers.links.unsubscribe_token import token_for
@@ -316,7 +317,7 @@ def test_erasure_waits_for_an_import_that_read_erased_addresses(
 
     with transaction.atomic():
         SubscriberFactory(email="ada0@example.org", state="pending")
-        importing = beside(lambda: import_file(file, confirmed=True))
+        importing = beside(lambda: import_file(file, stated=Statement(confirmed=True)))
         newsroom.wait_for_a_backend_that_waits_for_a_lock()
         erasing = beside(lambda: erase(reader.pk))
         newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)

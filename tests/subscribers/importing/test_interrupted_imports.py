@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from delivery.tasks.run_leased_task import claim, open_tasks
 from subscribers.importing import accept_upload
-from subscribers.importing.accept_upload import statement
+from subscribers.importing.accept_upload import Statement, statement
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile, Row
 from subscribers.importing.import_file import import_file
@@ -110,7 +110,7 @@ def test_an_import_without_progress_is_refused(file_of: FileOf) -> None:
     assert record.error == {"code": "import_stuck", "parameters": {"times": 10}}
     assert not ImportPiece.objects.exists()
     # The same file continues from there.
-    assert import_file(path, confirmed=True).record.added == LONG
+    assert import_file(path, stated=Statement(confirmed=True)).record.added == LONG
 
 
 @pytest.mark.parametrize(
@@ -184,5 +184,5 @@ def test_a_too_large_file_is_refused_before_storing(file_of: FileOf, settings: A
     path = file_of("ada@example.org," + "a" * 100)
     os.truncate(path, 1024 * 1024 + 1)
     with pytest.raises(UnreadableFileError, match="larger than the limit of 1 MB"):
-        import_file(path, confirmed=True)
+        import_file(path, stated=Statement(confirmed=True))
     assert not SubscriberImport.objects.exists()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError
 
+from subscribers.importing.accept_upload import Statement
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.split_records import MAX_LINES_IN_A_ROW
 from subscribers.importing.import_file import import_file
@@ -65,7 +66,7 @@ def test_a_dry_run_reports_a_file_that_changes(long_list: Path) -> None:
             file.write("one.more@example.org,Reader\n")
 
     with pytest.raises(UnreadableFileError, match="changed while Homing read it"):
-        import_file(long_list, confirmed=False, dry_run=True, on_progress=save_the_file_again)
+        import_file(long_list, stated=Statement(), dry_run=True, on_progress=save_the_file_again)
 
 
 def test_a_bad_path_is_named(tmp_path: Path, import_subscribers: ImportSubscribers) -> None:
