@@ -1,4 +1,4 @@
-"""API calls about the author's fields and tags, and the functions that commands share."""
+"""API calls about the author's fields and tags. Commands share their functions."""
 
 import uuid
 from typing import Any

@@ -188,11 +188,10 @@ def undo_import(request: HttpRequest, import_id: int, choice: UndoChoice = NO_BO
 @once
 def drop_import(request: HttpRequest, import_id: int) -> HttpResponse:
     """Delete a file that was checked and not imported."""
-    record = _named(import_id)
-    if not accept_upload.discard(import_id):
+    _named(import_id)
+    if not accept_upload.discard(import_id, get_caller(request).user.pk):
         sentence = "The file was imported or deleted before, so there is nothing to discard."
         raise ProblemError(ProblemType.NOT_NOW, sentence)
-    record_import_activity("discard", get_caller(request).user.pk, record)
     return json_response(ImportDropped(id=import_id, dropped=True))
 
 

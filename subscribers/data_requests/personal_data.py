@@ -179,17 +179,6 @@ _REQUESTS = {
 }
 
 
-def _load_request_times(reader: Subscriber) -> Mapping[tuple[str, int], datetime]:
-    """Load when each mail on request was requested, by its kind and version."""
-    records = ConsentRecord.objects.filter(subscriber=reader)
-    return {
-        (kind, record.request): record.at
-        for kind, acts in _REQUESTS.items()
-        for record in records.filter(act__in=acts)
-        if record.request
-    }
-
-
 def time_of_mail(mail: Entry) -> datetime:
     """Return when the provider accepted a mail, or else when it was published."""
     accepted_at = mail["sent_at"] if mail["outcome"] == "sent" else None
@@ -211,7 +200,13 @@ def _load_mails(reader: Subscriber) -> list[Entry]:
         issue=TEST_ISSUE, recipient=TEST_RECIPIENT, version__in=test_letters_to(reader.email_key)
     )
     newsletter = Newsletter.objects.get_current().name
-    requested_at = _load_request_times(reader)
+    records = ConsentRecord.objects.filter(subscriber=reader)
+    requested_at = {
+        (str(kind), record.request): record.at
+        for kind, acts in _REQUESTS.items()
+        for record in records.filter(act__in=acts)
+        if record.request
+    }
     mails = []
     for delivery in Delivery.objects.filter(Q(issue__in=issues, recipient=reader.pk) | tests):
         edition = editions.get((delivery.issue_id, delivery.version))

@@ -1,4 +1,4 @@
-"""Find tags by their names, find topics, and keep tags from being deleted meanwhile.
+"""Find tags and topics, and keep tags from being deleted in the meantime.
 
 Topics are the tags that readers see and choose themselves.
 """

@@ -1,5 +1,6 @@
 """Uploads: make an import, or find the earlier one with the same content."""
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, BinaryIO, NamedTuple
@@ -141,12 +142,18 @@ def start_leavers_beside(record: SubscriberImport, importer: Any) -> list[Subscr
     ]
 
 
-def discard(import_id: int) -> bool:
-    """Delete a file before it is imported; False if there is no such file."""
+def discard(import_id: int, by: uuid.UUID | None = None) -> bool:
+    """Delete a file before it is imported; False if there is no such file.
+
+    `by` None is not logged.
+    """
     with transaction.atomic():
         imports = SubscriberImport.objects.select_for_update()
-        if not imports.filter(pk=import_id, state__in=NOT_IMPORTED).exists():
+        record = imports.filter(pk=import_id, state__in=NOT_IMPORTED).first()
+        if record is None:
             return False
+        if by is not None:
+            record_import_activity("discard", by, record)
         stored_file.delete(import_id)
         delete_noted_rows(import_id)
         with connection.cursor() as cursor:

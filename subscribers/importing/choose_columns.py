@@ -30,6 +30,7 @@ from subscribers.importing.file_format.yes_or_no import COMPLIMENTARY, PAID, TAG
 from subscribers.importing.import_sentences import OTHER_COLUMNS, second_sentence
 from subscribers.importing.rejects_file import reading_of
 from subscribers.models import SubscriberImport
+from subscribers.record_activity import record_import_activity
 
 NEW_FIELD = "new"
 
@@ -134,6 +135,8 @@ def check_again(
         if again.pk == record.pk:
             return None
         discard(record.pk)
+        if is_new:
+            record_import_activity("upload", by.pk, again)
         return again, is_new
 
 

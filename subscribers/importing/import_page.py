@@ -1,4 +1,4 @@
-"""The status of an import or of its undo in words, for its page, the command and the API."""
+"""The status of an import or of its undo, in words."""
 
 from collections.abc import Iterator, Mapping
 

@@ -1,4 +1,4 @@
-"""Imports on the desk: upload, check, review, import; their list, and how to move in."""
+"""Imports on the desk, from the upload to the undo, and how to move readers in."""
 
 import uuid
 from collections.abc import Mapping
@@ -156,10 +156,7 @@ def choose_columns(request: HttpRequest, import_id: int) -> HttpResponse:
         )
         return see_other(reverse("readers:import", args=[import_id]))
     try:
-        with transaction.atomic():
-            found = check_again(record, request.POST, request.user)
-            if found and found[1]:
-                record_import_activity("upload", user_id_of(request), found[0])
+        found = check_again(record, request.POST, request.user)
     except (UnreadableFileError, ColumnError) as error:
         return _import_page(request, record, bad_columns=str(error), typed=request.POST)
     if found is None:
@@ -195,11 +192,7 @@ def undo_import(request: HttpRequest, import_id: int) -> HttpResponse:
 def discard_import(request: HttpRequest, import_id: int) -> HttpResponse:
     """Delete a file that was checked and not imported."""
     record = _import_or_404(import_id)
-    with transaction.atomic():
-        discarded = accept_upload.discard(import_id)
-        if discarded:
-            record_import_activity("discard", user_id_of(request), record)
-    if not discarded:
+    if not accept_upload.discard(import_id, user_id_of(request)):
         messages.warning(
             request, _("The file was imported or deleted before, so there is nothing to discard.")
         )

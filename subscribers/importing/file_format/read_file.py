@@ -417,10 +417,10 @@ class ReaderFile:
             address_column=_column_name(layout, layout.address),
             field_columns={name: named(columns) for name, columns in layout.fields.items()},
             unused_columns=_unused_columns(layout),
-            examples=[
+            examples=tuple(
                 ", ".join(filter(None, (excerpt(email), excerpt(" ".join(name.split())))))
                 for email, name in [*rows[:1], *self._rows_with_accents(rows)]
-            ],
+            ),
             encoding_warning=self._encoding_warning,
             product=status.product if status else "",
             status_columns=named(status.columns if status else ()),

@@ -181,27 +181,28 @@ _FLAGS: Mapping[str, Words] = {
     ),
     **dict.fromkeys(keys("confirmed, is confirmed, email confirmed"), _IS_CONFIRMED),
 }
-_DATES: Mapping[str, tuple[Words, Status]] = {
+# The words for the values of a column, the status of a row with a date there, and whether any text
+# counts as a date.
+_WHO_IS_GONE: Mapping[str, tuple[Words, Status, bool]] = {
     **dict.fromkeys(
         keys("""
             unsubscribed at, unsubscribed on, unsubscribe date, unsubscription date
             unsubscribe time, unsub time, date unsubscribed, opt out time, opt out date, deleted at
         """),
-        (_HAS_LEFT, Status.UNSUBSCRIBED),
+        (_HAS_LEFT, Status.UNSUBSCRIBED, True),
     ),
-    **dict.fromkeys(keys("bounced at, clean time"), (_HAS_BOUNCED, Status.BOUNCED)),
-    **dict.fromkeys(keys("complained at"), (_HAS_COMPLAINED, Status.COMPLAINED)),
-}
-_FLAGS_OR_DATES: Mapping[str, tuple[Words, Status]] = {
     **dict.fromkeys(
         keys("""
             unsubscribed, is unsubscribed, opted out, opt out, email disabled, do not email
         """),
-        (_HAS_LEFT, Status.UNSUBSCRIBED),
+        (_HAS_LEFT, Status.UNSUBSCRIBED, False),
     ),
-    **dict.fromkeys(keys("bounced, hard bounced"), (_HAS_BOUNCED, Status.BOUNCED)),
+    **dict.fromkeys(keys("bounced at, clean time"), (_HAS_BOUNCED, Status.BOUNCED, True)),
+    **dict.fromkeys(keys("bounced, hard bounced"), (_HAS_BOUNCED, Status.BOUNCED, False)),
+    **dict.fromkeys(keys("complained at"), (_HAS_COMPLAINED, Status.COMPLAINED, True)),
     **dict.fromkeys(
-        keys("complained, spam complaint, marked as spam"), (_HAS_COMPLAINED, Status.COMPLAINED)
+        keys("complained, spam complaint, marked as spam"),
+        (_HAS_COMPLAINED, Status.COMPLAINED, False),
     ),
 }
 _CANCELLED = {"cancelledat": "unsubscribedat", "canceledat": "unsubscribedat"}  # in Kit alone
@@ -342,8 +343,7 @@ def column_name(header: Sequence[str], column: int) -> str:
 
 def is_known(word: str) -> bool:
     """Whether this key names a column of statuses or identifies a product."""
-    flags = (_FLAGS, _DATES, _FLAGS_OR_DATES)
-    return word in _STATUS or word in _MARKS or any(word in words for words in flags)
+    return any(word in words for words in (_STATUS, _MARKS, _FLAGS, _WHO_IS_GONE))
 
 
 def said_by_name(filename: str) -> str:
@@ -458,8 +458,7 @@ def _status_column(
         # status.
         has_dates = any(map(looks_like_date, values(column)))
         return _StatusColumn(column, name, _FLAGS[word], Status.SUBSCRIBED, may_be_empty=has_dates)
-    if word in _DATES:
-        return _StatusColumn(column, name, *_DATES[word], may_be_empty=True, is_date=True)
-    if word in _FLAGS_OR_DATES:
-        return _StatusColumn(column, name, *_FLAGS_OR_DATES[word], may_be_empty=True)
+    if word in _WHO_IS_GONE:
+        words, dated, is_date = _WHO_IS_GONE[word]
+        return _StatusColumn(column, name, words, dated, may_be_empty=True, is_date=is_date)
     return None
