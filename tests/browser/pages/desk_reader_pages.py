@@ -19,7 +19,7 @@ from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.desk.many_readers.change_readers import Selection, count_selected, start_change
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.importing import accept_upload
-from subscribers.importing.accept_upload import statement
+from subscribers.importing.accept_upload import Statement
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.import_task import run_next_import
 from subscribers.leaving.leave import leave
@@ -95,7 +95,7 @@ def _imports(author: Any) -> dict[str, SubscriberImport]:
     """Create real imports of each kind, and a row of a running import that never ends."""
     imported = _received(DEMO_LIST.read_bytes(), DEMO_LIST.name, author)
     where = "Signed list at the village fair, 12 September"
-    accept_upload.start_import(imported.pk, statement(confirmed=True, where=where, importer=author))
+    accept_upload.start_import(imported.pk, Statement(confirmed=True, where=where).columns(author))
     run_next_import()
     failed = SubscriberImportFactory(
         state="refused", imported_by=author, filename="spring-fair.csv",

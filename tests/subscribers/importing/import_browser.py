@@ -8,7 +8,7 @@ from django.contrib.auth.models import Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from subscribers.importing import accept_upload
-from subscribers.importing.accept_upload import statement
+from subscribers.importing.accept_upload import Statement
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.import_task import run_next_import
 from subscribers.models import SubscriberImport
@@ -57,6 +57,6 @@ def run_workers() -> None:
 def kept_in_waiting(path: Path) -> SubscriberImport:
     """Store a file for a worker."""
     with ReaderFile(path, path.name) as file, path.open("rb") as content:
-        return accept_upload.store_for_import(file, content, path.name, statement(confirmed=True))[
-            0
-        ]
+        return accept_upload.store_for_import(
+            file, content, path.name, Statement(confirmed=True).columns()
+        )[0]
