@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 from django.conf import settings
@@ -14,9 +13,9 @@ from django.utils.translation import gettext_lazy, ngettext
 from delivery.humanise import digits, quoted
 from delivery.reader_fields import NAME
 from subscribers.importing.file_format.read_file import Description
-from subscribers.importing.file_format.recognise_columns import EMAIL, SINCE
+from subscribers.importing.file_format.recognise_columns import EMAIL, SINCE, STATUS
 from subscribers.importing.file_format.status_columns import Status
-from subscribers.importing.file_format.yes_or_no import Answer
+from subscribers.importing.file_format.yes_or_no import TAG, Answer
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.refusal_sentences import COLUMN_NUMBER, InputRefusal, sentence_of
 
@@ -202,21 +201,24 @@ def format_sentence(read_as: Description) -> str:
 
 def columns_sentence(read_as: Description) -> str:
     """List the columns: ‘Address: “E-Mail”; Name: “Nome”’."""
-    parts = [_("Address: {column}").format(column=_column(read_as.address_column))]
-    if NAME.name not in {name for name, columns in read_as.field_columns.items() if columns}:
+    used = {use: columns for use, columns in read_as.used_columns.items() if columns}
+    address, statuses = used.pop(EMAIL, [""])[0], used.pop(STATUS, ())
+    parts = [_("Address: {column}").format(column=_column(address))]
+    if NAME.name not in used:
         parts.append(_("Name: none"))
     labels = {**read_as.field_labels, NAME.name: NAME.label, **OTHER_COLUMNS}
-    for tag, columns in islice(read_as.tag_columns.items(), MOST_SHOWN):
-        label = _("Tag “{tag}”").format(tag=tag)
-        parts.append(f"{label}: {', '.join(_first_columns(columns))}")
-    parts += _more(len(read_as.tag_columns))
-    for name, columns in (*read_as.field_columns.items(), *read_as.other_columns.items()):
-        if columns:
-            # The date in a later column counts only if the earlier columns are empty.
-            between = _(", else ") if name == SINCE else ", "
-            parts.append(f"{labels.get(name, name)}: {between.join(_first_columns(columns))}")
-    if read_as.status_columns:
-        columns_of_status = ", ".join(_first_columns(read_as.status_columns))
+    tags = [use for use in used if use.startswith(TAG)]
+    for use in tags[:MOST_SHOWN]:
+        label = _("Tag “{tag}”").format(tag=use.removeprefix(TAG))
+        parts.append(f"{label}: {', '.join(_first_columns(used[use]))}")
+    parts += _more(len(tags))
+    fields_first = sorted(used, key=lambda use: use in OTHER_COLUMNS)
+    for use in (use for use in fields_first if use not in tags):
+        # The date in a later column counts only if the earlier columns are empty.
+        between = _(", else ") if use == SINCE else ", "
+        parts.append(f"{labels.get(use, use)}: {between.join(_first_columns(used[use]))}")
+    if statuses:
+        columns_of_status = ", ".join(_first_columns(statuses))
         parts.append(_("Status: {columns}").format(columns=columns_of_status))
     return "; ".join(parts)
 
@@ -277,8 +279,8 @@ def answers_sentence(tag: str, counts: Mapping[str, int]) -> str:
 
 def chosen_answers(record: SubscriberImport) -> list[str]:
     """Say how many rows get each tag that a column was chosen for."""
-    of_columns = Description.from_json(record.read_as).tag_columns
-    chosen = [pair for pair in record.tag_values.items() if pair[0] in of_columns]
+    used = Description.from_json(record.read_as).used_columns
+    chosen = [pair for pair in record.tag_values.items() if f"{TAG}{pair[0]}" in used]
     shown = [answers_sentence(*pair) for pair in chosen[:MOST_SHOWN]]
     return [*shown, *_more(len(chosen))]
 

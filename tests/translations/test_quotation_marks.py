@@ -11,7 +11,7 @@ from subscribers.refusal_sentences import refuse, sentence_of
 
 def test_names_are_quoted_as_in_german() -> None:
     read_as = Description(
-        "UTF-8", "commas", has_header=True, line_ends="LF", address_column="“Mail”"
+        "UTF-8", "commas", has_header=True, line_ends="LF", used_columns={"email": ["“Mail”"]}
     )
     with override("de"):
         assert "„Birds“" in choice_words("everyone", TagChoice(with_tags=((1, "Birds"),)))

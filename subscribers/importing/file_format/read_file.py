@@ -97,16 +97,12 @@ class Description:
     delimiter: str = ""
     has_header: bool = False
     line_ends: str = ""
-    address_column: str = ""
-    field_columns: Map[str, Sequence[str]] = field(default_factory=dict)
+    used_columns: Map[str, Sequence[str]] = field(default_factory=dict)  # by what they are read as
     unused_columns: Sequence[str] = ()
     examples: Sequence[str] = ()
     encoding_warning: str = ""
     product: str = ""
-    status_columns: Sequence[str] = ()
     hidden: str = ""
-    other_columns: Map[str, Sequence[str]] = field(default_factory=dict)
-    tag_columns: Map[str, Sequence[str]] = field(default_factory=dict)
     offers: Map[str, str] = field(default_factory=dict)  # tags by the number of a column
     posts: int = 0  # in the same ZIP file
     doubts: Sequence[str] = ()  # columns of statuses that are not read as statuses
@@ -414,8 +410,7 @@ class ReaderFile:
             delimiter=gettext_noop("one column") if width == 1 else DELIMITERS[self._delimiter],
             has_header=bool(layout.header_line),
             line_ends=", ".join(ends),
-            address_column=_column_name(layout, layout.address),
-            field_columns={name: named(columns) for name, columns in layout.fields.items()},
+            used_columns={use: named(columns) for use, columns in layout.columns_of.items()},
             unused_columns=_unused_columns(layout),
             examples=tuple(
                 ", ".join(filter(None, (excerpt(email), excerpt(" ".join(name.split())))))
@@ -423,20 +418,7 @@ class ReaderFile:
             ),
             encoding_warning=self._encoding_warning,
             product=status.product if status else "",
-            status_columns=named(status.columns if status else ()),
             hidden=status.hidden if status else "",
-            other_columns={
-                other: named(columns) for other, columns in layout.others.items() if columns
-            },
-            tag_columns={
-                one.tag: named(
-                    other.column
-                    for other in layout.tags
-                    if other.is_chosen and other.tag == one.tag
-                )
-                for one in layout.tags
-                if one.is_chosen
-            },
             offers={str(one.column + 1): one.tag for one in layout.tags if not one.is_chosen},
             columns=self._columns(layout, below),
             doubts=named(one.column for one in (status.left_out if status else ())),
@@ -519,9 +501,7 @@ def _column_name(layout: Layout, column: int) -> str:
 
 def _unused_columns(layout: Layout) -> tuple[str, ...]:
     """Name the first unused columns, and count the others if there are more."""
-    used = {layout.address, *(layout.status.columns if layout.status else ())}
-    used = used.union(*layout.fields.values(), *layout.others.values())
-    used |= {one.column for one in layout.tags if one.is_chosen}
+    used = set[int]().union(*layout.columns_of.values())
     unused = [column for column in range(layout.width) if column not in used]
     names = tuple(_column_name(layout, column) for column in unused[:_MAX_UNUSED])
     more = len(unused) - len(names)

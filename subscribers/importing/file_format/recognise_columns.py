@@ -108,12 +108,17 @@ class Layout(NamedTuple):
     @property
     def columns_of(self) -> dict[str, tuple[int, ...]]:
         """The columns that are read as each target, such as the address, a field or a tag."""
+        tags: dict[str, tuple[int, ...]] = {}
+        for one in self.tags:
+            if one.is_chosen:
+                use = f"{TAG}{one.tag}"
+                tags[use] = (*tags.get(use, ()), one.column)
         return {
             EMAIL: (self.address,),
             **self.fields,
             STATUS: self.status.columns if self.status else (),
             **self.others,
-            **{f"{TAG}{one.tag}": (one.column,) for one in self.tags if one.is_chosen},
+            **tags,
         }
 
     def values_in(self, row: Sequence[str]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from subscribers.data_requests.erase import erase
 from subscribers.desk.reader_list import rows_by_id, with_suppressed
 from subscribers.desk.readers_csv import csv_lines
 from subscribers.fields.own_fields import load_fields
-from subscribers.importing.accept_upload import statement, store_for_import
+from subscribers.importing.accept_upload import Statement, store_for_import
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.recognise_columns import layout_of
 from subscribers.importing.file_format.tag_cell import MOST_TAGS_OF_A_ROW, read_tags
@@ -113,7 +113,7 @@ class TestFields:
     ) -> None:
         path = file_of("ada@x.org,York", header="email,city")
         with ReaderFile(path, "list.csv", fields=load_fields()) as file, path.open("rb") as content:
-            store_for_import(file, content, "list.csv", statement())
+            store_for_import(file, content, "list.csv", Statement().columns())
         city.delete()
         assert run_next_import()
         assert groups() == {"ada@x.org": ({}, [])}

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from delivery.tasks.run_leased_task import claim, open_tasks
 from subscribers.importing import accept_upload
-from subscribers.importing.accept_upload import Statement, statement
+from subscribers.importing.accept_upload import Statement
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile, Row
 from subscribers.importing.import_file import import_file
@@ -76,7 +76,10 @@ def test_a_file_that_changes_during_upload_is_refused(file_of: FileOf) -> None:
         pytest.raises(UnreadableFileError, match=r"changed while Homing read it\. Import it again"),
     ):
         accept_upload.store_for_import(
-            file, io.BytesIO(b"email\nbob@example.org\n"), "list.csv", statement(confirmed=True)
+            file,
+            io.BytesIO(b"email\nbob@example.org\n"),
+            "list.csv",
+            Statement(confirmed=True).columns(),
         )
 
     assert not SubscriberImport.objects.exists()

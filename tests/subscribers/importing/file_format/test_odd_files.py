@@ -226,7 +226,7 @@ class TestTheColumns:
 class TestLinesAndQuotationMarks:
     def test_a_byte_order_mark_may_be_there_twice(self) -> None:
         description, found = read('\ufeff\ufeff"email","name"\nada@example.org,Ada\n')
-        assert (description.address_column, found) == ("“email”", [ADA])
+        assert (description.used_columns["email"], found) == (["“email”"], [ADA])
 
     def test_lines_put_back_keep_their_order(self) -> None:
         content = lines(
