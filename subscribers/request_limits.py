@@ -21,7 +21,6 @@ from subscribers.models.consent_record import Act
 from subscribers.reserve_ids import next_request_number
 
 HOUR_S = 3600
-DAY_S = 24 * HOUR_S
 SUSPICIOUS_PER_HOUR = 3
 NOT_MAILED = 0  # the number of a request that gets no mail, because of the daily limit
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
@@ -68,7 +67,13 @@ def ask_for_mail(
 
 
 def _next_number(reader: Subscriber, counter: str) -> int:
-    if _mails_within_a_day(reader.pk) >= settings.SIGN_UP_MAILS_PER_DAY:
+    mailed_today = ConsentRecord.objects.filter(
+        subscriber=reader,
+        act__in=[Act.ASKED, Act.IMPORTED, Act.RECORD_ASKED],
+        request__gt=0,
+        at__gt=Now() - timedelta(days=1),
+    )
+    if mailed_today.count() >= settings.SIGN_UP_MAILS_PER_DAY:
         return NOT_MAILED
     number = next_request_number(getattr(reader, counter), reader.pk)
     setattr(reader, counter, number)
@@ -93,13 +98,3 @@ def _until_fewer_than(limit: int, seconds_ago: Sequence[float]) -> int:
     if len(seconds_ago) < limit:
         return 0
     return min(HOUR_S, max(1, ceil(HOUR_S - sorted(seconds_ago)[limit - 1])))
-
-
-def _mails_within_a_day(subscriber_id: int) -> int:
-    mailed = ConsentRecord.objects.filter(
-        subscriber=subscriber_id,
-        act__in=[Act.ASKED, Act.IMPORTED, Act.RECORD_ASKED],
-        request__gt=0,
-        at__gt=Now() - timedelta(seconds=DAY_S),
-    )
-    return int(mailed.count())

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from subscribers.address import read_address
 from subscribers.client_network import network_of
 from subscribers.data_requests.erase import erase
-from subscribers.data_requests.personal_data import load_personal_data
+from subscribers.data_requests.personal_data import PersonalData, load_personal_data
 from subscribers.data_requests.personal_data_sentences import describe
 from subscribers.data_requests.request_data import LINK_DAYS, load_data_link, store_request
 from subscribers.fields.find_tags import has_topics
@@ -22,7 +22,6 @@ from subscribers.leaving.leave import leave
 from subscribers.links.see_other import see_other
 from subscribers.links.token_page import damaged_link_page, protect_token_page, token_page
 from subscribers.links.unsubscribe_token import PREFERENCES, token_for
-from subscribers.models import Subscriber
 from subscribers.models.consent_record import How
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
@@ -48,7 +47,7 @@ def request_data(request: HttpRequest, *, leaves: bool = False) -> HttpResponse:
     return token_page(request, "data_request_received", {"days": LINK_DAYS, "leaves": leaves})
 
 
-def _with_link(view: Callable[[HttpRequest, str, int], HttpResponse]) -> Any:
+def _with_link(view: Callable[[HttpRequest, str, PersonalData], HttpResponse]) -> Any:
     """Open the view for a working link; other links get a page with the reason."""
 
     def guarded(request: HttpRequest, token: str) -> HttpResponse:
@@ -56,50 +55,46 @@ def _with_link(view: Callable[[HttpRequest, str, int], HttpResponse]) -> Any:
         if link is None:
             return damaged_link_page(request)
         subscriber_id, is_fresh, token = link
-        if not Subscriber.objects.filter(pk=subscriber_id).exists():
+        data = load_personal_data(subscriber_id)
+        if data is None:
             return token_page(request, "erased", status=410)
         if not is_fresh:
             return token_page(request, "data_link_too_old", {"days": LINK_DAYS}, status=410)
-        return view(request, token, subscriber_id)
+        return view(request, token, data)
 
     return guarded
 
 
 @require_safe
 @_with_link
-def show_data(request: HttpRequest, token: str, subscriber: int) -> HttpResponse:
+def show_data(request: HttpRequest, token: str, data: PersonalData) -> HttpResponse:
     """Show the data on a page."""
-    data = load_personal_data(subscriber)
-    if data is None:
-        return token_page(request, "erased", status=410)
     words = describe(data, to_reader=True)
-    topics = token_for(subscriber, PREFERENCES) if has_topics() else ""
+    topics = token_for(data.id, PREFERENCES) if has_topics() else ""
     context = {"data": data, "words": words, "token": token, "preferences_token": topics}
     return token_page(request, "personal_data", context)
 
 
 @require_safe
 @_with_link
-def download_data(request: HttpRequest, token: str, subscriber: int) -> HttpResponse:
+def download_data(request: HttpRequest, token: str, data: PersonalData) -> HttpResponse:
     """Send the data as a file."""
-    data = load_personal_data(subscriber)
-    return data.as_file() if data else token_page(request, "erased", status=410)
+    return data.as_file()
 
 
 @require_POST
 @_with_link
-def leave_here(request: HttpRequest, token: str, subscriber: int) -> HttpResponse:
+def leave_here(request: HttpRequest, token: str, data: PersonalData) -> HttpResponse:
     """Unsubscribe, then show the data with the new state."""
-    leave(subscriber, How.LINK, network=network_of(request))
+    leave(data.id, How.LINK, network=network_of(request))
     return protect_token_page(see_other(reverse("subscribers:data", args=[token])))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @_with_link
-def erase_data(request: HttpRequest, token: str, subscriber: int) -> HttpResponse:
+def erase_data(request: HttpRequest, token: str, data: PersonalData) -> HttpResponse:
     """Explain the consequences for GET; erase for POST."""
     if request.method != "POST":
-        data = load_personal_data(subscriber)
         return token_page(request, "erase", {"data": data, "token": token})
-    erase(subscriber)
+    erase(data.id)
     return token_page(request, "erased")

@@ -13,13 +13,7 @@ from delivery.interface import reason_sentence, test_letters_to
 from delivery.mail.mark_test_letter import TEST_ISSUE, TEST_RECIPIENT, mark_subject
 from delivery.mail.merge_fields import FieldTemplate
 from delivery.mail.transactional_mail_texts import ISSUE_BY_KIND
-from delivery.models import (
-    Delivery,
-    Edition,
-    Newsletter,
-    ProviderSuppression,
-    SuppressionChange,
-)
+from delivery.models import Delivery, Edition, Newsletter, ProviderSuppression, SuppressionChange
 from delivery.reader_fields import FIELD_NAMES
 from delivery.retention.anonymise import load_events_about
 from subscribers.data_requests.rejected_rows import load_rejected_rows

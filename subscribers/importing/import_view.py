@@ -36,11 +36,7 @@ from subscribers.importing.import_page import (
     why_not_undone,
 )
 from subscribers.importing.move.product_notes import BECOMES, FILE, PRODUCTS, Product
-from subscribers.importing.rejects_file import (
-    are_rejects_deleted,
-    reject_lines,
-    rejects_name,
-)
+from subscribers.importing.rejects_file import are_rejects_deleted, reject_lines, rejects_name
 from subscribers.importing.undo_import import count_unchanged, find_made, start_undo
 from subscribers.links.see_other import see_other
 from subscribers.models import RejectedRow, SubscriberImport, Tag

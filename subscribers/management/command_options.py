@@ -56,10 +56,10 @@ def active_author(username: str | None) -> uuid.UUID:
         return author.pk
     superusers = list(users.filter(is_superuser=True)[:2])
     if len(superusers) != 1:
-        if not superusers:
-            raise CommandError(_("There is no superuser. Name the author with --author USERNAME."))
         raise CommandError(
             _("There is more than one superuser. Name the author with --author USERNAME.")
+            if superusers
+            else _("There is no superuser. Name the author with --author USERNAME.")
         )
     return superusers[0].pk
 

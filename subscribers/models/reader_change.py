@@ -55,8 +55,7 @@ class ReaderChange(LeasedTask):
             *checks(
                 a_change_of_tags_names_the_tag=Q(action__in=["tag", "untag"], tag_id__isnull=False)
                 | Q(
-                    action__in=["unsubscribe", "block", "lift-bounce", "erase"],
-                    tag_id__isnull=True,
+                    action__in=["unsubscribe", "block", "lift-bounce", "erase"], tag_id__isnull=True
                 ),
                 a_lifting_of_bounces_says_why=~Q(action="lift-bounce") | ~Q(reason=""),
                 a_change_handles_each_reader_once=Q(done__lte=F("total"), changed__lte=F("done")),

@@ -12,11 +12,7 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext_noop
 
-from subscribers.importing.file_format.date_cell import (
-    is_no_date,
-    latest_date,
-    looks_like_date,
-)
+from subscribers.importing.file_format.date_cell import is_no_date, latest_date, looks_like_date
 from subscribers.importing.file_format.header_words import key, keys
 from subscribers.refusal_sentences import InputRefusal, refuse
 

@@ -130,11 +130,7 @@ PRODUCTS: Sequence[Product] = (
         ),
         (
             ("status", "active", Status.SUBSCRIBED),
-            (
-                "status",
-                "pending, validating, needs approval, needs_attention",
-                Status.UNCONFIRMED,
-            ),
+            ("status", "pending, validating, needs approval, needs_attention", Status.UNCONFIRMED),
             ("status", "inactive", Status.UNSUBSCRIBED),
             ("status", "invalid", Status.BOUNCED),
         ),

@@ -25,8 +25,7 @@ class Command(AnswerCommand):
         what.add_argument("--edit", metavar="KEY", help=_("change a field with the options below"))
         what.add_argument("--delete", metavar="KEY", help=_("delete a field and its values"))
         parser.add_argument(
-            "--key",
-            help=_("with --add: the merge field (default: made from the label)"),
+            "--key", help=_("with --add: the merge field (default: made from the label)")
         )
         parser.add_argument("--label", help=_("with --edit: a new label"))
         parser.add_argument("--fallback", help=_("what readers without a value see"))
