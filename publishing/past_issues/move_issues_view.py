@@ -17,7 +17,7 @@ from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.past_issues import move_task
 from publishing.past_issues.report_sentences import error_sentence, refusal_sentence, report_lines
 from subscribers.files.bounded_upload import BoundedUpload, takes_upload
-from subscribers.importing import stored_file
+from subscribers.importing import accept_upload
 from subscribers.importing.file_format.files_in_zip import lists_in
 from subscribers.importing.import_sentences import lists_sentence
 from subscribers.links.see_other import see_other
@@ -25,7 +25,7 @@ from subscribers.links.see_other import see_other
 
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
-@takes_upload(stored_file.largest_size)
+@takes_upload(accept_upload.largest_size)
 def move_page(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
     """Show the newest move; on POST store an export for a worker."""
     if request.method != "POST":

@@ -12,7 +12,7 @@ from api.idempotent_call import KEY_PARAMETER
 from api.problem import ProblemError, ProblemType, field_problem
 from api.strict_parser import shorten_name
 from subscribers.files.bounded_upload import BoundedUpload
-from subscribers.importing import stored_file
+from subscribers.importing import accept_upload
 
 FILENAME = Query(
     "a file", min_length=1, max_length=255, description="The name of a file that is the body."
@@ -44,13 +44,13 @@ def uploaded_file(request: HttpRequest, filename: str, kind: str) -> Iterator[tu
                 came = 0
                 while chunk := request.read(_AT_A_TIME):
                     came += len(chunk)
-                    if came > stored_file.largest_size():
-                        raise ProblemError(ProblemType.TOO_LARGE, str(stored_file.too_large()))
+                    if came > accept_upload.largest_size():
+                        raise ProblemError(ProblemType.TOO_LARGE, str(accept_upload.too_large()))
                     file.write(chunk)
                 file.seek(0)
                 yield file, filename
         case "multipart/form-data":
-            bounded = BoundedUpload(stored_file.largest_size())
+            bounded = BoundedUpload(accept_upload.largest_size())
             request.upload_handlers = [bounded]
             sent = request.FILES.getlist("file")
             parts = [
@@ -60,7 +60,7 @@ def uploaded_file(request: HttpRequest, filename: str, kind: str) -> Iterator[tu
                 for _ in some
             ]
             if bounded.is_over:
-                raise ProblemError(ProblemType.TOO_LARGE, str(stored_file.too_large()))
+                raise ProblemError(ProblemType.TOO_LARGE, str(accept_upload.too_large()))
             if parts != ["file"] or not sent:
                 found = ", ".join(f"“{shorten_name(name)}”" for name in parts) or "nothing"
                 sentence = "Send one file called “file” in the form, and nothing else."

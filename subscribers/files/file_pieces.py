@@ -22,7 +22,10 @@ class FilePiece(models.Model):
 
 
 def store_pieces(file: IO[bytes], kind: type[FilePiece], **task: Any) -> bytes:
-    """Store each piece for the `task`, which is its key; return the SHA-256 of the file."""
+    """Store the file in pieces of this kind; return the SHA-256 of the file.
+
+    `task` names the task in the key of each piece.
+    """
     digest = hashlib.sha256()
     file.seek(0)
     for number, piece in enumerate(iter(lambda: file.read(LONGEST_PIECE), b"")):

@@ -1,10 +1,12 @@
-"""Uploads: make an import, or find the earlier one with the same content."""
+"""Uploads: store a file for an import, or find the earlier one with its content."""
 
 import uuid
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from typing import Any, BinaryIO, NamedTuple
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
@@ -13,13 +15,14 @@ from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.tasks.run_leased_task import NO_LEASE
 from subscribers.fields.find_tags import find_or_add_tags
 from subscribers.fields.own_fields import load_fields
-from subscribers.importing import stored_file
+from subscribers.files.file_pieces import spooled, store_pieces
 from subscribers.importing.file_format.files_in_zip import open_lists, posts_in
+from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.recognise_columns import read_mapping
 from subscribers.importing.move.fields_and_tags_of_export import add_fields_and_tags
 from subscribers.importing.rejects_file import find_reading
-from subscribers.models import ImportSeenAddress, RejectedRow, SubscriberImport
+from subscribers.models import ImportPiece, ImportSeenAddress, RejectedRow, SubscriberImport
 from subscribers.models.subscriber_import import NO_COUNTS, WITHOUT_CONTENT
 from subscribers.record_activity import record_import_activity
 
@@ -72,7 +75,7 @@ def accept_lists(
     fields = load_fields()
     mapping = read_mapping(columns, fields)
     found = []
-    with open_lists(content, filename, stored_file.largest_size()) as lists:
+    with open_lists(content, filename, largest_size()) as lists:
         posts = posts_in(content)
         for one, name in lists:
             with ReaderFile(one, name, mapping, fields, find_reading) as readers:
@@ -154,11 +157,26 @@ def discard(import_id: int, by: uuid.UUID | None = None) -> bool:
             return False
         if by is not None:
             record_import_activity("discard", by, record)
-        stored_file.delete(import_id)
+        ImportPiece.objects.filter(subscriber_import=import_id).delete()
         delete_noted_rows(import_id)
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM subscriber_import WHERE id = %s", [import_id])
         return True
+
+
+def spooled_import(import_id: int) -> AbstractContextManager[BinaryIO]:
+    """Copy the stored content to a temporary file."""
+    return spooled(ImportPiece.objects.filter(subscriber_import=import_id), "homing-import-")
+
+
+def largest_size() -> int:
+    """Return the largest allowed size of a file, in bytes."""
+    return settings.IMPORT_MAX_MB * 1024 * 1024
+
+
+def too_large() -> UnreadableFileError:
+    """Make the error for a file that is too large."""
+    return UnreadableFileError("file_too_large", limit_mb=settings.IMPORT_MAX_MB)
 
 
 def delete_noted_rows(import_id: int) -> None:
@@ -170,8 +188,8 @@ def delete_noted_rows(import_id: int) -> None:
 def _get_or_create(
     file: ReaderFile, content: BinaryIO, filename: str, state: str, stated: dict[str, Any]
 ) -> tuple[SubscriberImport, bool]:
-    if file.size > stored_file.largest_size():
-        raise stored_file.too_large()
+    if file.size > largest_size():
+        raise too_large()
     # A concurrent second upload waits for the first and finds its import.
     record, is_new = (
         existing_imports()
@@ -189,13 +207,18 @@ def _get_or_create(
         )
     )
     if is_new:
-        stored_file.store(record.pk, content, file.content_hash)
+        _store_content(record, file, content)
     return record, is_new
 
 
+def _store_content(record: SubscriberImport, file: ReaderFile, content: BinaryIO) -> None:
+    if store_pieces(content, ImportPiece, subscriber_import=record) != file.content_hash:
+        raise UnreadableFileError("file_changed")
+
+
 def _retry(record: SubscriberImport, state: str, file: ReaderFile, content: BinaryIO) -> None:
-    stored_file.delete(record.pk)
-    stored_file.store(record.pk, content, file.content_hash)
+    ImportPiece.objects.filter(subscriber_import=record).delete()
+    _store_content(record, file, content)
     SubscriberImport.objects.filter(pk=record.pk).update(
         **UNCLAIMED, state=state, error=None, finished_at=None
     )

@@ -13,8 +13,7 @@ from subscribers.field_and_tag_settings.change_fields_and_tags import add_field,
 from subscribers.field_and_tag_settings.field_and_tag_forms import FieldForm
 from subscribers.fields.own_fields import load_fields
 from subscribers.importing import import_sentences as sentences
-from subscribers.importing import stored_file
-from subscribers.importing.accept_upload import discard, store_for_check
+from subscribers.importing.accept_upload import discard, spooled_import, store_for_check
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import Description, ReaderFile
 from subscribers.importing.file_format.recognise_columns import (
@@ -123,7 +122,7 @@ def check_again(
         if mapping is None:
             return None
         with (
-            stored_file.spooled_import(record.pk) as file,
+            spooled_import(record.pk) as file,
             ReaderFile(
                 file, record.filename, mapping, load_fields(), lambda *_: reading_of(record)
             ) as readers,

@@ -11,9 +11,9 @@ from django.db.models.functions import Now
 
 from delivery.interface import short_transaction
 from delivery.retention.batched_delete import MAX_LOCK_WAIT_S, OldRows
-from subscribers.importing import stored_file
 from subscribers.importing.accept_upload import delete_noted_rows
-from subscribers.models.subscriber_import import NO_COUNTS, State, SubscriberImport
+from subscribers.models import ImportPiece, SubscriberImport
+from subscribers.models.subscriber_import import NO_COUNTS, State
 
 
 def expire_file() -> bool:
@@ -24,7 +24,7 @@ def expire_file() -> bool:
         record = _expired().select_for_update(skip_locked=True).order_by("id").first()
         if record is None:
             return False
-        stored_file.delete(record.pk)
+        ImportPiece.objects.filter(subscriber_import=record).delete()
         delete_noted_rows(record.pk)
         imports = SubscriberImport.objects.filter(pk=record.pk)
         imports.update(**NO_COUNTS, state=State.EXPIRED, finished_at=Now(), read_as=None)

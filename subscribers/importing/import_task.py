@@ -14,8 +14,7 @@ from delivery import log_context
 from delivery.interface import LOCK_ENQUEUE
 from delivery.tasks.run_leased_task import ClaimedTask, TaskRefusedError, run_next, separate_task
 from subscribers.fields.own_fields import load_fields_by_key
-from subscribers.importing import stored_file
-from subscribers.importing.accept_upload import delete_noted_rows
+from subscribers.importing.accept_upload import delete_noted_rows, spooled_import
 from subscribers.importing.apply_rows import apply_rows, note_gone, store_rejected_rows
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile, Row
@@ -83,7 +82,7 @@ def _run(running: Running, on_progress: Callable[[SubscriberImport], None]) -> N
     mapping = tuple((column, field) for column, field in record.mapping)
     fields = load_fields_by_key(own_fields_in(mapping))
     with (
-        stored_file.spooled_import(record.pk) as spool,
+        spooled_import(record.pk) as spool,
         ReaderFile(spool, record.filename, mapping, fields, lambda *_: reading_of(record)) as file,
     ):
         if file.import_hash != bytes(record.content_hash):

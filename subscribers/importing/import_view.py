@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Mapping
 from typing import BinaryIO, cast
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db import transaction
@@ -18,7 +19,7 @@ from delivery.models import Newsletter
 from subscribers.desk_frame import desk_page, may_manage_readers, user_id_of
 from subscribers.files.bounded_upload import BoundedUpload, takes_upload
 from subscribers.files.safe_csv import csv_download
-from subscribers.importing import accept_upload, stored_file
+from subscribers.importing import accept_upload
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.accept_upload import Statement
 from subscribers.importing.choose_columns import ColumnError, check_again, column_choices
@@ -53,14 +54,14 @@ UNDO_STATES = (State.UNDOING, State.UNDONE)
 
 @may_manage_readers
 @require_http_methods(["GET", "HEAD", "POST"])
-@takes_upload(stored_file.largest_size)
+@takes_upload(accept_upload.largest_size)
 def imports(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
     """List the imports with an upload form for GET; take a file to check for POST."""
     if request.method != "POST":
         return _history(request)
     files = request.FILES.getlist("file")
     if upload.is_over:
-        return _history(request, str(stored_file.too_large()))
+        return _history(request, str(accept_upload.too_large()))
     if not files:
         return _history(request, _("Choose a file first."))
     if len(files) > MOST_FILES:
@@ -205,7 +206,7 @@ def move_page(request: HttpRequest) -> HttpResponse:
     context = {
         "products": [(product, _rows_of(product)) for product in PRODUCTS],
         "chosen": request.GET.get("from", ""),
-        "most_mb": stored_file.largest_size() // stored_file.MEGABYTE,
+        "most_mb": settings.IMPORT_MAX_MB,
     }
     return desk_page(request, "subscribers/move.html", context)
 
@@ -236,7 +237,7 @@ def _history(request: HttpRequest, error: str = "") -> HttpResponse:
                 (record, symbol_of(record), STATES[record.state], list_sentence(record))
                 for record in page
             ],
-            "most_mb": stored_file.largest_size() // stored_file.MEGABYTE,
+            "most_mb": settings.IMPORT_MAX_MB,
         },
     )
 

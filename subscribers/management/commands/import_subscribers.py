@@ -21,7 +21,7 @@ from delivery.reader_fields import READER_FIELDS
 from subscribers.fields.own_fields import load_fields
 from subscribers.files.atomic_file import atomic_file
 from subscribers.importing import import_sentences as sentences
-from subscribers.importing.accept_upload import Statement
+from subscribers.importing.accept_upload import Statement, largest_size
 from subscribers.importing.file_format.files_in_zip import (
     is_zip,
     may_be_mailed,
@@ -42,7 +42,6 @@ from subscribers.importing.rejects_file import (
     reject_lines,
     rejects_name,
 )
-from subscribers.importing.stored_file import largest_size
 from subscribers.management.command_options import require_any
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
