@@ -1,13 +1,14 @@
-"""Define the retention rules, and delete old data in pieces (`prune`)."""
+"""Define the retention rules, and delete old data (`prune`), also once a day."""
 
 import logging
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
 from django.conf import settings
-from django.db import OperationalError, transaction
+from django.db import OperationalError, connection, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -17,6 +18,10 @@ from delivery.monitoring import worker_heartbeat
 from delivery.retention import expire_details
 from delivery.retention.batched_delete import OldRows
 from delivery.rules.provider_retention import details_retention_days
+from delivery.rules.reason import Reason, ReasonCode
+from delivery.tasks import periodic_task_lease
+from delivery.tasks.periodic_task_lease import TaskInterruptedError, TaskPostponedError
+from delivery.tasks.register_background_task import BackgroundTask
 from idempotency.expire_saved_responses import count_expired, expire_saved_responses
 from newsletter_site.logs.describe_exception import summarise
 from publishing.external_checks import cached_results
@@ -30,6 +35,14 @@ logger = logging.getLogger(__name__)
 # The pause after each piece is as long as the piece took. This limit keeps the pause short, so that
 # the worker can stop quickly.
 MAX_PAUSE_S = 0.5
+
+# The daily task.
+TASK = "prune"
+DAILY_S = 86_400.0
+FIRST_AFTER_S = 3_600.0
+RETRY_AFTER_S = 3_600.0
+LEASE_S = 120.0  # much longer than a piece and its pause
+POLL_S = 60.0
 
 # The label of the rows that each rule deletes.
 WHAT = {
@@ -224,3 +237,40 @@ def _kept(days: int, setting: str) -> str:
     return ngettext("{n} day ({setting})", "{n} days ({setting})", days).format(
         n=digits(days), setting=setting
     )
+
+
+def prune_if_due(is_stopping: Callable[[], bool]) -> bool:
+    """Run the daily task `prune`, unless it is not due or another worker runs it.
+
+    The task extends its lease after each piece. Return whether this worker ran it.
+    """
+    periodic_task_lease.ensure_exists(TASK, due_in_s=FIRST_AFTER_S)
+    lease = periodic_task_lease.acquire(TASK, uuid.uuid4(), lease_s=LEASE_S)
+    if lease is None:
+        return False
+    with periodic_task_lease.running(
+        lease, again_in_s=DAILY_S, retry_base_s=RETRY_AFTER_S, retry_cap_s=RETRY_AFTER_S
+    ):
+        done = prune(
+            may_continue=lambda: (
+                not is_stopping() and periodic_task_lease.extend_lease(lease, lease_s=LEASE_S)
+            )
+        )
+        deleted = {pruned.rule.name: pruned.number for pruned in done if pruned.number}
+        if deleted:
+            logger.info("old rows were deleted: %s", deleted)
+        if failed := [pruned.rule.name for pruned in done if pruned.error]:
+            raise TaskPostponedError(Reason.of(ReasonCode.OLD_DATA_KEPT, rules=failed))
+        if not all(pruned.is_complete for pruned in done):
+            raise TaskInterruptedError
+    return True
+
+
+def _work(is_stopping: Callable[[], bool]) -> bool:
+    prune_if_due(is_stopping)
+    connection.close()  # This thread needs no connection until the next poll.
+    return False
+
+
+# This task has no function that counts due work, so `deliver --until-empty` does not wait for it.
+DAILY_PRUNE = BackgroundTask("old rows", _work, every_s=POLL_S)

@@ -1,20 +1,32 @@
-"""Locks of `migrate`: one run at a time, and short waits."""
+"""Locks of `migrate`: one run at a time, short waits, and the reasons to wait."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager
 
-from django.db import Error
+from django.contrib.postgres.operations import AddIndexConcurrently
+from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.backends.utils import CursorWrapper
+from django.db.migrations import Migration
 from django.utils.translation import gettext as _
+
+from delivery.monitoring.database_fault import sqlstate_of
+from newsletter_site.middleware.error_pages import is_unavailable
 
 # An arbitrary lock number; no other code in this database uses it.
 ONE_RUN = 1_752_395_011
 
-# Set only the limits that this server knows: transaction_timeout is new in PostgreSQL 17.
-_NO_LIMITS = """
-    SELECT set_config(name, '0', true) FROM pg_settings
-    WHERE name IN ('statement_timeout', 'idle_in_transaction_session_timeout',
+LOCK_TIMEOUT, DEADLOCK = "55P03", "40P01"
+# Connection failures that waiting does not fix. PostgreSQL's client gives them no code, only these
+# words.
+PERMANENT = (
+    *("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied"),
+    *("permission denied", "not permitted to log in", "certificate", "PostgreSQL did not start"),
+)
+# This sets only the limits that the server knows: transaction_timeout is new in PostgreSQL 17.
+_ONLY_LOCK_TIMEOUT = """
+    SELECT set_config(name, CASE name WHEN 'lock_timeout' THEN %s ELSE '0' END, true)
+    FROM pg_settings
+    WHERE name IN ('lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout',
                    'transaction_timeout')
 """
 # The query does not read the transactions' statements, because they may contain addresses.
@@ -27,35 +39,63 @@ _OLDEST_TRANSACTIONS = """
 """
 
 
-def limit_lock_wait(cursor: CursorWrapper, lock_s: float) -> None:
+class OtherRunError(OperationalError):
+    """Another run of `migrate` keeps this one out."""
+
+
+def limit_lock_wait(connection: BaseDatabaseWrapper, lock_s: float) -> None:
     """Limit each wait for a lock in this transaction to `lock_s` seconds."""
-    cursor.execute(_NO_LIMITS)
-    cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{max(lock_s * 1000, 1):.0f}"])
+    with connection.cursor() as cursor:
+        cursor.execute(_ONLY_LOCK_TIMEOUT, [f"{max(lock_s * 1000, 1):.0f}"])
 
 
 @contextmanager
 def single_run(connection: BaseDatabaseWrapper, lock_s: float) -> Iterator[None]:
     """Keep other runs of `migrate` out while the block runs.
 
-    Raise OperationalError (55P03) after waiting `lock_s` seconds.
+    Raise OtherRunError after waiting `lock_s` seconds. The lock belongs to a transaction of another
+    session, which closing ends. So it works behind a pooler, and also if the server stops.
     """
-    keeper = connection.copy()
-    try:
+    with closing(connection.copy()) as keeper:
         keeper.set_autocommit(False)
-        with keeper.cursor() as cursor:
-            limit_lock_wait(cursor, lock_s)
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ONE_RUN])
+        limit_lock_wait(keeper, lock_s)
+        try:
+            with keeper.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ONE_RUN])
+        except OperationalError as error:
+            if sqlstate_of(error) != LOCK_TIMEOUT:
+                raise
+            raise OtherRunError from error
         yield
-    finally:
-        with suppress(Error):  # A stopped server has released the lock.
-            keeper.rollback()
-        keeper.close()
 
 
-def describe_oldest_transactions(connection: BaseDatabaseWrapper) -> str:
+def why_repeat(error: OperationalError, connection: BaseDatabaseWrapper) -> str:
+    """Return what `migrate` waits for after this error, or "" if it must not wait."""
+    words = " ".join(str(error).split()).rstrip(".")
+    if isinstance(error, OtherRunError):
+        return _("Waiting for another migrate to finish.")
+    if sqlstate_of(error) in (LOCK_TIMEOUT, DEADLOCK):
+        return _("Waiting for a lock. The oldest transactions: {sessions}.").format(
+            sessions=_describe_oldest_transactions(connection)
+        )
+    if is_unavailable(error) and not any(phrase in words for phrase in PERMANENT):
+        return _("Waiting for the database: {error}.").format(error=words)
+    return ""
+
+
+def _describe_oldest_transactions(connection: BaseDatabaseWrapper) -> str:
     """List the transactions that probably hold the lock, such as “session 17 (…)”."""
     session = _("session {pid} (transaction open for {age} s, {state})")
     with connection.cursor() as cursor:
         cursor.execute(_OLDEST_TRANSACTIONS)
         found = [session.format(pid=pid, age=age, state=state) for pid, age, state in cursor]
     return ", ".join(found) or _("none now")
+
+
+def drop_unfinished_indexes(connection: BaseDatabaseWrapper, migration: Migration) -> None:
+    """Drop the unfinished indexes that an interrupted run left."""
+    for operation in migration.operations:
+        if isinstance(operation, AddIndexConcurrently):
+            name = connection.ops.quote_name(operation.index.name)
+            with connection.cursor() as cursor:
+                cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")

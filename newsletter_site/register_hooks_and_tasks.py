@@ -16,7 +16,7 @@ from delivery.tasks.register_background_task import (
 from delivery.tasks.run_leased_task import open_tasks
 from delivery.tasks.separate_process import register_separate_task, run_separately
 from idempotency.run_once import form_posted
-from newsletter_site import daily_prune
+from newsletter_site.data_retention import DAILY_PRUNE
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.tokens.authenticate import find_caller
 from publishing.drafts import save_draft
@@ -63,7 +63,7 @@ def register_hooks() -> None:
         change_fields_and_tags.REMOVAL_TASK,
         PROVIDER_TASKS,
         START_TASK,
-        daily_prune.DAILY_PRUNE,
+        DAILY_PRUNE,
     ):
         register_background_task(task)
     for separate in (import_task.IMPORTS, moves.PAST_ISSUES):

@@ -6,7 +6,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
-from django.db import OperationalError, ProgrammingError, transaction
+from django.db import ProgrammingError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 from django.db.migrations.recorder import MigrationRecorder
@@ -21,11 +21,10 @@ from newsletter_site.backup.postgres_programs import (
     read_failure,
     require_direct_connection,
 )
-from newsletter_site.migration_locks import limit_lock_wait, single_run
+from newsletter_site.migration_locks import OtherRunError, limit_lock_wait, single_run
 from newsletter_site.operations.release import running_release
 
 LOCK_S = 0.1
-LOCK_TIMEOUT = "55P03"
 NO_PRIVILEGE = "42501"
 
 
@@ -52,7 +51,7 @@ def take_backup(
         connection.cursor() as cursor,
     ):
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        limit_lock_wait(cursor, LOCK_S)
+        limit_lock_wait(connection, LOCK_S)
         # pg_dump uses the snapshot of this transaction, so the dump and the manifest show the same
         # moment.
         cursor.execute("SELECT pg_export_snapshot()")
@@ -69,9 +68,7 @@ def without_migrate(connection: BaseDatabaseWrapper) -> Iterator[None]:
     with ExitStack() as stack:
         try:
             stack.enter_context(single_run(connection, LOCK_S))
-        except OperationalError as error:
-            if getattr(error.__cause__, "sqlstate", None) != LOCK_TIMEOUT:
-                raise
+        except OtherRunError as error:
             raise BackupRefusedError(
                 _("migrate or a restore is running on this database. Try again when it has ended.")
             ) from error

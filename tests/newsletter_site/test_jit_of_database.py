@@ -3,7 +3,7 @@
 import pytest
 from django.db import connection
 
-from newsletter_site.management.commands.migrate import turn_jit_off
+from newsletter_site.turn_jit_off import turn_jit_off
 
 pytestmark = pytest.mark.django_db
 

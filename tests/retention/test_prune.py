@@ -34,7 +34,7 @@ from delivery.retention.expire_details import old_attempts
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.tasks import periodic_task_lease
 from idempotency.models import PostedForm
-from newsletter_site import daily_prune, data_retention
+from newsletter_site import data_retention
 from newsletter_site.data_retention import count_prunable, prune, retention_rules
 from newsletter_site.models import ApiToken
 from postmark_sandbox.server import SandboxServer
@@ -305,43 +305,43 @@ def test_command_prints_a_line_for_each_kind(newsroom: Newsroom, make_older: Mak
 def test_new_installation_prunes_after_an_hour_then_daily(
     newsroom: Newsroom, make_older: MakeOlder
 ) -> None:
-    assert not daily_prune.prune_if_due(lambda: False)
+    assert not data_retention.prune_if_due(lambda: False)
     assert PeriodicTask.objects.get(name="prune").due_at > timezone.now() + timedelta(minutes=50)
     an_old_answer(newsroom, make_older)
-    assert daily_prune.prune_if_due(lambda: False)
+    assert data_retention.prune_if_due(lambda: False)
     assert not PostedForm.objects.exists()
-    assert not daily_prune.prune_if_due(lambda: False)
+    assert not data_retention.prune_if_due(lambda: False)
     make_older(1.01, "periodic_task")
-    assert daily_prune.prune_if_due(lambda: False)
+    assert data_retention.prune_if_due(lambda: False)
 
 
 def test_stopped_run_is_continued_by_another(newsroom: Newsroom, make_older: MakeOlder) -> None:
-    daily_prune.prune_if_due(lambda: False)
+    data_retention.prune_if_due(lambda: False)
     an_old_answer(newsroom, make_older)
-    assert daily_prune.prune_if_due(lambda: True)
+    assert data_retention.prune_if_due(lambda: True)
     assert PostedForm.objects.exists()
-    assert daily_prune.prune_if_due(lambda: False)
+    assert data_retention.prune_if_due(lambda: False)
     assert not PostedForm.objects.exists()
 
 
 def test_run_stops_when_it_loses_its_lease(newsroom: Newsroom, make_older: MakeOlder) -> None:
-    daily_prune.prune_if_due(lambda: False)
+    data_retention.prune_if_due(lambda: False)
     an_old_answer(newsroom, make_older)
 
     def another_takes_it() -> bool:
         PeriodicTask.objects.update(owner=uuid.uuid4())
         return False
 
-    assert daily_prune.prune_if_due(another_takes_it)
+    assert data_retention.prune_if_due(another_takes_it)
     assert PostedForm.objects.exists()
 
 
 def test_task_keeps_no_connection_between_its_checks(
     newsroom: Newsroom, make_older: MakeOlder
 ) -> None:
-    daily_prune.DAILY_PRUNE.work(lambda: False)
+    data_retention.DAILY_PRUNE.work(lambda: False)
     an_old_answer(newsroom, make_older)
-    daily_prune.DAILY_PRUNE.work(lambda: False)
+    data_retention.DAILY_PRUNE.work(lambda: False)
     assert connection.connection is None
     assert not PostedForm.objects.exists()
 
@@ -357,7 +357,7 @@ def test_pause_between_pieces_is_as_long_as_the_last_piece(newsroom: Newsroom) -
 def two_kinds_fail(newsroom: Newsroom, make_older: MakeOlder) -> Iterator[None]:
     """Create an old row of each of three kinds. The first and third cannot be deleted."""
     one_of_three_kinds(newsroom)
-    daily_prune.prune_if_due(lambda: False)
+    data_retention.prune_if_due(lambda: False)
     make_older(400)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -394,7 +394,7 @@ def test_other_kinds_are_deleted_and_failures_set_the_exit_code(
 
 
 def test_daily_task_logs_each_failure_and_retries(two_kinds_fail: None) -> None:
-    assert daily_prune.prune_if_due(lambda: False)
+    assert data_retention.prune_if_due(lambda: False)
     task = PeriodicTask.objects.get(name="prune")
     assert task.failures == 1
     expected = Reason.of(ReasonCode.OLD_DATA_KEPT, rules=["events", "looks"])
@@ -428,8 +428,8 @@ def test_pieces_use_no_jit_compilation() -> None:
 
 def test_failed_task_stores_the_code_of_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     periodic_task_lease.ensure_exists("prune", due_in_s=0)
-    monkeypatch.setattr(daily_prune, "prune", Mock(side_effect=ZeroDivisionError))
+    monkeypatch.setattr(data_retention, "prune", Mock(side_effect=ZeroDivisionError))
     with pytest.raises(ZeroDivisionError):
-        daily_prune.prune_if_due(lambda: False)
+        data_retention.prune_if_due(lambda: False)
     reason = Reason.loads(PeriodicTask.objects.get(name="prune").last_error)
     assert reason == Reason.of(ReasonCode.BROKE_OFF)

@@ -25,7 +25,7 @@ KINDS = {
 def test_hostile_exports_stay_within_their_memory(tmp_path: Path) -> None:
     for kind in KINDS:
         (tmp_path / kind).write_bytes(PAST_ISSUES[kind]())
-    program = ["-m", "benchmarks.read_hostile_file", "past_issues", str(tmp_path)]
+    program = ["-m", "benchmarks.rows.memory_of_files", "past_issues", str(tmp_path)]
     done = subprocess.run(
         [sys.executable, *program, *KINDS],
         cwd=settings.BASE_DIR,
