@@ -1,7 +1,7 @@
-"""System checks for settings that contradict each other."""
+"""System checks of our settings and of the settings of PostgreSQL."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,11 +13,26 @@ from django.db.backends.utils import CursorWrapper
 from django.utils.translation import gettext as _
 
 from delivery.postmark.client import Postmark
-from delivery.reports.server_settings import Problem, load_problems
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.worker.call_slots import connections_needed
 
 logger = logging.getLogger(__name__)
+
+# Other encodings refuse letters of other scripts, or store bytes that are no text.
+ENCODING = "UTF8"
+CREATE_DATABASE = "createdb --encoding=UTF8 --template=template0 --locale=C.UTF-8"
+
+_READ = """
+    SELECT pg_jit_available(), current_setting('fsync')::boolean,
+           current_setting('synchronous_commit'),
+           least(current_setting('max_connections')::integer
+                     - current_setting('superuser_reserved_connections')::integer
+                     -- New in PostgreSQL 16.
+                     - coalesce(current_setting('reserved_connections', true), '0')::integer,
+                 nullif(datconnlimit, -1), nullif(rolconnlimit, -1)),
+           pg_encoding_to_char(encoding)
+    FROM pg_database, pg_roles WHERE datname = current_database() AND rolname = current_user
+"""
 
 
 @register("homing")
@@ -78,10 +93,79 @@ def log_findings() -> None:
             logger.log(level, "%s", " ".join(filter(None, (found.msg, found.hint))))
 
 
-def load_server_problems(cursor: CursorWrapper) -> list[Problem]:
+def load_server_problems(cursor: CursorWrapper) -> list[CheckMessage]:
     """Load the problems of the database server for the processes that are configured."""
+    cursor.execute(_READ)
     needed = connections_needed(settings.DELIVERY_PROCESSES, settings.DELIVERY_CONCURRENCY)
-    return load_problems(cursor, needed)
+    return [*find_server_problems(*cursor.fetchone(), needed=needed)]
+
+
+def find_server_problems(
+    compiles: bool,
+    fsync: bool,
+    synchronous_commit: str,
+    connections: int,
+    encoding: str = ENCODING,
+    *,
+    needed: int,
+) -> Iterator[CheckMessage]:
+    """Yield the problems of the settings that apply to this program's connections.
+
+    `compiles`: statements are compiled to machine code (`jit`). `connections` is how many this role
+    may open.
+    """
+    if encoding != ENCODING:
+        yield Error(
+            _("The encoding of the database is {found}. Homing needs {expected}.").format(
+                found=encoding, expected=ENCODING
+            ),
+            hint=_(
+                "Create a new database with “{command} --owner=ROLE NAME”, name it in "
+                "DATABASE_URL, and restore a backup into it or import the readers again."
+            ).format(command=CREATE_DATABASE),
+            id="delivery.E002",
+        )
+    if compiles:
+        yield Advice(
+            _("PostgreSQL's setting jit is on, which slows pages and sending."),
+            hint=_(
+                "Run ./homing migrate, which turns it off for this database, but keeps a value "
+                "that somebody chose for the database or role. In that case run ALTER ROLE … IN "
+                "DATABASE … SET jit = off for the role and the database of DATABASE_URL. New "
+                "connections use the value."
+            ),
+            id="delivery.W004",
+        )
+    if not fsync or synchronous_commit == "off":
+        yield Advice(
+            _(
+                "PostgreSQL's settings fsync ({fsync}) and synchronous_commit ({commit}) let it "
+                "forget records of calls in a crash. Readers could then get a second copy."
+            ).format(fsync="on" if fsync else "off", commit=synchronous_commit),
+            hint=_("Set both to on."),
+            id="delivery.W005",
+        )
+    if synchronous_commit == "remote_apply":
+        yield Advice(
+            _(
+                "PostgreSQL's setting synchronous_commit is remote_apply, so each call waits until "
+                "a standby server shows its record."
+            ),
+            hint=_("Set it to on. Homing reads only from the primary server."),
+            id="delivery.W006",
+        )
+    if connections < needed:
+        yield Advice(
+            _(
+                "PostgreSQL lets this role open {n} connections. One worker and one web process "
+                "may need {needed}."
+            ).format(n=connections, needed=needed),
+            hint=_(
+                "Raise max_connections or the limit of the database or role, lower "
+                "DELIVERY_PROCESSES or DELIVERY_CONCURRENCY, or use PgBouncer."
+            ),
+            id="delivery.W007",
+        )
 
 
 @register(Tags.database)
@@ -92,7 +176,7 @@ def check_server_settings(
     for alias in databases or ():
         try:
             with connections[alias].cursor() as cursor:
-                problems = load_server_problems(cursor)
+                yield from load_server_problems(cursor)
         except DatabaseError as error:
             yield Info(
                 _("The settings of the database server were not checked: {error}").format(
@@ -101,10 +185,6 @@ def check_server_settings(
                 hint=_("Run this check again where the database can be reached."),
                 id="delivery.I001",
             )
-            continue
-        for problem in problems:
-            kind = Error if problem.is_error else Advice
-            yield kind(problem.sentence, hint=problem.hint, id=problem.id)
 
 
 def check_unsubscribe_handling(postmark: Postmark) -> Reason | None:

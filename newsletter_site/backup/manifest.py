@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, ConfigDict, Field, NonNegativeInt, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as validated_dataclass
 
-from delivery.reports.server_settings import CREATE_DATABASE, ENCODING
+from delivery.check_settings import CREATE_DATABASE, ENCODING
 
 STOP = "systemctl stop 'homing*'"
 STOP_COMPOSE = "docker compose stop web worker"

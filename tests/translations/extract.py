@@ -74,7 +74,7 @@ NOT_FOR_READERS = ("templates/subscribers/undo_import.html",)
 # Files of commands and health checks, which operators read in English.
 FOR_OPERATORS = (
     *("delivery/reconcile/", "delivery/reports/audit.py", "delivery/worker/drain.py"),
-    *("delivery/reports/server_settings.py", "idempotency/isolation.py"),
+    *("delivery/check_settings.py", "idempotency/isolation.py"),
     *("newsletter_site/backup/", "newsletter_site/migration_locks.py"),
     *("newsletter_site/operations/health/", "newsletter_site/data_retention.py"),
     "newsletter_site/sign_in/change_accounts.py",

@@ -96,10 +96,10 @@ def check_ready(cursor: CursorWrapper) -> CheckResult:
     result = migrations_result(find_pending_migrations(cursor))
     warnings = []
     for problem in load_server_problems(cursor):
-        if problem.is_error:
-            result = CheckResult(problem.sentence, (problem.hint,))
+        if problem.is_serious():
+            result = CheckResult(str(problem.msg), (str(problem.hint),))
         else:
-            warnings.append(problem.sentence)
+            warnings.append(str(problem.msg))
     if result.is_healthy:
         for fault in load_write_faults(cursor):
             if fault.code in STOPS_THE_SITE:

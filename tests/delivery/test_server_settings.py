@@ -7,8 +7,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from delivery.check_settings import load_server_problems
-from delivery.reports.server_settings import find_problems
+from delivery.check_settings import find_server_problems, load_server_problems
 from delivery.worker.call_slots import connections_needed
 
 
@@ -26,7 +25,7 @@ from delivery.worker.call_slots import connections_needed
     ],
 )
 def test_each_costly_setting_is_a_problem(found: tuple[Any, ...], expected: str | None) -> None:
-    problems = [problem.id for problem in find_problems(*found, needed=36)]
+    problems = [problem.id for problem in find_server_problems(*found, needed=36)]
     assert problems == ([expected] if expected else [])
 
 
