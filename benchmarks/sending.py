@@ -19,8 +19,7 @@ from benchmarks.frame import Measured
 from benchmarks.letter import LETTER
 from benchmarks.site.site import Site
 from benchmarks.site.within_site import within
-from benchmarks.yardsticks.bare_loop import run_bare_loop
-from benchmarks.yardsticks.one_by_one import run_one_by_one
+from benchmarks.yardsticks.bare_loop import run_bare_loop, run_one_by_one
 
 # The seconds from the first recorded call to the last settlement.
 _TOOK_S = """
@@ -126,7 +125,7 @@ def sent_by_bare_loop(site: Site, readers: int, *, batch: int, threads: int = 1)
 
 
 def sent_one_by_one(site: Site, readers: int) -> Sent:
-    """Send with the yardstick `one_by_one`, a naive worker."""
+    """Send with the yardstick `one_by_one`, which is a naive worker."""
     return _yardstick(site, run_one_by_one, readers)
 
 

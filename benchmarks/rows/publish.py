@@ -18,8 +18,7 @@ import psycopg
 
 from benchmarks.frame import Measured, Options, RowResult, at_most, in_turns, ratio
 from benchmarks.site.browser import DESK, ISSUE, OverHttp, sessions_of
-from benchmarks.site.site import a_site
-from benchmarks.site.web_server import a_web_server
+from benchmarks.site.site import a_site, a_web_server
 
 WHOLE, BARE, ENQUEUE = "the whole answer", "the bare INSERT … SELECT", "the filling of the queue"
 

@@ -13,8 +13,7 @@ from contextlib import closing, contextmanager
 from benchmarks.frame import Options, RowResult, at_most, in_turns, ratio
 from benchmarks.rows.publish import Press
 from benchmarks.site.browser import OverHttp, sessions_of
-from benchmarks.site.site import Site, a_site
-from benchmarks.site.web_server import a_web_server
+from benchmarks.site.site import Site, a_site, a_web_server
 
 NEVER, ANALYSED = "no table ever analysed", "all tables analysed"
 

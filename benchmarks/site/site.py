@@ -8,8 +8,10 @@ import json
 import os
 import secrets
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+import requests
 
 from benchmarks.cpu_time import children_of
 from benchmarks.letter import HOST, LETTER, SENDER, TITLE
@@ -28,6 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
 # Functions of the benchmarks run only in a site whose environment has this variable.
 OF_A_BENCHMARK = "HOMING_BENCHMARK"
+UP_WITHIN_S = 30.0
 
 _READERS = """
     INSERT INTO subscriber (email, name, state, source, created_at, confirmed_at, requests,
@@ -148,6 +152,29 @@ def a_site(*, delay_ms: float = 0.0) -> Iterator[Site]:
         author = ("--username", "author", "--email", "author@example.org")
         site.manage("createsuperuser", "--noinput", *author)
         yield site
+
+
+@contextmanager
+def a_web_server(site: Site) -> Iterator[str]:
+    """Run the site's web server for the block; yield its address."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        bind = f"127.0.0.1:{free.getsockname()[1]}"
+    with site.running("serve", "--bind", bind) as process:
+        _wait_until_up(f"http://{bind}", process)
+        yield f"http://{bind}"
+
+
+def _wait_until_up(address: str, process: subprocess.Popen[str]) -> None:
+    line = requests.Session()
+    line.trust_env = False  # ignore proxies that the environment names
+    until = time.monotonic() + UP_WITHIN_S
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            if line.get(f"{address}/health/live/", timeout=UP_WITHIN_S).ok:
+                return
+        except requests.RequestException:
+            time.sleep(0.1)
+    raise RuntimeError(f"The web server did not answer within {UP_WITHIN_S:g} s.")
 
 
 def _production(folder: Path) -> dict[str, str]:

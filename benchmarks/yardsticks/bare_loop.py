@@ -1,17 +1,22 @@
-"""Yardstick: psycopg, requests and a loop, without framework or guarantees.
+"""Yardsticks: two senders with psycopg, requests and a loop, without a framework.
 
-A competent programmer would write this program in an afternoon. It has a table of recipients and
-claims a batch of rows in one statement. For each batch, the program builds the messages with orjson
+A competent programmer would write the bare loop in an afternoon. It has a table of recipients and
+claims a batch of rows in one statement. For each batch, the loop builds the messages with orjson
 and makes one call. One statement marks the rows as sent with the answer's ids, followed by a
-commit. Each thread has one connection and one session. The program does not record a call before
-making it. If it is killed during a call, the next run sends the batch again. The program has no
+commit. Each thread has one connection and one session. The loop does not record a call before
+making it. If it is killed during a call, the next run sends the batch again. The loop has no
 unconfirmed copies, no look-ups, no second check of consent, no pausing and no counts. A transaction
 stays open during each call.
+
+The other sender is a naive worker, which claims, sends and deletes one row at a time, and commits
+after each row. The row is locked during its call, so two such workers would not send it twice.
 """
 
 import uuid
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
+from functools import partial
 
 import orjson
 import psycopg
@@ -21,10 +26,9 @@ from benchmarks.cpu_time import timed
 from benchmarks.yardsticks.plain_message import plain_message
 
 # Copy the site's readers into a table, with statistics and without dead rows.
-PREPARE = (
-    "DROP TABLE IF EXISTS bare_loop",
+PREPARE_BATCHES = (
     """
-    CREATE TABLE bare_loop (
+    CREATE TABLE queue (
         recipient_id bigint PRIMARY KEY,
         address text NOT NULL,
         name text NOT NULL,
@@ -32,59 +36,91 @@ PREPARE = (
         provider_message_id text
     )
     """,
-    "CREATE INDEX ON bare_loop (recipient_id) WHERE sent_at IS NULL",
-    """
-    INSERT INTO bare_loop (recipient_id, address, name)
-    SELECT id, email, name FROM subscriber WHERE state = 'confirmed' ORDER BY id LIMIT {readers}
-    """,
-    "VACUUM (ANALYZE) bare_loop",
+    "CREATE INDEX ON queue (recipient_id) WHERE sent_at IS NULL",
 )
-CLAIM = """
-    SELECT recipient_id, address, name FROM bare_loop WHERE sent_at IS NULL AND recipient_id > %s
+PREPARE_ROWS = ("CREATE TABLE queue (recipient_id bigint PRIMARY KEY, address text, name text)",)
+FILL = """
+    INSERT INTO queue (recipient_id, address, name)
+    SELECT id, email, name FROM subscriber WHERE state = 'confirmed' ORDER BY id LIMIT %s
+"""
+CLAIM_BATCH = """
+    SELECT recipient_id, address, name FROM queue WHERE sent_at IS NULL AND recipient_id > %s
     ORDER BY recipient_id LIMIT %s FOR UPDATE SKIP LOCKED
 """
 MARK = """
-    UPDATE bare_loop SET sent_at = clock_timestamp(), provider_message_id = answer.id
+    UPDATE queue SET sent_at = clock_timestamp(), provider_message_id = answer.id
     FROM unnest(%s::bigint[], %s::text[]) AS answer (recipient_id, id)
-    WHERE bare_loop.recipient_id = answer.recipient_id
+    WHERE queue.recipient_id = answer.recipient_id
+"""
+CLAIM_ROW = """
+    SELECT recipient_id, address, name FROM queue
+    ORDER BY recipient_id LIMIT 1 FOR UPDATE SKIP LOCKED
 """
 
 
 def run_bare_loop(
     database: str, provider: str, readers: int, batch: int, threads: int
 ) -> list[float]:
-    """Send to this number of readers.
+    """Send to this number of readers in batches. Return the times of `_timed`."""
+
+    def send() -> None:
+        with ThreadPoolExecutor(threads) as pool:
+            for loop in [
+                pool.submit(_bare_loop, database, provider, batch) for _ in range(threads)
+            ]:
+                loop.result()
+
+    return _timed(database, PREPARE_BATCHES, readers, send, unsent="sent_at IS NULL")
+
+
+def run_one_by_one(database: str, provider: str, readers: int) -> list[float]:
+    """Send to this number of readers, one by one. Return the times of `_timed`."""
+    send = partial(_one_by_one, database, provider)
+    return _timed(database, PREPARE_ROWS, readers, send, unsent="true")
+
+
+def _timed(
+    database: str,
+    prepare: Sequence[str],
+    readers: int,
+    send: Callable[[], None],
+    *,
+    unsent: str,
+) -> list[float]:
+    """Fill the queue, and send.
 
     Return the seconds from the first statement to the last commit, and the CPU seconds of this
     process and the database.
     """
     with psycopg.connect(database, autocommit=True) as connection:
-        for statement in PREPARE:
-            connection.execute(statement.format(readers=readers))
-        took = timed(connection, lambda: bare_loop(database, provider, batch, threads))
-        left = connection.execute("SELECT count(*) FROM bare_loop WHERE sent_at IS NULL").fetchone()
+        for statement in ("DROP TABLE IF EXISTS queue", *prepare):
+            connection.execute(statement)
+        connection.execute(FILL, [readers])
+        connection.execute("VACUUM (ANALYZE) queue")
+        took = timed(connection, send)
+        left = connection.execute(f"SELECT count(*) FROM queue WHERE {unsent}").fetchone()
         assert left == (0,), left
-        connection.execute("DROP TABLE bare_loop")
+        connection.execute("DROP TABLE queue")
     return took
 
 
-def bare_loop(database: str, provider: str, batch: int, threads: int) -> None:
-    """Send to every queued reader, in batches."""
-    with ThreadPoolExecutor(threads) as pool:
-        for loop in [pool.submit(one_thread, database, provider, batch) for _ in range(threads)]:
-            loop.result()
+@contextmanager
+def _connections(database: str) -> Iterator[tuple[psycopg.Connection, requests.Session]]:
+    """Open a connection to the database and a session of HTTP, which both stay open."""
+    with closing(psycopg.connect(database)) as connection, requests.Session() as session:
+        session.trust_env = False  # ignore proxies that the environment names
+        session.headers["Content-Type"] = "application/json"
+        yield connection, session
 
 
-def one_thread(database: str, provider: str, batch: int) -> None:
+def _bare_loop(database: str, provider: str, batch: int) -> None:
     """Send until no batch is left."""
     last = 0
     issue = uuid.uuid4().hex
-    with closing(psycopg.connect(database)) as connection, requests.Session() as session:
-        session.trust_env = False
-        session.headers["Content-Type"] = "application/json"
+    with _connections(database) as (connection, session):
         # Continue from the last position. If each claim began at the first row, skipping finished
         # rows would take longer each time.
-        while rows := connection.execute(CLAIM, [last, batch]).fetchall():
+        while rows := connection.execute(CLAIM_BATCH, [last, batch]).fetchall():
             attempt = uuid.uuid4().hex
             body = orjson.dumps([plain_message(issue, attempt, *row) for row in rows])
             answer = session.post(f"{provider}/email/batch", data=body, timeout=60)
@@ -97,3 +133,17 @@ def one_thread(database: str, provider: str, batch: int) -> None:
             connection.execute(MARK, [[row[0] for row in rows], ids])
             connection.commit()
             last = rows[-1][0]
+
+
+def _one_by_one(database: str, provider: str) -> None:
+    """Send to every queued reader, one by one."""
+    issue = uuid.uuid4().hex
+    with _connections(database) as (connection, session):
+        while row := connection.execute(CLAIM_ROW).fetchone():
+            body = orjson.dumps(plain_message(issue, uuid.uuid4().hex, *row))
+            answer = session.post(f"{provider}/email", data=body, timeout=60)
+            answer.raise_for_status()
+            if orjson.loads(answer.content)["ErrorCode"]:
+                raise RuntimeError(answer.text)
+            connection.execute("DELETE FROM queue WHERE recipient_id = %s", [row[0]])
+            connection.commit()
