@@ -14,8 +14,7 @@ from pathlib import Path
 import requests
 from django.conf import settings
 
-from newsletter_site.demo.single_instance import DemoError
-from newsletter_site.demo.terminal import Terminal
+from newsletter_site.demo.terminal import DemoError, Terminal
 
 ENDING_S = 15.0
 POLL_S = 0.05

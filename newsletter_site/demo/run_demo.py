@@ -13,17 +13,16 @@ from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.edition_state import EditionState
 from newsletter_site.demo.child_processes import Children
 from newsletter_site.demo.demo_browser import FORM, Post, post_twice
-from newsletter_site.demo.demo_checks import Observed, broken_promises
-from newsletter_site.demo.demo_summary import summary, table
-from newsletter_site.demo.single_instance import READERS, DemoError
+from newsletter_site.demo.demo_summary import Observed, broken_promises, summary, table
 from newsletter_site.demo.start_services import (
     HOLD_S,
+    READERS,
     USERNAME,
     Services,
     open_database,
     start_services,
 )
-from newsletter_site.demo.terminal import StoppedError, Terminal
+from newsletter_site.demo.terminal import DemoError, StoppedError, Terminal
 from newsletter_site.embedded_postgres import prepare_data_dir
 from publishing.editions.edition_status import load_status
 from publishing.publish.publish_edition import edition_by_key

@@ -1,24 +1,35 @@
-"""Start database, sandbox, site and workers, and sign an author in."""
+"""Start database, sandbox, site and workers, and sign an author in.
 
+Only one demo may use its database, because others would change its counts.
+"""
+
+import hashlib
 import os
 import re
 import secrets
 import socket
+from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
+from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.crypto import get_random_string
 
 from delivery.interface import WEBHOOK_TYPES
+from delivery.models import WorkerHeartbeat
 from newsletter_site.demo.child_processes import Children
 from newsletter_site.demo.demo_browser import TIMEOUT_S, Browser
-from newsletter_site.demo.single_instance import refuse_other_readers, refuse_other_workers
-from newsletter_site.demo.terminal import Terminal
+from newsletter_site.demo.terminal import DemoError, Terminal
 from newsletter_site.models import User
+from subscribers.models import Subscriber
 
+READERS: Path = settings.BASE_DIR / "newsletter_site" / "demo" / "material" / "readers.csv"
+HEARD_FROM_WITHIN = timedelta(seconds=60)
 HOST = "127.0.0.1"
 SITE_PORT, SANDBOX_PORT = 8000, 8025
 WORKERS = 2
@@ -70,6 +81,40 @@ def open_database(terminal: Terminal) -> None:
     call_command("migrate", verbosity=0, interactive=False)
     refuse_other_workers()
     terminal.step("tables up to date")
+
+
+def refuse_other_readers() -> None:
+    """Raise `DemoError` if the database has readers, but not those of the demo.
+
+    Further readers are allowed in the demo's own database, because they may sign up or be added
+    between two runs of the demo.
+    """
+    if Subscriber._meta.db_table not in connection.introspection.table_names():
+        return
+    ours = hashlib.sha256(READERS.read_bytes()).digest()
+    if Subscriber.objects.filter(subscriber_import__content_hash=ours).exists():
+        return
+    if others := Subscriber.objects.count():
+        raise DemoError(
+            f"The demo stops and changes nothing, because the database has other readers "
+            f"({others:,}). To start from nothing, set HOMING_DATA_DIR to an empty folder, or "
+            "DATABASE_URL to an empty database."
+        )
+
+
+def refuse_other_workers() -> None:
+    """Raise `DemoError` if another worker uses this database."""
+    for worker in WorkerHeartbeat.objects.filter(heard_at__gt=Now() - HEARD_FROM_WITHIN):
+        if worker.host == socket.gethostname():
+            try:
+                with suppress(PermissionError):  # The process belongs to another user.
+                    os.kill(worker.pid, 0)
+            except ProcessLookupError:
+                continue
+        raise DemoError(
+            f"A worker is already running on {worker.host} (process {worker.pid}). End it first: "
+            "it would send the demo's mail elsewhere."
+        )
 
 
 def start_services(children: Children, *, hold_s: int = HOLD_S) -> Services:

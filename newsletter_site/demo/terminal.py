@@ -1,13 +1,17 @@
-"""The demo's terminal, which shows steps and receives signals."""
+"""The demo's terminal, which shows steps and receives signals, and what ends the demo."""
 
 import signal
 import time
 
-from django.core.management.base import OutputWrapper
+from django.core.management.base import CommandError, OutputWrapper
 
 from delivery.progress_line import ProgressLine
 
 POLL_S = 0.1
+
+
+class DemoError(CommandError):
+    """The demo cannot continue. The text says why, and what to do."""
 
 
 class StoppedError(Exception):

@@ -12,8 +12,7 @@ from django.db.utils import OperationalError
 from django.utils.translation import gettext as _
 
 from newsletter_site.demo.run_demo import run
-from newsletter_site.demo.single_instance import DemoError
-from newsletter_site.demo.terminal import StoppedError, Terminal
+from newsletter_site.demo.terminal import DemoError, StoppedError, Terminal
 
 
 class Command(BaseCommand):

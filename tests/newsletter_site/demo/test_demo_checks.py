@@ -9,8 +9,9 @@ from django.core.management import CommandError, call_command
 from delivery.models import Delivery
 from delivery.rules.edition_state import EditionState
 from newsletter_site.demo.demo_browser import Post
-from newsletter_site.demo.demo_checks import Observed, broken_promises
-from newsletter_site.demo.single_instance import READERS, DemoError, refuse_other_readers
+from newsletter_site.demo.demo_summary import Observed, broken_promises
+from newsletter_site.demo.start_services import READERS, refuse_other_readers
+from newsletter_site.demo.terminal import DemoError
 from publishing.editions.edition_status import EditionStatus
 from subscribers.confirmed_readers import confirmed
 from subscribers.importing.accept_upload import Statement
