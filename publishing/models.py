@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from delivery.issue_attributes import TITLE
 from delivery.models import Edition
+from delivery.models.shared_columns import ChoiceField
 from delivery.tasks.leased_task_columns import LeasedTask
 from idempotency.key import LONGEST_KEY, fresh_key
 from publishing.content.draft_content import DraftFields
@@ -106,7 +107,7 @@ class Draft(models.Model):
     issue = models.ForeignKey(
         "publishing.Issue", on_delete=models.CASCADE, null=True, related_name="drafts"
     )
-    goes_to = models.CharField(
+    goes_to = ChoiceField(
         max_length=10,
         choices=Edition.GoesTo,
         default=Edition.GoesTo.EVERYONE,
@@ -126,7 +127,7 @@ class Draft(models.Model):
     title = models.TextField(blank=True, db_default="")
     preview_text = models.TextField(blank=True, db_default="")
     reply_to = models.TextField(blank=True, default="", db_default="")
-    format = models.CharField(
+    format = ChoiceField(
         max_length=10, choices=Format, default=Format.MARKDOWN, db_default=Format.MARKDOWN
     )
     letter = models.TextField(blank=True, db_default="")
@@ -308,7 +309,7 @@ class ExternalCheck(models.Model):
         DOMAIN = "domain", "the records of a sender's domain"
         LINK = "link", "where a link in a letter leads"
 
-    kind = models.CharField(max_length=10, choices=Kind)
+    kind = ChoiceField(max_length=10, choices=Kind)
     subject = models.TextField(help_text=_("The domain or the address."))
     found = models.JSONField()
     looked_at = models.DateTimeField(db_default=Now())

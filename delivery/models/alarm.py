@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from delivery.models.shared_columns import UNCONSTRAINED, ReasonField
+from delivery.models.shared_columns import UNCONSTRAINED, ChoiceField, ReasonField
 
 
 class Alarm(models.Model):
@@ -24,7 +24,7 @@ class Alarm(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     edition = models.ForeignKey("delivery.Edition", on_delete=models.CASCADE)
-    kind = models.CharField(max_length=20, choices=Kind)
+    kind = ChoiceField(max_length=20, choices=Kind)
     about = models.CharField(max_length=120)
     reason = ReasonField()
     raised_at = models.DateTimeField(db_default=Now())

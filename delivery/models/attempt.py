@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from delivery.models.shared_columns import ReasonField
+from delivery.models.shared_columns import ChoiceField, ReasonField
 
 # The `batch_id` of a check mail (delivery/postmark/check_mail.py), which carries no copies.
 NO_BATCH = 0
@@ -29,7 +29,7 @@ class Attempt(models.Model):
     started_at = models.DateTimeField(db_default=Now())
     deadline_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
-    result = models.CharField(max_length=10, choices=Result, null=True)
+    result = ChoiceField(max_length=10, choices=Result, null=True)
     detail = ReasonField(blank=True)
     accepted = models.PositiveIntegerField(default=0)
 

@@ -8,7 +8,7 @@ from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Now
 from django.db.models.lookups import Exact
 
-from delivery.models.shared_columns import ReasonField
+from delivery.models.shared_columns import ChoiceField, ReasonField
 
 # Each edition has its own range of this many batch ids. INSERT … SELECT can then compute the batch
 # of a row, and editions never wait for a shared sequence.
@@ -53,7 +53,7 @@ class Batch(models.Model):
     id = models.BigIntegerField(primary_key=True)
     edition = models.ForeignKey("delivery.Edition", on_delete=models.CASCADE)
     position = models.BigIntegerField()  # The lowest goes first.
-    state = models.CharField(max_length=20, choices=State, default=State.READY)
+    state = ChoiceField(max_length=20, choices=State, default=State.READY)
     epoch = models.PositiveIntegerField(default=0, db_default=0)  # Grows with every claim.
     owner = models.UUIDField(null=True)  # The worker that holds the lease.
     lease_until = models.DateTimeField(null=True)

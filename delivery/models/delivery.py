@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from delivery.models.shared_columns import UNCONSTRAINED, ReaderColumns, ReasonField
+from delivery.models.shared_columns import UNCONSTRAINED, ChoiceField, ReaderColumns, ReasonField
 
 
 class Outcome(models.TextChoices):
@@ -59,7 +59,7 @@ class Delivery(ReaderColumns):
     address = models.CharField(max_length=254)
     # The values of the edition's `merge_fields`, in their order; null if it has none.
     fields = ArrayField(models.TextField(), null=True)
-    outcome = models.CharField(max_length=10, choices=Outcome, default=Outcome.WAITING)
+    outcome = ChoiceField(max_length=10, choices=Outcome, default=Outcome.WAITING)
     # When the provider accepted it, by the provider's clock.
     sent_at = models.DateTimeField(null=True)
     provider_message_id = models.CharField(max_length=100, null=True)
@@ -121,7 +121,7 @@ class Evidence(models.Model):
     recipient_id = models.BigIntegerField()
     version = models.PositiveIntegerField()
     attempt = models.UUIDField(null=True)
-    source = models.CharField(max_length=10, choices=Source)
+    source = ChoiceField(max_length=10, choices=Source)
     accepted_at = models.DateTimeField(null=True)
     seen_at = models.DateTimeField(db_default=Now())
 

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from delivery.models.shared_columns import UNCONSTRAINED, ReasonField
+from delivery.models.shared_columns import UNCONSTRAINED, ChoiceField, ReasonField
 
 
 class Edition(models.Model):
@@ -45,7 +45,7 @@ class Edition(models.Model):
     id = models.BigAutoField(primary_key=True)
     issue = models.ForeignKey("publishing.Issue", related_name="editions", **UNCONSTRAINED)
     version = models.PositiveIntegerField()
-    kind = models.CharField(max_length=20, choices=Kind, default=Kind.NEWSLETTER)
+    kind = ChoiceField(max_length=20, choices=Kind, default=Kind.NEWSLETTER)
     stream = models.CharField(max_length=100)
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, related_name="+", **UNCONSTRAINED
@@ -93,7 +93,7 @@ class Edition(models.Model):
     )
 
     # A first version goes to everyone or to nobody.
-    goes_to = models.CharField(
+    goes_to = ChoiceField(
         max_length=10, choices=GoesTo, default=GoesTo.EVERYONE, db_default=GoesTo.EVERYONE
     )
 
@@ -106,7 +106,7 @@ class Edition(models.Model):
     with_tags = models.JSONField(default=list, db_default=[])
     without_tags = models.JSONField(default=list, db_default=[])
 
-    control = models.CharField(max_length=20, choices=Control, default=Control.RUNNING)
+    control = ChoiceField(max_length=20, choices=Control, default=Control.RUNNING)
     control_reason = ReasonField(blank=True)
     control_at = models.DateTimeField(null=True)
     probing = models.BooleanField(default=False)  # Resumed after a fault: one batch goes first.

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery.control_characters import CONTROL_CHARACTERS
+from delivery.models.shared_columns import ChoiceField
 
 # The placeholder name that the migration gives the newsletter.
 NOT_NAMED_YET = "The Homing Letter"
@@ -140,15 +141,13 @@ class Newsletter(models.Model):
     own_sites = models.CharField(max_length=2000, blank=True, default="", db_default="")
 
     accent = models.CharField(max_length=7, default=PIGEON_BLUE, db_default=PIGEON_BLUE)
-    typeface = models.CharField(
+    typeface = ChoiceField(
         max_length=10, choices=Typeface, default=Typeface.BOOK, db_default=Typeface.BOOK
     )
-    layout = models.CharField(
+    layout = ChoiceField(
         max_length=10, choices=Layout, default=Layout.CLASSIC, db_default=Layout.CLASSIC
     )
-    header = models.CharField(
-        max_length=10, choices=Header, default=Header.NAME, db_default=Header.NAME
-    )
+    header = ChoiceField(max_length=10, choices=Header, default=Header.NAME, db_default=Header.NAME)
     # The path of the logo's image on this site; empty without a logo. Width and height are those of
     # the stored image, in pixels.
     logo = models.CharField(max_length=200, blank=True, default="", db_default="")

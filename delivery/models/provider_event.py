@@ -4,6 +4,8 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from delivery.models.shared_columns import ChoiceField
+
 
 class ProviderEvent(models.Model):
     """A webhook's body, stored before it is applied.
@@ -94,8 +96,8 @@ class SuppressionChange(models.Model):
     address = models.CharField(max_length=254)
     address_key = models.CharField(max_length=254, db_collation="C")
     stream = models.CharField(max_length=100)
-    change = models.CharField(max_length=10, choices=Change)
-    state = models.CharField(
+    change = ChoiceField(max_length=10, choices=Change)
+    state = ChoiceField(
         max_length=10, choices=State, default=State.WAITING, db_default=State.WAITING
     )
     refusal_reason = models.TextField(blank=True, default="", db_default="")

@@ -1,4 +1,4 @@
-"""Columns that several tables share: a reader's fields, and reasons."""
+"""Columns that several tables share: a reader's fields, choices and reasons."""
 
 from __future__ import annotations
 
@@ -37,6 +37,19 @@ for _field in READER_FIELDS:
         _field.name,
         models.CharField(max_length=_field.longest, blank=True, default="", db_default=""),
     )
+
+
+if TYPE_CHECKING:
+    ChoiceField = models.CharField
+else:
+
+    class ChoiceField(models.CharField):
+        """A text with known values, whose labels may change without a migration."""
+
+        def deconstruct(self) -> Any:
+            name, _, args, kwargs = super().deconstruct()
+            kwargs.pop("choices", None)
+            return name, "django.db.models.CharField", args, kwargs
 
 
 if TYPE_CHECKING:

@@ -30,32 +30,14 @@ class Migration(migrations.Migration):
                 ("key", models.CharField(default=idempotency.key.fresh_key, max_length=49)),
                 (
                     "goes_to",
-                    models.CharField(
-                        choices=[
-                            ("everyone", "everyone confirmed when it was published"),
-                            ("reached", "confirmed readers who were sent an earlier version"),
-                            (
-                                "unreached",
-                                "confirmed readers for whom no version is sent or unknown",
-                            ),
-                            ("nobody", "nobody: only the archive changes"),
-                        ],
-                        db_default="everyone",
-                        default="everyone",
-                        max_length=10,
-                    ),
+                    models.CharField(db_default="everyone", default="everyone", max_length=10),
                 ),
                 ("unlisted", models.BooleanField(db_default=False, default=False)),
                 ("title", models.TextField(blank=True, db_default="")),
                 ("preview_text", models.TextField(blank=True, db_default="")),
                 (
                     "format",
-                    models.CharField(
-                        choices=[("markdown", "Markdown"), ("html", "HTML")],
-                        db_default="markdown",
-                        default="markdown",
-                        max_length=10,
-                    ),
+                    models.CharField(db_default="markdown", default="markdown", max_length=10),
                 ),
                 ("letter", models.TextField(blank=True, db_default="")),
                 (
@@ -264,16 +246,7 @@ class Migration(migrations.Migration):
                         auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                (
-                    "kind",
-                    models.CharField(
-                        choices=[
-                            ("domain", "the records of a sender's domain"),
-                            ("link", "where a link in a letter leads"),
-                        ],
-                        max_length=10,
-                    ),
-                ),
+                ("kind", models.CharField(max_length=10)),
                 ("subject", models.TextField(help_text="The domain or the address.")),
                 ("found", models.JSONField()),
                 ("looked_at", models.DateTimeField(db_default=Now())),
@@ -326,10 +299,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("state", models.CharField(db_default="waiting", default="waiting", max_length=9)),
-                (
-                    "requested_at",
-                    models.DateTimeField(db_default=Now()),
-                ),
+                ("requested_at", models.DateTimeField(db_default=Now())),
                 ("finished_at", models.DateTimeField(null=True)),
                 ("done", models.PositiveBigIntegerField(db_default=0, default=0)),
                 ("total", models.PositiveBigIntegerField(db_default=0, default=0)),
@@ -428,10 +398,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("state", models.CharField(db_default="waiting", default="waiting", max_length=9)),
-                (
-                    "requested_at",
-                    models.DateTimeField(db_default=Now()),
-                ),
+                ("requested_at", models.DateTimeField(db_default=Now())),
                 ("finished_at", models.DateTimeField(null=True)),
                 ("done", models.PositiveBigIntegerField(db_default=0, default=0)),
                 ("total", models.PositiveBigIntegerField(db_default=0, default=0)),
@@ -555,10 +522,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("state", models.CharField(db_default="waiting", default="waiting", max_length=9)),
-                (
-                    "requested_at",
-                    models.DateTimeField(db_default=Now()),
-                ),
+                ("requested_at", models.DateTimeField(db_default=Now())),
                 ("finished_at", models.DateTimeField(null=True)),
                 ("done", models.PositiveBigIntegerField(db_default=0, default=0)),
                 ("total", models.PositiveBigIntegerField(db_default=0, default=0)),

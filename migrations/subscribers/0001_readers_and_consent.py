@@ -13,9 +13,7 @@ from django.db.models.functions import Now
 class Migration(migrations.Migration):
     initial = True
 
-    dependencies = [
-        ("newsletter_site", "__first__"),
-    ]
+    dependencies = [("newsletter_site", "__first__")]
 
     operations = [
         migrations.CreateModel(
@@ -23,10 +21,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("state", models.CharField(db_default="waiting", default="waiting", max_length=9)),
-                (
-                    "requested_at",
-                    models.DateTimeField(db_default=Now()),
-                ),
+                ("requested_at", models.DateTimeField(db_default=Now())),
                 ("finished_at", models.DateTimeField(null=True)),
                 ("done", models.PositiveBigIntegerField(db_default=0, default=0)),
                 ("total", models.PositiveBigIntegerField(db_default=0, default=0)),
@@ -236,33 +231,8 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("name", models.CharField(blank=True, db_default="", default="", max_length=256)),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[
-                            ("pending", "has not confirmed yet"),
-                            ("confirmed", "confirmed"),
-                            ("unsubscribed", "unsubscribed"),
-                            ("bounced", "mail to this address bounced"),
-                            ("complained", "marked a letter as spam"),
-                        ],
-                        default="pending",
-                        max_length=12,
-                    ),
-                ),
-                (
-                    "source",
-                    models.CharField(
-                        choices=[
-                            ("import", "Import"),
-                            ("sign-up", "Sign Up"),
-                            ("api", "Api"),
-                            ("desk", "Desk"),
-                        ],
-                        default="sign-up",
-                        max_length=10,
-                    ),
-                ),
+                ("state", models.CharField(default="pending", max_length=12)),
+                ("source", models.CharField(default="sign-up", max_length=10)),
                 ("created_at", models.DateTimeField(db_default=Now())),
                 ("confirmed_at", models.DateTimeField(blank=True, null=True)),
                 ("unsubscribed_at", models.DateTimeField(blank=True, null=True)),
@@ -397,43 +367,8 @@ class Migration(migrations.Migration):
             name="ConsentRecord",
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
-                (
-                    "act",
-                    models.CharField(
-                        choices=[
-                            ("asked", "asked for the letter"),
-                            ("confirmed", "confirmed by the reader"),
-                            ("imported", "came with an import"),
-                            ("left", "left"),
-                            ("bounced", "mail to the address bounced"),
-                            ("complained", "marked a letter as spam"),
-                            ("blocked", "was blocked"),
-                            ("record asked", "requested their data"),
-                            ("stated", "was added; consent was given elsewhere"),
-                            ("chose topics", "chose topics"),
-                            ("left topics", "left topics"),
-                            ("lifted", "the suppression was lifted"),
-                        ],
-                        max_length=12,
-                    ),
-                ),
-                (
-                    "how",
-                    models.CharField(
-                        choices=[
-                            ("form", "by the form on our page"),
-                            ("embedded form", "by a form on another site"),
-                            ("archive", "by the form below a letter"),
-                            ("link", "by the link in a mail"),
-                            ("one-click", "by the button of their mail program"),
-                            ("import", "by an import"),
-                            ("provider", "reported by the provider"),
-                            ("operator", "by an operator at the desk"),
-                            ("api", "by a program"),
-                        ],
-                        max_length=13,
-                    ),
-                ),
+                ("act", models.CharField(max_length=12)),
+                ("how", models.CharField(max_length=13)),
                 ("at", models.DateTimeField(db_default=Now())),
                 ("network", models.CharField(blank=True, db_default="", max_length=43)),
                 ("request", models.PositiveIntegerField(null=True)),
@@ -578,29 +513,8 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("address_key", models.CharField(db_collation="C", max_length=254)),
-                (
-                    "reason",
-                    models.CharField(
-                        choices=[
-                            ("bounce", "mail to it bounces"),
-                            ("complaint", "its owner marked a letter as spam"),
-                            ("unsubscribe", "its owner unsubscribed on the provider's page"),
-                            ("manual", "an author or operator blocked it"),
-                        ],
-                        max_length=11,
-                    ),
-                ),
-                (
-                    "origin",
-                    models.CharField(
-                        choices=[
-                            ("provider", "Provider"),
-                            ("operator", "Operator"),
-                            ("import", "Import"),
-                        ],
-                        max_length=8,
-                    ),
-                ),
+                ("reason", models.CharField(max_length=11)),
+                ("origin", models.CharField(max_length=8)),
                 ("created_at", models.DateTimeField(db_default=Now())),
                 ("at", models.DateTimeField(db_default=Now())),
                 ("lifted_at", models.DateTimeField(blank=True, null=True)),
@@ -619,13 +533,7 @@ class Migration(migrations.Migration):
                 ("reported_at", models.DateTimeField(blank=True, null=True)),
                 (
                     "lifted_how",
-                    models.CharField(
-                        blank=True,
-                        choices=[("provider", "Provider"), ("author", "Author")],
-                        db_default="",
-                        default="",
-                        max_length=8,
-                    ),
+                    models.CharField(blank=True, db_default="", default="", max_length=8),
                 ),
             ],
             options={
@@ -714,10 +622,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("state", models.CharField(db_default="waiting", default="waiting", max_length=9)),
-                (
-                    "requested_at",
-                    models.DateTimeField(db_default=Now()),
-                ),
+                ("requested_at", models.DateTimeField(db_default=Now())),
                 ("finished_at", models.DateTimeField(null=True)),
                 ("done", models.PositiveBigIntegerField(db_default=0, default=0)),
                 ("total", models.PositiveBigIntegerField(db_default=0, default=0)),
@@ -772,12 +677,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("line", models.PositiveIntegerField()),
-                (
-                    "result",
-                    models.CharField(
-                        choices=[("rejected", "Rejected"), ("skipped", "Skipped")], max_length=8
-                    ),
-                ),
+                ("result", models.CharField(max_length=8)),
                 ("email", models.CharField(blank=True, max_length=320)),
                 ("reason", models.CharField(max_length=40)),
                 ("parameters", models.JSONField(db_default={}, default=dict)),
@@ -956,10 +856,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("state", models.CharField(db_default="waiting", default="waiting", max_length=9)),
-                (
-                    "requested_at",
-                    models.DateTimeField(db_default=Now()),
-                ),
+                ("requested_at", models.DateTimeField(db_default=Now())),
                 ("finished_at", models.DateTimeField(null=True)),
                 ("done", models.PositiveBigIntegerField(db_default=0, default=0)),
                 ("total", models.PositiveBigIntegerField(db_default=0, default=0)),
@@ -969,20 +866,7 @@ class Migration(migrations.Migration):
                 ("lease_until", models.DateTimeField(null=True)),
                 ("claims", models.PositiveIntegerField(db_default=0, default=0)),
                 ("key", models.UUIDField(unique=True)),
-                (
-                    "action",
-                    models.CharField(
-                        choices=[
-                            ("tag", "Tag"),
-                            ("untag", "Untag"),
-                            ("unsubscribe", "Unsubscribe"),
-                            ("block", "Block"),
-                            ("lift-bounce", "Lift Bounce"),
-                            ("erase", "Erase"),
-                        ],
-                        max_length=12,
-                    ),
-                ),
+                ("action", models.CharField(max_length=12)),
                 ("tag_id", models.IntegerField(null=True)),
                 ("tag_name", models.CharField(blank=True, db_default="", max_length=60)),
                 ("reason", models.CharField(blank=True, db_default="", default="", max_length=500)),
@@ -1080,10 +964,7 @@ class Migration(migrations.Migration):
             name="DeletedFieldOrTag",
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
-                (
-                    "kind",
-                    models.CharField(choices=[("field", "Field"), ("tag", "Tag")], max_length=5),
-                ),
+                ("kind", models.CharField(max_length=5)),
                 ("key", models.CharField(max_length=30)),
                 ("after", models.BigIntegerField(db_default=0, default=0)),
             ],

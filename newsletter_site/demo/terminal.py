@@ -1,4 +1,4 @@
-"""The demo's terminal, which shows steps and receives signals, and what ends the demo."""
+"""The demo's terminal, which shows steps and receives signals; the demo's errors."""
 
 import signal
 import time

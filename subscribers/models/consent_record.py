@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from delivery.models.shared_columns import ReaderColumns
+from delivery.models.shared_columns import ChoiceField, ReaderColumns
 from subscribers.models.constraints import checks, unconstrained_key, unindexed_key
 
 
@@ -66,8 +66,8 @@ class ConsentRecord(ReaderColumns):
     id = models.BigAutoField(primary_key=True)
     # No constraint in the database, because the reader is erased before their records.
     subscriber = unconstrained_key("subscribers.Subscriber", related_name="consent_records")
-    act = models.CharField(max_length=12, choices=Act)
-    how = models.CharField(max_length=13, choices=How)
+    act = ChoiceField(max_length=12, choices=Act)
+    how = ChoiceField(max_length=13, choices=How)
     at = models.DateTimeField(db_default=Now())
     network = models.CharField(max_length=43, blank=True, db_default="")
     wording = unindexed_key("subscribers.ConsentWording", related_name="+")

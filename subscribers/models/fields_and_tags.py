@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
 
+from delivery.models.shared_columns import ChoiceField
 from subscribers.models.constraints import checks
 
 MOST_FIELDS = 20
@@ -80,7 +81,7 @@ class DeletedFieldOrTag(models.Model):
         TAG = "tag"
 
     id = models.BigAutoField(primary_key=True)
-    kind = models.CharField(max_length=5, choices=Kind)
+    kind = ChoiceField(max_length=5, choices=Kind)
     key = models.CharField(max_length=LONGEST_KEY)  # of a field, or the id of a tag
     after = models.BigIntegerField(default=0, db_default=0)  # the last reader who was handled
 

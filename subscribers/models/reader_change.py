@@ -5,6 +5,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
 
+from delivery.models.shared_columns import ChoiceField
 from delivery.tasks.leased_task_columns import LeasedTask
 from subscribers.models.constraints import checks
 from subscribers.models.fields_and_tags import LONGEST_TAG
@@ -31,7 +32,7 @@ class ReaderChange(LeasedTask):
 
     # The key comes from the form, so a repeated post makes no second change.
     key = models.UUIDField(unique=True)
-    action = models.CharField(max_length=12, choices=Action)
+    action = ChoiceField(max_length=12, choices=Action)
     tag_id = models.IntegerField(null=True)
     tag_name = models.CharField(max_length=LONGEST_TAG, blank=True, db_default="")
     # Why the author lifts bounces; empty for other actions.

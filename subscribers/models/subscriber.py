@@ -9,7 +9,7 @@ from django.db.models.functions import Lower, Now
 from django.utils.translation import gettext_lazy as _
 
 from delivery.control_characters import POSTGRESQL_PATTERN
-from delivery.models.shared_columns import ReaderColumns
+from delivery.models.shared_columns import ChoiceField, ReaderColumns
 from delivery.reader_fields import FIELD_NAMES
 from subscribers.models.constraints import checks, unconstrained_key, unindexed_key
 from subscribers.models.suppression import LONGEST_ADDRESS
@@ -49,8 +49,8 @@ class Subscriber(ReaderColumns):
     tags = ArrayField(models.IntegerField(), default=list, db_default=[])
     # Topics that the reader left. Only the reader's own choice adds these topics again.
     left_topics = ArrayField(models.IntegerField(), default=list, db_default=[])
-    state = models.CharField(max_length=12, choices=State, default=State.PENDING)
-    source = models.CharField(max_length=10, choices=Source, default=Source.SIGN_UP)
+    state = ChoiceField(max_length=12, choices=State, default=State.PENDING)
+    source = ChoiceField(max_length=10, choices=Source, default=Source.SIGN_UP)
     # Not indexed: searches are rare, and an index would slow down every import.
     subscriber_import = unindexed_key(
         "subscribers.SubscriberImport", blank=True, related_name="subscribers"

@@ -9,6 +9,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
 
+from delivery.models.shared_columns import ChoiceField
 from delivery.tasks.leased_task_columns import LeasedTask
 from subscribers.files.file_pieces import FilePiece
 from subscribers.models.constraints import checks, unconstrained_key
@@ -279,7 +280,7 @@ class RejectedRow(models.Model):
         related_name="rejected_rows",
     )
     line = models.PositiveIntegerField()  # from 1
-    result = models.CharField(max_length=8, choices=Result)
+    result = ChoiceField(max_length=8, choices=Result)
     email = models.CharField(max_length=LONGEST_EXCERPT, blank=True)
     reason = models.CharField(max_length=40)
     parameters = models.JSONField(default=dict, db_default={})

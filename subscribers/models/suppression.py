@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Lower, Now
 
+from delivery.models.shared_columns import ChoiceField
 from subscribers.models.constraints import checks, unconstrained_key
 
 # RFC 5321 4.5.3.1.3: a path has at most 256 octets, two of them for the angle brackets.
@@ -34,8 +35,8 @@ class Suppression(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     address_key = models.CharField(max_length=LONGEST_ADDRESS, db_collation="C")
-    reason = models.CharField(max_length=11, choices=Reason)
-    origin = models.CharField(max_length=8, choices=Origin)
+    reason = ChoiceField(max_length=11, choices=Reason)
+    origin = ChoiceField(max_length=8, choices=Origin)
     created_at = models.DateTimeField(db_default=Now())
     at = models.DateTimeField(db_default=Now())
     # When the provider last reported this suppression, by the provider's clock; null if no report
@@ -43,9 +44,7 @@ class Suppression(models.Model):
     reported_at = models.DateTimeField(null=True, blank=True)
     lifted_at = models.DateTimeField(null=True, blank=True)
     # Empty if an opt-in or the end of an operator's block lifted the suppression.
-    lifted_how = models.CharField(
-        max_length=8, choices=LiftedHow, blank=True, default="", db_default=""
-    )
+    lifted_how = ChoiceField(max_length=8, choices=LiftedHow, blank=True, default="", db_default="")
     lifted_by = unconstrained_key(
         "subscribers.ConsentRecord", db_index=False, null=True, blank=True, related_name="+"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.contrib.postgres import operations as postgres
 from django.db import migrations, models
@@ -202,3 +203,15 @@ def test_a_migration_may_change_its_own_new_table() -> None:
     index = models.Index(fields=["id"], name="by_id")
     assert unsafe(A_TABLE, migrations.AddIndex("tally", index)) == []
     assert unsafe(A_TABLE, migrations.DeleteModel("Tally")) == []
+
+
+def test_choices_are_not_part_of_migrations() -> None:
+    ours = [model for app in settings.OUR_APPS for model in apps.get_app_config(app).get_models()]
+    chosen = [each for model in ours for each in model._meta.get_fields() if _has_choices(each)]
+
+    assert chosen
+    assert [str(each) for each in chosen if "choices" in each.deconstruct()[3]] == []
+
+
+def _has_choices(field: Any) -> bool:
+    return bool(getattr(field, "choices", None))
