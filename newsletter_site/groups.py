@@ -4,7 +4,7 @@ A migration creates them in a new database. After the first release, change the 
 databases in another migration too.
 """
 
-# Each permission as app, model, codename and name.
+# Each permission has an app, a model, a codename and a name.
 VIEW = ("publishing", "issue", "view_issue", "Can view issue")
 WRITE = (
     "publishing",

@@ -40,7 +40,7 @@ _OLDEST_TRANSACTIONS = """
 
 
 class OtherRunError(OperationalError):
-    """Another run of `migrate` keeps this one out."""
+    """Another run of `migrate`, or a backup or restore, holds the lock."""
 
 
 def limit_lock_wait(connection: BaseDatabaseWrapper, lock_s: float) -> None:
@@ -53,8 +53,8 @@ def limit_lock_wait(connection: BaseDatabaseWrapper, lock_s: float) -> None:
 def single_run(connection: BaseDatabaseWrapper, lock_s: float) -> Iterator[None]:
     """Keep other runs of `migrate` out while the block runs.
 
-    Raise OtherRunError after waiting `lock_s` seconds. The lock belongs to a transaction of another
-    session, which closing ends. So it works behind a pooler, and also if the server stops.
+    Raise OtherRunError after waiting `lock_s` seconds. A transaction in a session of its own holds
+    the lock, so the lock also works behind a pooler. Closing this session releases the lock.
     """
     with closing(connection.copy()) as keeper:
         keeper.set_autocommit(False)

@@ -213,7 +213,7 @@ def a_listmonk(site: Site, readers: int) -> Listmonk:
 
 
 def _environment(database: str) -> dict[str, str]:
-    """Return environment variables that override the settings of its sample file."""
+    """Return the variables that override the settings in listmonk's sample file."""
     address = conninfo_to_dict(database)
     return {
         **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},

@@ -87,7 +87,7 @@ def _timed(
     *,
     unsent: str,
 ) -> list[float]:
-    """Fill the queue, and send.
+    """Fill the queue, send, and check that no row fulfils the condition `unsent`.
 
     Return the seconds from the first statement to the last commit, and the CPU seconds of this
     process and the database.

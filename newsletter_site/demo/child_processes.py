@@ -38,7 +38,7 @@ class Children:
         with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             self._running[name] = subprocess.Popen(
                 [sys.executable, "-m", "newsletter_site.demo.run_as_child", *command],
-                stdin=subprocess.PIPE,  # see `child`
+                stdin=subprocess.PIPE,  # The child ends when this pipe is closed.
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 cwd=settings.BASE_DIR,

@@ -60,7 +60,11 @@ class RequestSlots:
 
 
 class LimitConcurrency:
-    """Middleware that limits requests. Static files come before it, queries after it."""
+    """Middleware that limits how many requests run at the same time.
+
+    The middleware for static files comes before this class. Middleware that queries the database
+    comes after this class.
+    """
 
     def __init__(
         self,

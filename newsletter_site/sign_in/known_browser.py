@@ -35,7 +35,7 @@ def link_token(name: str) -> str:
 def set_cookie_by_link(response: HttpResponse, token: str) -> bool:
     """Make this browser known by an operator's link.
 
-    Return False if it is invalid or expired.
+    Return False if the link's token is invalid or expired.
     """
     author, number = _read(token, _LINK_SALT, 3600)
     if number:

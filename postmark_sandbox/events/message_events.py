@@ -129,7 +129,7 @@ class MessageEvents:
             self._webhooks.send([subscription_webhook(stream, address.lower(), origin, now_ns())])
 
     def reactivate(self, message: Message, address: str) -> None:
-        """Lift a suppression as the reader (if the reader unsubscribed) or the account."""
+        """Lift a suppression as the account if it may lift it, otherwise as the reader."""
         held = self._suppressions.of(message.stream).get(address.lower())
         if held is None:
             raise ValueError(f"{address} is not suppressed on the stream {message.stream}.")

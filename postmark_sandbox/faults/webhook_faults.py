@@ -16,8 +16,8 @@ KEPT_FIELDS = ("MessageStream", "ServerID", "MessageID", "Tag", "Metadata")
 class PlannedEvent:
     """An event with the delays of its posts.
 
-    If there is a rule, the event waits for other events, and all of them are then posted in another
-    order.
+    If `window` is a rule, the event waits for other events. All of these events are then posted in
+    another order.
     """
 
     event: dict[str, Any]

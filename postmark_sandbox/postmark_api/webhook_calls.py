@@ -54,7 +54,7 @@ def remove(call: ApiCall) -> Response:
 
 
 def verify(call: ApiCall) -> Response:
-    """Verify a webhook. From now on it gets the events of triggers that succeed.
+    """Verify a webhook. It then gets the events of the triggers whose test succeeded.
 
     The status is 200 even if the verification fails.
     """
@@ -79,7 +79,7 @@ def _save(call: ApiCall, hook: Webhook, body: dict[str, Any]) -> Response:
 
 
 def _verify(hook: Webhook) -> list[dict[str, Any]]:
-    """Post one test event for each enabled trigger; each must answer exactly 200."""
+    """Post one test event for each enabled trigger. Only the status 200 is a success."""
     results = []
     for trigger in hook.enabled():
         event = orjson.dumps(_test_event(trigger, hook.stream or "outbound"))

@@ -65,7 +65,7 @@ class Command(migrate.Command):
             self._pause(reason, options["patience"])
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.requires_system_checks = []  # They have passed, and a repeated run needs none.
+        self.requires_system_checks = []  # The checks have passed. A repeated run needs none.
         if options["plan"] or options["check_unapplied"] or options["prune"]:
             super().handle(*args, **options)
             return

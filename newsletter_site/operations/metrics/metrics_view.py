@@ -70,11 +70,11 @@ def _measure() -> HttpResponse:
 
 
 def check_access(meta: Mapping[str, object], token: str) -> HTTPStatus:
-    """Check a request by its WSGI variables.
+    """Return 200 if a request may read the metrics, otherwise 401 or 403.
 
-    Without a token, the request must come from this machine, without a proxy, and its Host must be
-    a loopback name. A proxy would forward strangers' requests, and the host name of a hostile web
-    page may resolve to this machine.
+    `meta` contains the WSGI variables of the request. Without a token, the request must come from
+    this machine, without a proxy, and its Host must be a loopback name. A proxy would forward
+    strangers' requests, and the host name of a hostile web page may resolve to this machine.
     """
     if token:
         given = str(meta.get("HTTP_AUTHORIZATION", ""))
