@@ -97,6 +97,7 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     notes = dict(NOTES)
     if status.counts.is_called_back:
         notes["withdrawn"] = _("called back before sending")
+    notes = {name: note if outcomes[name] else "" for name, note in notes.items()}
     return desk_page(
         request,
         "publishing/receipts/receipt.html",
@@ -115,13 +116,7 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "bar": parts_of(outcomes),
             "label": label_of(outcomes, sum(outcomes.values())),
             "ledger": [
-                {
-                    "outcome": name,
-                    "label": outcome_label(name),
-                    "count": outcomes[name],
-                    "tone": OUTCOME_TONES[name],
-                    "note": notes[name] if outcomes[name] else "",
-                }
+                (outcome_label(name), name, OUTCOME_TONES[name], outcomes[name], notes[name])
                 for name in ORDER
             ],
             "content": _in_groups(fields.get("content_sha256", "")),

@@ -87,10 +87,10 @@ class SenderForm(forms.Form):
 
 SENDER = "desk:sender"
 _LOOKS = {
-    Severity.STOPS: ("attention", "fault"),
-    Severity.ADVICE: ("attention", "doubt"),
-    Severity.UNKNOWN: ("unknown", "doubt"),
-    Severity.PASSED: ("sent", "sent"),
+    Severity.STOPS: {"glyph": "attention", "tone": "fault"},
+    Severity.ADVICE: {"glyph": "attention", "tone": "doubt"},
+    Severity.UNKNOWN: {"glyph": "unknown", "tone": "doubt"},
+    Severity.PASSED: {"glyph": "sent", "tone": "sent"},
 }
 
 
@@ -197,7 +197,9 @@ def _page(
             (_("Return path, CNAME"), f"pm-bounces.{domain}", "pm.mtasv.net"),
             (_("DMARC, TXT"), f"_dmarc.{domain}", "v=DMARC1; p=none"),
         ],
-        "findings": [(one, *_LOOKS[one.severity]) for one in found],
+        "findings": [
+            {"finding": one, "examples": one.examples[:5], **_LOOKS[one.severity]} for one in found
+        ],
     }
     return desk_page(request, "publishing/settings/sender.html", context, status=status)
 

@@ -270,7 +270,9 @@ def _import_page(
             "symbol": symbol_of(record),
             "sentence": status_sentence(record),
             "lines": result_lines(record),
-            "undo": list(undo_lines(record)) if record.state in UNDO_STATES else [],
+            "undo": [(label, "", "", *rest) for label, *rest in undo_lines(record)]
+            if record.state in UNDO_STATES
+            else [],
             "statuses": sentences.statuses_sentence(record.statuses),
             "gone": count_gone(record),
             "read_as": sentences.describe_file(record),
