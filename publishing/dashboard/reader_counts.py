@@ -80,7 +80,8 @@ def undelivered_of(
             "title": plain_title(edition),
             "audience": counts[edition.pk].audience,
             "counts": unsent[edition.pk],
-            "label": ", ".join(
+            "label": f"{plain_title(edition)}, {_day(edition, zone)}: "
+            + ", ".join(
                 f"{outcome_label(name)} {digits(count)}"
                 for name, count in unsent[edition.pk].items()
             ),
