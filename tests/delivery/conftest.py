@@ -33,7 +33,7 @@ def newsroom(transactional_db: None, provider: SandboxServer, settings: object) 
 
 @pytest.fixture
 def small_batches(settings: object) -> None:
-    """Set two copies per batch."""
+    """Set the batch size to two copies."""
     settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
 
 

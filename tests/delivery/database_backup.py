@@ -9,7 +9,7 @@ from django.db import connection
 
 
 class Backup:
-    """A copy of the database as it was; `url` is its address."""
+    """A copy of the database at one moment; `url` is the address of the copy."""
 
     def __init__(self, database_url: str) -> None:
         self.name = f"restored_{uuid.uuid4().hex[:12]}"

@@ -31,7 +31,7 @@ class Installation:
     ) -> subprocess.CompletedProcess[str]:
         """Run one command to its end, with `typed` as its input.
 
-        Fails the test if it ends otherwise than expected.
+        The test fails if the command does not end as expected.
         """
         done = subprocess.run(
             [sys.executable, "manage.py", *command],

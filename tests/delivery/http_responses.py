@@ -15,7 +15,7 @@ GOOD = http("200 OK", body([accepted()]))
 
 
 def answering(*answers: bytes) -> Script:
-    """Make a script that reads a request for each answer and sends it, then closes."""
+    """Make a script that reads a request before each answer, and closes at the end."""
 
     def script(conversation: Conversation) -> None:
         for answer in answers:

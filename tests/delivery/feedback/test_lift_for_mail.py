@@ -1,4 +1,4 @@
-"""A mail that a reader requested and Postmark refused is sent after lifting."""
+"""If Postmark refuses a requested mail, the suppression is lifted and the mail sent."""
 
 from typing import Any
 

@@ -94,7 +94,7 @@ def test_a_title_and_a_name_in_it_are_escaped() -> None:
     [
         "<p>x</p>",
         '<a href="{{ unsubscribe_url }}">Unsubscribe</a>',
-        # A field that readers cannot see does not count.
+        # A link to unsubscribe that readers cannot see does not count.
         "<p>x</p><script>{{ unsubscribe_url }}</script>",
     ],
 )

@@ -1,4 +1,4 @@
-"""If a client is killed before its request's last piece, no request arrives."""
+"""If a client is killed before the last piece of a request, no request arrives."""
 
 import os
 import signal

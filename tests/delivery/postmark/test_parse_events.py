@@ -72,8 +72,8 @@ CHANGE = {
 def test_bounce_types_have_the_meaning_of_their_name(kind: str, meaning: BounceMeaning) -> None:
     bounced = Bounced(address="", at=None, bounce=None, kind=kind, inactive=False)
     assert bounced.meaning is meaning
-    # If Postmark made an address inactive, it is dead, unless the bounce type says something more
-    # specific.
+    # If Postmark made an address inactive, the address counts as dead, unless the bounce type says
+    # something more specific.
     is_weak = meaning in {BounceMeaning.COUNTED, BounceMeaning.NOTED}
     inactive = replace(bounced, inactive=True)
     assert inactive.meaning is (BounceMeaning.BOUNCED if is_weak else meaning)

@@ -25,7 +25,7 @@ from tests.publishing.second_connection import PATIENCE_S, beside
 
 @contextmanager
 def a_call_held_by(provider: SandboxServer, newsroom: Newsroom, moment: str) -> Iterator[None]:
-    """Hold a worker in its call: the provider has it and has not answered yet."""
+    """Hold a worker in its call: the provider has the request but does not answer yet."""
     provider.sandbox.set_fault("hold", moment=moment, calls=1)
 
     worker = beside(newsroom.step)

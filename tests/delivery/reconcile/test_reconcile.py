@@ -77,7 +77,7 @@ def until_silence_counts(newsroom: Newsroom) -> None:
 
 
 def restored(newsroom: Newsroom) -> None:
-    """Declare a restore, so long ago that absence counts."""
+    """Declare a restore that is old enough for a missing copy to count as not sent."""
     database_identity.declare_restored()
     until_silence_counts(newsroom)
 
@@ -296,8 +296,8 @@ def test_lagging_search_causes_no_second_copy(
     assert set(copies_by_key(newsroom).values()) == {1}
 
 
-# After a restore, a correction for the readers whom a cancelled edition did not reach would also be
-# sent to readers who already have the issue.
+# After a restore, Homing does not know which readers have the cancelled issue. A correction for the
+# readers without the issue would also go to readers who have it.
 @pytest.mark.parametrize("cancelled", [False, True], ids=["running", "cancelled"])
 def test_late_search_without_mail_on_record_causes_no_second_copy(
     newsroom: Newsroom, reconcile: Reconcile, cancelled: bool

@@ -1,4 +1,4 @@
-"""One worker at a time runs a task, which continues, stops and fails as stored."""
+"""One worker at a time runs a task, and every worker follows the task's row."""
 
 from datetime import timedelta
 from typing import Any

@@ -49,7 +49,7 @@ def process_that(work: Callable[[UnsentCalls], object]) -> Iterator[None]:
 
 
 def makes_calls(calls: UnsentCalls) -> None:
-    """Wait in three calls to be killed. One request is almost complete."""
+    """Start three calls and wait to be killed. One request is almost complete."""
     for number, attempt in enumerate((SENT, UNSENT, OTHER)):
         calls.entry(number).add(attempt)
     first = calls.entry(0)
