@@ -7,6 +7,7 @@ their folders.
 from delivery.feedback import event_inbox
 from delivery.feedback.count_results import count_unsubscribed, merge_results
 from delivery.feedback.lift_for_mail import request_lifting, was_lifted_for_mail
+from delivery.feedback.poll_provider import PROVIDER_TASKS
 from delivery.feedback.send_suppression_changes import queue_suppression_change
 from delivery.postmark.message_rules import find_refusals
 from delivery.postmark.parse_events import (
@@ -19,7 +20,7 @@ from delivery.postmark.parse_events import (
     bounce_types,
 )
 from delivery.queue import edition_control, scheduled_editions
-from delivery.queue.batches.batch_size import batch_size_for
+from delivery.queue.batches.insert_and_split import batch_size_for
 from delivery.queue.batches.roll_up import roll_up_finished
 from delivery.queue.enqueue_edition import enqueue
 from delivery.queue.enqueue_test_letter import (
@@ -38,5 +39,4 @@ from delivery.reconcile.walk_provider_record import SearchUnavailableError
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.worker.process_group import ProcessGroup
-from delivery.worker.provider_tasks import PROVIDER_TASKS
 from delivery.worker.step import renderer_of

@@ -7,6 +7,13 @@ import re
 MAX_LOCAL_PART = 320
 MAX_DOMAIN = 1024
 
+# This mark replaces an address. Only the reader's delivery may contain the address, so that an
+# erasure finds it.
+REDACTED = "…"
+# The number of characters that are read of a text, far more than are stored. The rest of a longer
+# text is not read, to save time.
+MAX_READ = 8_000
+
 # The @ itself, percent-encoded once or more, escaped for HTML or JSON, or in a wide form.
 _SIGN = (
     r"[@\uff20\ufe6b]|%(?:25){0,3}(?:u00)?40|%(?:25){0,3}[eE][fF]%(?:25){0,3}[bB][cC]"
@@ -59,3 +66,21 @@ def redact_addresses(text: str, mark: str) -> str:
             parts += [text[end:start], mark]
             end = at.end() + len(named)
     return "".join([*parts, text[end:]])
+
+
+def read_text(value: object, longest: int, *, cut_mark: str = "…") -> str:
+    """Redact a text's addresses, and cut it to one line of `longest` characters.
+
+    The result is empty for values that are not texts, because writing out deeply nested lists would
+    exhaust the stack.
+    """
+    if not isinstance(value, str):
+        return ""
+    redacted = redact_addresses(value[:MAX_READ], REDACTED)
+    if len(value) > MAX_READ:
+        # The text was cut, so its end may be the beginning of an address.
+        redacted = redacted[:-MAX_LOCAL_PART]
+    shown = " ".join("".join(one if one.isprintable() else " " for one in redacted).split())
+    if len(shown) <= longest:
+        return shown
+    return f"{shown[: longest - len(cut_mark)]}{cut_mark}"

@@ -17,7 +17,7 @@ from delivery.models import Edition
 from delivery.monitoring import worker_heartbeat
 from delivery.retention import expire_details
 from delivery.retention.batched_delete import OldRows
-from delivery.rules.provider_retention import details_retention_days
+from delivery.retention.expire_details import details_retention_days
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.tasks import periodic_task_lease
 from delivery.tasks.periodic_task_lease import TaskInterruptedError, TaskPostponedError

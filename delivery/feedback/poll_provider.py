@@ -1,6 +1,10 @@
-"""Poll the provider's bounces and suppression lists, because webhooks get lost."""
+"""Poll the provider's bounces and suppression lists, because webhooks get lost.
+
+The thread that polls also sends the provider the changes of its suppression lists.
+"""
 
 import logging
+import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -11,18 +15,18 @@ from typing import IO
 
 from django.conf import settings
 
-from delivery.feedback import event_inbox
+from delivery.feedback import event_inbox, lift_for_mail, send_suppression_changes
 from delivery.feedback.latest_suppression_entries import filter_changed
 from delivery.postmark.classify_responses import BOUNCE_LIST, BOUNCES, SUPPRESSION_LIST
 from delivery.postmark.client import MAX_SEARCH_RESULTS, PAGE_SIZE, Postmark, now_s
-from delivery.postmark.parse_events import AddressSuppressed
+from delivery.postmark.parse_events import AddressSuppressed, UnreadableDumpError, iter_suppressions
 from delivery.postmark.search_windows import Window, to_eastern
-from delivery.postmark.suppression_dump import UnreadableDumpError, iter_suppressions
 from delivery.retry_policy_and_client import postmark_from_settings
 from delivery.rules.call_results import SearchFailed
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.tasks import periodic_task_lease
 from delivery.tasks.periodic_task_lease import Lease, TaskInterruptedError, TaskPostponedError
+from delivery.tasks.register_background_task import BackgroundTask
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +38,8 @@ LEASE_S = 180.0
 # Two polls overlap by this time, because Postmark lists some entries late and clocks differ.
 OVERLAP = timedelta(hours=2)
 RETRY_BASE_S = 60.0
+TASKS_EVERY_S = 5.0
+_is_busy = threading.Event()
 
 
 def polling_tasks_by_stream() -> dict[str, str]:
@@ -166,3 +172,24 @@ class _PollRun:
             self._lease, lease_s=lease_s
         ):
             raise TaskInterruptedError
+
+
+def _work(is_stopping: Callable[[], bool]) -> bool:
+    _is_busy.set()
+    try:
+        for task in (
+            send_suppression_changes.push_suppression_changes,
+            lift_for_mail.resend_lifted,
+            poll,
+        ):
+            if not is_stopping():
+                task(is_stopping)
+    finally:
+        _is_busy.clear()
+    return False
+
+
+# The tasks count as due while this worker runs one of them, so a drain waits for its end.
+PROVIDER_TASKS = BackgroundTask(
+    "provider tasks", _work, every_s=TASKS_EVERY_S, is_busy=_is_busy.is_set
+)

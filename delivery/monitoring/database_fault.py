@@ -10,7 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import psycopg
+from django.apps import apps
 from django.db import Error, InterfaceError, OperationalError, connection
+from django.db.backends.utils import CursorWrapper
 
 from delivery.rules.reason import Reason, ReasonCode
 
@@ -22,6 +24,11 @@ REPEATED_AFTER_S = 5.0
 # between two tries (delivery/worker/worker_process.py).
 QUIET_AFTER_S = 120.0
 LOG_EVERY_S = 60.0
+
+# In SQL: whether this session cannot write.
+IS_READ_ONLY = "(pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool)"
+_OTHERS = ("django", "axes")
+READ_ONLY = Reason.of(ReasonCode.READ_ONLY, sqlstate="25006")
 
 _BY_SQLSTATE = {
     "53100": ReasonCode.DISK_FULL,
@@ -95,6 +102,34 @@ def cause_of(error: BaseException) -> str:
     diagnostics = getattr(error.__cause__, "diag", None)
     words = getattr(diagnostics, "message_primary", None) or str(error)
     return f"{type(error).__name__}: {' '.join(words.split()) or 'no message'}"
+
+
+def load_refusals(cursor: CursorWrapper) -> list[Reason]:
+    """Return why the database would refuse writes of this session.
+
+    Only tables of our own packages count: another role may apply migrations, and an operator may
+    keep Homing from deleting entries of Django's log.
+    """
+    ours = [model for model in apps.get_models() if not model.__module__.startswith(_OTHERS)]
+    cursor.execute(
+        f"""
+        SELECT {IS_READ_ONLY},
+               coalesce(bool_or(NOT (
+                   has_table_privilege(id, 'SELECT') AND has_table_privilege(id, 'INSERT')
+                   AND has_table_privilege(id, 'UPDATE') AND has_table_privilege(id, 'DELETE'))),
+                   false)
+        FROM (SELECT to_regclass(quote_ident(name))::oid AS id FROM unnest(%s::text[]) AS name)
+             AS known
+        """,  # noqa: S608 -- a constant
+        [[model._meta.db_table for model in ours]],
+    )
+    is_read_only, lacks_permission = cursor.fetchone()
+    found = []
+    if is_read_only:
+        found.append(READ_ONLY)
+    if lacks_permission:
+        found.append(Reason.of(ReasonCode.NO_PERMISSION, sqlstate="42501"))
+    return found
 
 
 @dataclass(slots=True)

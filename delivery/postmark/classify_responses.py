@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
 
-from delivery.postmark.redact_provider_text import read_text
+from delivery.redact_addresses import read_text
 from delivery.rules.call_results import (
     AllAccepted,
     Answered,

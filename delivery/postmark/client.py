@@ -21,7 +21,7 @@ from delivery.postmark.connection import (
     TooLateToStartError,
     now_s,
 )
-from delivery.postmark.redact_provider_text import read_text
+from delivery.redact_addresses import read_text
 from delivery.rules.call_results import (
     CallResult,
     FoundMessage,

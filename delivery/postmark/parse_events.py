@@ -1,21 +1,22 @@
 """The provider's events as values, from webhooks and from its lists.
 
-No input raises an error. Pure. Source: Postmark's API documentation, “Bounces”, “Suppressions” and
-“Webhooks”.
+No webhook raises an error. Pure. Source: Postmark's API documentation, “Bounces”, “Suppressions”
+and “Webhooks”.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
-from typing import Any
+from typing import IO, Any
 from uuid import UUID
 
+import ijson  # type: ignore[import-untyped]  # it comes without types
 import orjson
 
 from delivery.mail.mark_test_letter import TEST_ISSUE
 from delivery.postmark.classify_responses import parse_message_id, parse_time
-from delivery.postmark.redact_provider_text import read_text
+from delivery.redact_addresses import read_text
 from delivery.rules import delivery_key
 from delivery.rules.delivery_key import DeliveryKey
 
@@ -25,6 +26,10 @@ MAX_ADDRESS_LENGTH = 254
 MAX_WORD_LENGTH = 40
 MAX_DESCRIPTION_LENGTH = 500
 MOST_DIGITS = 20
+# A suppression list may have 500 MB, because Postmark does not page it.
+PIECE_BYTES = 64 * 1024
+# The largest nesting of an entry, far more than Postmark uses.
+DEEPEST = 100
 # The events that a site wants, with their names on Postmark's page of webhooks.
 WEBHOOK_TYPES: Mapping[str, str] = {
     "Delivery": "Delivery",
@@ -298,3 +303,60 @@ def _uuid(value: object) -> UUID | None:
         return UUID(hex=value) if isinstance(value, str) else None
     except ValueError:
         return None
+
+
+class UnreadableDumpError(Exception):
+    """The answer is not a suppression list, or is incomplete."""
+
+
+def iter_suppressions(dump: IO[bytes], stream: str) -> Iterator[tuple[AddressSuppressed, bytes]]:
+    """Yield each entry that names an address, as an event and as its JSON.
+
+    Raises `UnreadableDumpError`.
+    """
+    try:
+        for entry in ijson.items(_events(dump), "Suppressions.item"):
+            parsed = _parse_entry(entry, stream)
+            if parsed is not None:
+                yield parsed
+    # Python refuses numbers with thousands of digits; the error comes from the library's C code.
+    except (ijson.JSONError, ValueError):
+        raise UnreadableDumpError from None
+
+
+def _events(dump: IO[bytes]) -> Iterator[tuple[str, str, Any]]:
+    """Yield the parser's events; raise `UnreadableDumpError` if there was no list."""
+    is_there = False
+    for place, event, value in ijson.parse(_not_too_deep(dump)):
+        is_there = is_there or (place, event) == ("Suppressions", "start_array")
+        yield place, event, value
+    if not is_there:
+        raise UnreadableDumpError
+
+
+def _not_too_deep(dump: IO[bytes]) -> Iterator[tuple[str, Any]]:
+    """Limit the nesting, because every open element takes memory."""
+    depth = 0
+    for event, value in ijson.basic_parse(dump, buf_size=PIECE_BYTES, use_float=True):
+        depth += event.startswith("start_") - event.startswith("end_")
+        if depth > DEEPEST:
+            raise UnreadableDumpError
+        yield event, value
+
+
+def _parse_entry(entry: object, stream: str) -> tuple[AddressSuppressed, bytes] | None:
+    if not isinstance(entry, dict):
+        raise UnreadableDumpError
+    event = {
+        "RecordType": "SubscriptionChange",
+        "MessageStream": stream,
+        "Recipient": entry.get("EmailAddress"),
+        "SuppressSending": True,
+        "SuppressionReason": entry.get("SuppressionReason"),
+        "Origin": entry.get("Origin"),
+        "ChangedAt": entry.get("CreatedAt"),
+    }
+    parsed = parse_event(event)
+    if not isinstance(parsed, AddressSuppressed):
+        return None
+    return parsed, orjson.dumps(event, option=orjson.OPT_SORT_KEYS)

@@ -8,8 +8,7 @@ from django.db.models import QuerySet
 from delivery.models import Edition
 from delivery.models.batch import BATCHES_PER_EDITION
 from delivery.plan_methods import NESTED_LOOPS, plan_without
-from delivery.queue.batches.batch_size import batch_size_for
-from delivery.queue.batches.insert_and_split import first_batch_id, insert_batches
+from delivery.queue.batches.insert_and_split import batch_size_for, first_batch_id, insert_batches
 from delivery.queue.erasure_lock import LOCK_ENQUEUE
 from delivery.reader_fields import FIELD_COLUMNS
 

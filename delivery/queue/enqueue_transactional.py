@@ -17,8 +17,12 @@ from delivery.mail.html_and_text import compose_transactional
 from delivery.mail.transactional_mail_texts import ISSUE_BY_KIND
 from delivery.models import Batch, Delivery, Edition, Newsletter
 from delivery.models.delivery import Outcome
-from delivery.queue.batches.batch_size import batch_size_for
-from delivery.queue.batches.insert_and_split import DRAWN_NUMBERS, first_batch_id, insert_batches
+from delivery.queue.batches.insert_and_split import (
+    DRAWN_NUMBERS,
+    batch_size_for,
+    first_batch_id,
+    insert_batches,
+)
 from delivery.queue.enqueue_edition import CURRENT_POSITION
 from delivery.queue.short_transaction import lock_edition, require_transaction
 from delivery.rules.delivery_key import DeliveryKey

@@ -11,7 +11,7 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.models import Batch
 from delivery.models.attempt import NO_BATCH
-from delivery.monitoring.refused_writes import IS_READ_ONLY, READ_ONLY
+from delivery.monitoring.database_fault import IS_READ_ONLY, READ_ONLY
 from delivery.monitoring.worker_heartbeat import WORKERS, shared_write_fault
 from delivery.queue.batches.batch_state import IS_CRASHING
 from delivery.queue.batches.roll_up import ROLLED_UP

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import clock_and_day, digits
-from delivery.monitoring.refused_writes import IS_READ_ONLY
+from delivery.monitoring.database_fault import IS_READ_ONLY
 from delivery.monitoring.worker_heartbeat import WORKERS
 from delivery.queue.scheduled_editions import IS_DUE
 from delivery.queue.shared_send_rate import SLOWDOWN_COLUMNS

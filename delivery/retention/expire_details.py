@@ -1,11 +1,15 @@
-"""Deletion of old attempts, applied events and test letters that are settled."""
+"""Deletion of old attempts, applied events and settled test letters."""
 
 from collections.abc import Iterator
+
+from django.conf import settings
 
 from delivery.mail.mark_test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.models.attempt import NO_BATCH
 from delivery.retention.batched_delete import OldRows, short_delete
 
+# A margin for differing clocks, days that begin at another hour, and operators on holiday.
+MARGIN_DAYS = 7
 # This many of the newest newsletters keep all attempts. The check sheet estimates the sending time
 # from these attempts.
 NEWEST_KEPT = 5
@@ -29,6 +33,16 @@ _CALL_MAY_GO = f"""
         SELECT id FROM edition WHERE kind = 'newsletter' AND control <> 'scheduled'
         ORDER BY published_at DESC, id DESC LIMIT {NEWEST_KEPT}))
 """  # noqa: S608 -- a constant
+
+
+def provider_retention_days() -> int:
+    """Return after how many days the provider certainly has no record of a message."""
+    return int(settings.POSTMARK_RETENTION_DAYS) + MARGIN_DAYS
+
+
+def details_retention_days() -> int:
+    """Return the days that details are kept: DETAILS_KEEP_DAYS, or longer if needed."""
+    return max(int(settings.DETAILS_KEEP_DAYS), provider_retention_days())
 
 
 def old_attempts(days: float) -> OldRows:

@@ -10,9 +10,8 @@ from django.utils.translation import ngettext
 from delivery.humanise import digits, kilobytes
 from delivery.issue_attributes import CONTENT_ATTRIBUTES, LETTER
 from delivery.mail.merge_fields import BODY_FIELDS, TITLE_FIELDS, find_fields, unknown_fields
-from delivery.reports.merge_field_sentence import unknown_field_sentence
 from publishing.content.draft_content import DraftFields, build_content, fields_of
-from publishing.content.edition_content import Content, find_problems
+from publishing.content.edition_content import Content, find_problems, unknown_field_sentence
 from publishing.content.render_preview import render_preview
 from publishing.content.word_count import count_words
 from publishing.drafts.draft_form import form_values

@@ -28,7 +28,6 @@ from delivery.issue_attributes import (
 from delivery.mail import merge_fields
 from delivery.models import Edition
 from delivery.reader_fields import ReaderField
-from delivery.reports.merge_field_sentence import unknown_field_sentence
 from subscribers.address import read_address
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
@@ -222,6 +221,20 @@ def _unknown_fields(
         ContentProblem(attribute, unknown_field_sentence(unknown), unknown)
         for unknown in merge_fields.unknown_fields(text, allowed)
     ]
+
+
+def unknown_field_sentence(field: merge_fields.UnknownField) -> str:
+    """Write that a merge field is unknown, and which fields exist."""
+    unknown = _("There is no merge field “{field}”.").format(field=_braced(field.shown_name))
+    if field.meant:
+        hint = _("Did you mean “{field}”?").format(field=_braced(field.meant))
+    else:
+        hint = _("You can use: {fields}.").format(fields=", ".join(field.allowed))
+    return f"{unknown} {hint}"
+
+
+def _braced(name: str) -> str:
+    return f"{{{{ {name} }}}}"
 
 
 def _form_problems(attribute: IssueAttribute, text: str) -> Iterator[tuple[IssueAttribute, str]]:

@@ -10,8 +10,8 @@ from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
+from delivery.reports.worker_warnings import task_sentence
 from delivery.tasks.leased_task_columns import TaskState
-from delivery.tasks.task_sentences import task_sentence
 from publishing.activity.record_issue_activity import record_export_activity
 from publishing.desk_access import desk_page, user_id_of
 from publishing.exporting import export_task

@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from delivery.tasks.task_sentences import task_sentence
+from delivery.reports.worker_warnings import task_sentence
 from publishing.activity.record_issue_activity import record_move
 from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.past_issues import move_task

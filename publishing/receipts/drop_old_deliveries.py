@@ -11,7 +11,7 @@ from delivery.interface import together
 from delivery.models import Edition
 from delivery.retention import drop_deliveries
 from delivery.retention.drop_deliveries import load_drop_status
-from delivery.rules.provider_retention import provider_retention_days
+from delivery.retention.expire_details import provider_retention_days
 from publishing.activity.record_issue_activity import record_action_from_the_command_line
 from publishing.editions.edition_status import load_status, since_when
 from publishing.receipts.make_receipt import NoReceiptError, receipt_of, recount_before_dropping

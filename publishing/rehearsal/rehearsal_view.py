@@ -11,9 +11,9 @@ from django.views.decorators.http import require_http_methods
 
 from delivery.humanise import kilobytes
 from delivery.interface import reason_sentence
+from delivery.reports.worker_warnings import task_sentence
 from delivery.rules.reason import Reason
 from delivery.tasks.leased_task_columns import TaskState
-from delivery.tasks.task_sentences import task_sentence
 from publishing.desk_access import desk_page, may_publish, sees_readers
 from publishing.drafts import save_draft
 from publishing.editions.sending_time import time_to_send

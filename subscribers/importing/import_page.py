@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import digits
-from delivery.tasks.task_sentences import waiting_sentence
+from delivery.reports.worker_warnings import waiting_sentence
 from subscribers.importing import import_sentences as sentences
 from subscribers.models import SubscriberImport
 from subscribers.models.subscriber_import import GONE, WITHOUT_CONTENT

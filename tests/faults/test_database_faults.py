@@ -10,8 +10,7 @@ import pytest
 from django.db import OperationalError, connection
 
 from delivery.models import Alarm, Batch, Delivery, Evidence, WorkerHeartbeat
-from delivery.monitoring.database_fault import DatabaseFault
-from delivery.monitoring.refused_writes import load_refusals
+from delivery.monitoring.database_fault import DatabaseFault, load_refusals
 from delivery.postmark.client import now_s
 from delivery.reports.waiting_sentence import waiting_sentence
 from newsletter_site.operations.health.health_checks import run_check

@@ -1,4 +1,4 @@
-"""Number, insert and split batches.
+"""Size, number, insert and split batches.
 
 Each edition has a range of ids (docs/decisions/0015-mail-on-request.md).
 """
@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from django.db.backends.utils import CursorWrapper
 from django.db.models import F, QuerySet
 
-from delivery.models import Batch, Delivery
+from delivery.models import Batch, Delivery, Edition
 from delivery.models.batch import BATCHES_PER_EDITION
 from delivery.models.delivery import Outcome
 
+LARGEST_BATCH_BYTES = 20 * 1024 * 1024
+# A generous size for the keys, headers, metadata and links of one message, without its content.
+MESSAGE_OVERHEAD_BYTES = 2_000
 # The sequence `batch_on_request` gives 0 to 983,039, then begins again.
 DRAWN_NUMBERS = 15 * (1 << 16)
 
@@ -23,6 +26,16 @@ NEXT_BATCH_ID = f"""(
                     edition.id * {BATCHES_PER_EDITION}
                         + CASE WHEN kind = 'newsletter' THEN 0 ELSE {DRAWN_NUMBERS} END)
     FROM edition WHERE edition.id = %(edition)s)"""  # noqa: S608 -- constants
+
+
+def batch_size_for(edition: Edition, limit: int) -> int:
+    """Compute the messages per batch: `limit`, or fewer to keep a call under 20 MB.
+
+    The size of the call is an estimate of its JSON.
+    """
+    content = len(edition.html_mail.encode()) + len(edition.text_mail.encode())
+    message = MESSAGE_OVERHEAD_BYTES + content + content // 8
+    return max(1, min(limit, LARGEST_BATCH_BYTES // message))
 
 
 def first_batch_id(edition_id: int) -> int:

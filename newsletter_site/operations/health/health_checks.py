@@ -14,8 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from delivery.check_settings import load_server_problems
-from delivery.monitoring.database_fault import DatabaseFault, fault_of_web_process
-from delivery.monitoring.refused_writes import load_refusals
+from delivery.monitoring.database_fault import DatabaseFault, fault_of_web_process, load_refusals
 from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN_S, load_activity
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.reports.worker_warnings import problem_sentences

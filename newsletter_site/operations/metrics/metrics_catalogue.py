@@ -18,10 +18,9 @@ from django.db.backends.utils import CursorWrapper
 from delivery.models import Alarm, Attempt, Batch
 from delivery.models.delivery import Outcome
 from delivery.monitoring import delivery_metrics
-from delivery.monitoring.database_fault import fault_of_web_process
+from delivery.monitoring.database_fault import fault_of_web_process, load_refusals
 from delivery.monitoring.delivery_metrics import Phase
 from delivery.monitoring.metrics_storage import Histogram
-from delivery.monitoring.refused_writes import load_refusals
 from delivery.reports.queue_snapshot import read_snapshot
 from delivery.rules.edition_state import EditionState, state_of
 from delivery.rules.reason import WORKER_PROBLEMS, WRITE_FAULTS

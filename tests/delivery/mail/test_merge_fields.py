@@ -18,7 +18,7 @@ from delivery.mail.merge_fields import (
     unknown_fields,
     uses_field,
 )
-from delivery.reports.merge_field_sentence import unknown_field_sentence
+from publishing.content.edition_content import unknown_field_sentence
 
 VALUES = {
     "name": "Ada",

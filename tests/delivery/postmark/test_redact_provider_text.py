@@ -2,7 +2,7 @@
 
 import pytest
 
-from delivery.postmark.redact_provider_text import MAX_READ, read_text
+from delivery.redact_addresses import MAX_READ, read_text
 
 
 def test_a_cut_text_keeps_no_part_of_an_address() -> None:

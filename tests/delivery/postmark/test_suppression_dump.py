@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.postmark.suppression_dump import UnreadableDumpError, iter_suppressions
+from delivery.postmark.parse_events import UnreadableDumpError, iter_suppressions
 
 STREAM = "broadcast"
 JSON: st.SearchStrategy[Any] = st.recursive(

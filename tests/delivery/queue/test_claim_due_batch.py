@@ -6,7 +6,7 @@ import pytest
 from django.db import connection, transaction
 
 from delivery.models import Delivery, Edition
-from delivery.queue.batches.batch_size import LARGEST_BATCH_BYTES, batch_size_for
+from delivery.queue.batches.insert_and_split import LARGEST_BATCH_BYTES, batch_size_for
 from delivery.queue.claim_due_batch import claim, next_due_at, release
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.edition_factory import Newsroom
