@@ -10,15 +10,13 @@ from itertools import groupby
 
 from django.conf import settings
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from delivery import log_context
-from delivery.humanise import digits
+from delivery.humanise import counted, digits
 from delivery.mail.mark_test_letter import TEST_ISSUE
 from delivery.mail.transactional_mail_texts import KIND_BY_ISSUE
 from delivery.reconcile import record_findings
-from delivery.reconcile.compare_records import Obstacle
-from delivery.reconcile.reconcile_round import ReconcileRound, RoundReport
+from delivery.reconcile.reconcile_round import Obstacle, ReconcileRound, RoundReport
 from delivery.reconcile.record_findings import EditionRecord
 from delivery.reconcile.walk_provider_record import PatientSearch
 from delivery.retry_policy_and_client import policy_from_settings, postmark_from_settings
@@ -60,12 +58,12 @@ def reconcile(
     reports: dict[Group, RoundReport] = {}
     in_the_way: dict[int, tuple[EditionRecord, Obstacle, datetime]] = {}
     deferrals = 0
-    comparing = ngettext(
+    comparing = counted(
         "Comparing {n} edition with Postmark's record.",
         "Comparing {n} editions with Postmark's record.",
         len(editions),
     )
-    report_progress(comparing.format(n=digits(len(editions))))
+    report_progress(comparing)
     while True:
         # Only lasting obstacles are kept. The walk finds the others again, unless they are gone or
         # another run has reconciled the edition.

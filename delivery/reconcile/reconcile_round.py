@@ -6,30 +6,26 @@ has. Nothing is resent; only a check mail, which reaches nobody, may be sent.
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from enum import Enum, auto
+from uuid import UUID
 
 from django.conf import settings
 from django.db import DatabaseError, OperationalError
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy
 
 from delivery import log_context
 from delivery.hooks import sent_before_restore
-from delivery.humanise import digits
+from delivery.humanise import counted, digits
 from delivery.mail.transactional_mail_texts import provider_tag
 from delivery.models import Edition
 from delivery.postmark.classify_responses import CHECK_FIELD
 from delivery.postmark.search_windows import span_around
 from delivery.reconcile import record_findings
-from delivery.reconcile.compare_records import (
-    Obstacle,
-    SearchCoverage,
-    compare,
-    find_obstacle,
-    reconcilable_at,
-)
 from delivery.reconcile.record_findings import EditionRecord
 from delivery.reconcile.walk_provider_record import PatientSearch, iter_pages
 from delivery.rules.call_results import FoundMessage
@@ -59,6 +55,111 @@ class RecipientSet:
     def __contains__(self, recipient: int) -> bool:
         chunk, bit = divmod(recipient, CHUNK_BITS)
         return bool(self._chunks.get(chunk, 0) >> bit & 1)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchCoverage:
+    """The mail that the provider's search shows on a walk that began at `walked_at`.
+
+    Mail accepted before `since` is no longer kept, and mail accepted after `until` may not be
+    indexed yet. If the search does not show the mail accepted last, `shows_later_mail` is false. In
+    that case the search covers only mail that is older than the newest mail it shows. Times are by
+    the database's clock.
+    """
+
+    walked_at: datetime
+    last_lookup_after_s: float
+    retention_days: int
+    shows_later_mail: bool
+    last_accepted_at: datetime | None
+    newest_shown_at: datetime | None
+
+    @property
+    def since(self) -> datetime:
+        # One day less than the provider keeps mail, because its days may begin at another hour.
+        return self.walked_at - timedelta(days=self.retention_days - 1)
+
+    @property
+    def until(self) -> datetime:
+        return self.walked_at - timedelta(seconds=self.last_lookup_after_s)
+
+    def counts_for(self, sent_at: datetime) -> bool:
+        """Whether a message accepted at `sent_at` would be shown."""
+        if not self.since <= sent_at <= self.until:
+            return False
+        if self.shows_later_mail or self.last_accepted_at is None:
+            return True
+        if sent_at >= self.last_accepted_at:
+            return True
+        return self.newest_shown_at is not None and sent_at < self.newest_shown_at
+
+    def is_too_early_for(self, sent_at: datetime) -> bool:
+        """Whether only a later walk can judge a message accepted at `sent_at`."""
+        return sent_at >= self.since and not self.counts_for(sent_at)
+
+
+class Obstacle(Enum):
+    """The reasons why an edition cannot be reconciled yet."""
+
+    COUNTS_DO_NOT_BALANCE = auto()
+    FORGOTTEN_BY_PROVIDER = auto()
+    TOO_EARLY = auto()
+    SEARCH_LAGS = auto()
+    SEARCH_INCOMPLETE = auto()
+
+    def sentence(self, issue: UUID, reconcilable_at: datetime) -> str:
+        """Write why an edition of this issue is not reconciled, and what to do."""
+        at = f"{reconcilable_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+        return str(_SENTENCES[self]).format(issue=issue, time=at)
+
+    @property
+    def is_worth_waiting_for(self) -> bool:
+        """Whether this obstacle may be gone at a later walk."""
+        return self not in {Obstacle.COUNTS_DO_NOT_BALANCE, Obstacle.FORGOTTEN_BY_PROVIDER}
+
+
+_SENTENCES: Mapping[Obstacle, Promise] = {
+    Obstacle.COUNTS_DO_NOT_BALANCE: gettext_lazy(
+        "The counts do not balance, so Postmark's results could not be recorded. Run "
+        "`./homing audit {issue}`, and reconcile again once the counts balance."
+    ),
+    Obstacle.FORGOTTEN_BY_PROVIDER: gettext_lazy(
+        "Copies may have been sent so long ago that Postmark no longer has a record of them "
+        "(POSTMARK_RETENTION_DAYS). Nobody can know who received them. Cancel the edition."
+    ),
+    Obstacle.TOO_EARLY: gettext_lazy(
+        "Postmark's search may not show the latest mail yet. Its results are reliable from {time} "
+        "UTC."
+    ),
+    Obstacle.SEARCH_LAGS: gettext_lazy(
+        "Postmark's search does not show mail that is recorded as accepted. The search lags, or "
+        "POSTMARK_SERVER_TOKEN belongs to another server."
+    ),
+    Obstacle.SEARCH_INCOMPLETE: gettext_lazy(
+        "Postmark's search showed fewer messages than it counts. Run the command again. If that "
+        "does not help, cancel the edition."
+    ),
+}
+
+
+def find_obstacle(
+    coverage: SearchCoverage,
+    *,
+    was_all_shown: bool,
+    reconcilable_at: datetime,
+    backup_not_before: datetime,
+) -> Obstacle | None:
+    """Find why a walk of this coverage does not reconcile an edition; None if it does.
+
+    Mail that the restored record lacks was accepted after `backup_not_before`.
+    """
+    if backup_not_before < coverage.since:
+        return Obstacle.FORGOTTEN_BY_PROVIDER
+    if coverage.walked_at < reconcilable_at:
+        return Obstacle.TOO_EARLY
+    if not coverage.shows_later_mail:
+        return Obstacle.SEARCH_LAGS
+    return None if was_all_shown else Obstacle.SEARCH_INCOMPLETE
 
 
 @dataclass(slots=True)
@@ -226,20 +327,25 @@ class ReconcileRound:
             # The edition was sent after the backup was taken. The call above enqueued its audience,
             # so the findings can be settled.
             logger.critical("edition %d was sent before the restore", walked.edition)
-        comparison = compare(found, record_findings.load_recorded(walked, recipients))
-        if comparison.news:
-            self.report.recorded += record_findings.settle_found(walked, comparison.news)
-            comparison = compare(found, record_findings.load_recorded(walked, recipients))
-        same = set(comparison.same)
+        recorded = record_findings.load_recorded(walked, recipients)
+        news = [
+            (recipient, listed)
+            for recipient, listed in found
+            if recipient in recorded and recorded[recipient] != ("sent", listed.message_id)
+        ]
+        if news:
+            self.report.recorded += record_findings.settle_found(walked, news)
+            recorded = record_findings.load_recorded(walked, recipients)
         for recipient, listed in found:
-            if recipient in same and listed.message_id not in self._others:
+            row = recorded.get(recipient)
+            if row is None:
+                self.report.without_delivery += self._count_other(listed)
+            elif row != ("sent", listed.message_id):
+                self.report.found += self._count_other(listed)
+            elif listed.message_id not in self._others:
                 is_new = self._seen[walked.version].add(recipient)
                 self._shown += is_new
                 self.report.found += is_new
-        for __, listed in comparison.news:
-            self.report.found += self._count_other(listed)
-        for __, listed in comparison.without_delivery:
-            self.report.without_delivery += self._count_other(listed)
 
     def _count_other(self, listed: FoundMessage) -> bool:
         """Count a message that our record lacks or that differs from it, once per id."""
@@ -289,11 +395,11 @@ class ReconcileRound:
         self._asked += 1
         if self._asked % 50 == 0:
             self._report_progress(
-                ngettext(
+                counted(
                     "Looked up {n} copy individually.",
                     "Looked up {n} copies individually.",
                     self._asked,
-                ).format(n=digits(self._asked))
+                )
             )
         shown = self._search.about("delivery", self._key(walked, recipient))
         found = [(recipient, one) for one in shown]
@@ -307,11 +413,9 @@ class ReconcileRound:
 
     def _end(self, walked: EditionRecord, unreconciled_since: datetime) -> None:
         coverage = self._coverage
-        at = reconcilable_at(
-            unreconciled_since,
-            deadline_s=settings.DELIVERY_HTTP_DEADLINE_S,
-            last_lookup_after_s=self._last_lookup_after_s,
-        )
+        # By this time the edition's calls have ended, and the provider's search shows them.
+        wait_s = settings.DELIVERY_HTTP_DEADLINE_S + self._last_lookup_after_s
+        at = unreconciled_since + timedelta(seconds=wait_s)
         was_all_shown = self._shown >= self._total or self._look_up_open(walked)
         # An ended edition sends no more copies, so unknown results may stay unknown.
         obstacle = find_obstacle(

@@ -21,7 +21,6 @@ from delivery.queue.batches.batch_state import end_settled_batch, resume_batches
 from delivery.queue.quarantine_sent_marks import quarantine_marked
 from delivery.queue.record_evidence import record_acceptances, settle_by_evidence
 from delivery.queue.short_transaction import lock_edition, short_transaction
-from delivery.reconcile.compare_records import RecordedDelivery
 from delivery.rules.call_results import FoundMessage
 from delivery.rules.edition_state import restored
 from delivery.rules.outcomes import Sent
@@ -127,8 +126,10 @@ def _deliveries(record: EditionRecord) -> QuerySet[Delivery]:
     return Delivery.objects.filter(issue_id=record.issue, version=record.version)
 
 
-def load_recorded(record: EditionRecord, recipients: Sequence[int]) -> dict[int, RecordedDelivery]:
-    """Load the deliveries of these recipients; some of them may have no delivery."""
+def load_recorded(
+    record: EditionRecord, recipients: Sequence[int]
+) -> dict[int, tuple[str, str | None]]:
+    """Load the outcome and the provider's id of each recipient who has a delivery."""
     with connection.cursor() as cursor:
         # Each copy is read by its whole key: OFFSET and LATERAL prevent other plans
         # (record_evidence.py).

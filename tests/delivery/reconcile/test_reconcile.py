@@ -403,6 +403,17 @@ def test_edition_with_duplicate_copies_stays_stopped_after_reconciling(
     assert edition_control.resume(edition.pk)
 
 
+def test_a_second_copy_of_a_recorded_copy_raises_an_alarm(
+    newsroom: Newsroom, reconcile: Reconcile
+) -> None:
+    edition = newsroom.publish(1)
+    newsroom.deliver_all()
+    accept(newsroom, edition, key_of(edition, newsroom.copies(edition)[0].recipient_id))
+    answer = reconcile()
+    assert (answer["twice"], answer["found"]) == (1, 2)
+    assert Alarm.objects.get().kind == Alarm.Kind.ACCEPTED_TWICE
+
+
 def test_sent_time_without_a_provider_copy_is_cleared(
     newsroom: Newsroom, reconcile: Reconcile
 ) -> None:

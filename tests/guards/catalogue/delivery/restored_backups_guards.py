@@ -97,11 +97,8 @@ later mail is searched before the scan
 nothing continues before the whole search was read
     find_obstacle: return None if «was_all_shown → True» else
     test_an_obstacle_is_named
-silence counts only after the deadline and the last look-up
-    reconcilable_at: timedelta(seconds=«deadline_s +» last_lookup_after_s)
-    test_reconciling_waits_for_call_deadline_and_look_ups
 a round waits for the deadline of calls before the restore
-    ReconcileRound._end: deadline_s=«settings.DELIVERY_HTTP_DEADLINE_S → 0.0»
+    ReconcileRound._end: wait_s = «settings.DELIVERY_HTTP_DEADLINE_S +» self._last_lookup_after_s
     test_copies_sent_after_the_backup_are_recorded_once
 mail after the restore is searched before an edition continues
     ReconcileRound.run: shows_later_mail &= «self._shows_mail_after_the_restore() → True»
@@ -146,8 +143,9 @@ a lagging search raises no alarm about missing copies
     ReconcileRound.run: last_accepted_at=«last[1] if last else» None
     test_copies_missing_from_the_search_raise_an_alarm
 a message counts as recorded only under its id
-    compare: elif «row == ("sent", listed.message_id) → row[0] == "sent"»:
-    test_message_matches_only_a_sent_row_with_its_id
+    ReconcileRound._record: if recipient in recorded and «recorded[recipient] != ("sent",
+        listed.message_id) → recorded[recipient][0] != "sent"»
+    test_a_second_copy_of_a_recorded_copy_raises_an_alarm
 messages of a version that only the provider knows are counted
     ReconcileRound._walk: «self.report.unknown[key.version] += is_new → pass»
     test_unknown_version_is_reported_separately

@@ -1,4 +1,4 @@
-"""Comparison with the provider's record, proof of absence, and split searches."""
+"""Proof of absence, obstacles to reconciling, and split searches."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,37 +15,15 @@ from delivery.postmark.search_windows import (
     split_window,
     to_eastern,
 )
-from delivery.reconcile.compare_records import (
+from delivery.reconcile.reconcile_round import (
     Obstacle,
-    RecordedDelivery,
+    RecipientSet,
     SearchCoverage,
-    compare,
     find_obstacle,
-    reconcilable_at,
 )
-from delivery.reconcile.reconcile_round import RecipientSet
-from delivery.rules.call_results import FoundMessage
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
-
-
-def listed(message_id: str) -> FoundMessage:
-    return FoundMessage("a key", message_id, NOW)
-
-
-def test_message_matches_only_a_sent_row_with_its_id() -> None:
-    found = [(number, listed(f"id-{number}")) for number in range(1, 6)]
-    recorded: dict[int, RecordedDelivery] = {
-        1: ("sent", "id-1"),
-        2: ("sent", "another id"),
-        3: ("waiting", None),
-        4: ("unknown", "id-4"),
-    }
-    comparison = compare(found, recorded)
-    assert comparison.same == [1]
-    assert [recipient for recipient, _ in comparison.news] == [2, 3, 4]
-    assert [recipient for recipient, _ in comparison.without_delivery] == [5]
 
 
 def silence(**changes: Any) -> SearchCoverage:
@@ -99,15 +77,10 @@ def test_without_later_mail_an_empty_search_counts_after_some_time() -> None:
     assert silence(shows_later_mail=False, last_accepted_at=None).counts_for(NOW - 16 * MINUTE)
 
 
-UNRECONCILED_SINCE = NOW - 30 * MINUTE
-
-
 def obstacle(coverage: dict[str, Any] | None = None, **changes: Any) -> Obstacle | None:
     values: dict[str, Any] = {
         "was_all_shown": True,
-        "reconcilable_at": reconcilable_at(
-            UNRECONCILED_SINCE, deadline_s=120, last_lookup_after_s=900
-        ),
+        "reconcilable_at": NOW - 13 * MINUTE,
         "backup_not_before": NOW - timedelta(days=2),
     }
     return find_obstacle(silence(**coverage or {}), **values | changes)
@@ -133,11 +106,6 @@ def test_an_obstacle_is_named(
     assert found is not None
     assert words in found.sentence(UUID(int=1), NOW - 13 * MINUTE)
     assert found.is_worth_waiting_for is is_worth_waiting_for
-
-
-def test_reconciling_waits_for_call_deadline_and_look_ups() -> None:
-    at = reconcilable_at(NOW, deadline_s=120, last_lookup_after_s=900)
-    assert at - NOW == timedelta(seconds=1020)
 
 
 @given(st.lists(st.integers(1, 10**12)), st.lists(st.integers(1, 10**12)))
