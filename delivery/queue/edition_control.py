@@ -6,7 +6,8 @@ flight finish.
 
 from django.db import transaction
 from django.db.backends.utils import CursorWrapper
-from django.db.models.functions import Greatest, Now
+from django.db.models import QuerySet, Sum
+from django.db.models.functions import Coalesce, Greatest, Now
 
 from delivery.models import Attempt, Batch, Edition
 from delivery.models.attempt import NO_BATCH
@@ -21,8 +22,8 @@ from delivery.queue.quarantine_sent_marks import HAS_SENT_MARK, quarantine_marke
 from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.rules.reason import Reason, ReasonCode, dumps
 
-# In SQL: whether an edition has not ended.
-_HAS_NOT_ENDED = "control IN ('running', 'paused', 'stopped')"
+NOT_ENDED = ("running", "paused", "stopped")
+_HAS_NOT_ENDED = f"control IN {NOT_ENDED}"
 
 
 def stop(cursor: CursorWrapper, edition: int, reason: Reason) -> None:
@@ -81,21 +82,17 @@ def resume(edition: int) -> bool:
     """
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
-        found = Edition.objects.only("probing", "unreconciled_since").get(pk=edition)
+        found = Edition.objects.only("probing", "unreconciled_since", "held_until").get(pk=edition)
         if control not in {"stopped", "paused"} or found.unreconciled_since is not None:
             return False
         probe = control == "stopped" or found.probing
-        cursor.execute(
-            """
-            UPDATE batch SET state = 'ready', deferrals = 0, blocked = 0,
-                   due_at = greatest(clock_timestamp(),
-                                     (SELECT held_until FROM edition WHERE id = %(edition)s))
-            WHERE id = ANY (ARRAY(
-                SELECT id FROM batch
-                WHERE edition_id = %(edition)s AND batch_is_open_1(batch) AND state = 'paused'
-                ORDER BY position, id LIMIT CASE WHEN %(probe)s THEN 1 END))
-            """,
-            {"edition": edition, "probe": probe},
+        paused = open_batches(edition).filter(state=Batch.State.PAUSED).order_by("position", "id")
+        going = paused.values_list("pk", flat=True)[: 1 if probe else None]
+        resumed = Batch.objects.filter(pk__in=list(going)).update(
+            state=Batch.State.READY,
+            deferrals=0,
+            blocked=0,
+            due_at=Greatest(Now(), found.held_until),
         )
         cursor.execute(
             """
@@ -108,7 +105,7 @@ def resume(edition: int) -> bool:
                        FROM batch WHERE edition_id = edition.id)
             WHERE id = %s
             """,
-            [probe and cursor.rowcount > 0, edition],
+            [probe and resumed > 0, edition],
         )
     return True
 
@@ -227,27 +224,17 @@ def close(edition: int) -> bool:
     """
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
-        cursor.execute(
-            f"""
-            UPDATE edition SET control = 'closed', control_reason = '', probing = false,
-                   control_at = clock_timestamp()
-            WHERE id = %(edition)s AND {_HAS_NOT_ENDED}
-              AND unreconciled_since IS NULL
-              AND NOT EXISTS (SELECT FROM batch
-                              WHERE edition_id = %(edition)s AND batch_is_open_1(batch)
-                                AND state NOT IN ('done', 'parked'))
-            """,  # noqa: S608 -- a constant
-            {"edition": edition},
+        if open_batches(edition).exclude(state__in=["done", "parked"]).exists():
+            return False
+        closed = _reconciled(edition).update(
+            control="closed", control_reason="", probing=False, control_at=Now()
         )
-        return bool(cursor.rowcount)
+        return bool(closed)
 
 
-def _may_send_again(cursor: CursorWrapper, edition: int) -> bool:
-    cursor.execute(
-        f"SELECT {_HAS_NOT_ENDED} AND unreconciled_since IS NULL FROM edition WHERE id = %s",  # noqa: S608
-        [edition],
-    )
-    return bool(cursor.fetchone()[0])
+def _reconciled(edition: int) -> QuerySet[Edition]:
+    """Select the edition if it has not ended and is reconciled."""
+    return Edition.objects.filter(pk=edition, control__in=NOT_ENDED, unreconciled_since=None)
 
 
 def send_to_missed(edition: int, *, batch_size: int) -> int | None:
@@ -258,7 +245,7 @@ def send_to_missed(edition: int, *, batch_size: int) -> int | None:
     """
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
-        if not _may_send_again(cursor, edition):
+        if not _reconciled(edition).exists():
             return None
         rows = f"""
             SELECT new_batch, %(edition)s::bigint,
@@ -313,19 +300,14 @@ def ask_again(edition: int, *, silences: int) -> int | None:
     with short_transaction() as cursor:
         if lock_edition(cursor, edition) == "closed":
             return None
-        cursor.execute(
-            """
-            WITH asked AS (
-                UPDATE batch SET state = 'unknown', lookups = %s, due_at = clock_timestamp(),
-                       reason = %s
-                WHERE edition_id = %s AND batch_is_open_1(batch) AND state = 'parked'
-                RETURNING unknown
-            )
-            SELECT coalesce(sum(unknown), 0) FROM asked
-            """,
-            [silences, Reason.of(ReasonCode.ASKED_AGAIN).dumps(), edition],
+        parked = open_batches(edition).filter(state=Batch.State.PARKED)
+        deliveries = parked.aggregate(unknown=Coalesce(Sum("unknown"), 0))["unknown"]
+        parked.update(
+            state=Batch.State.UNKNOWN,
+            lookups=silences,
+            due_at=Now(),
+            reason=Reason.of(ReasonCode.ASKED_AGAIN).dumps(),
         )
-        (deliveries,) = cursor.fetchone()
     return int(deliveries)
 
 
@@ -338,7 +320,7 @@ def resend_unknown(edition: int) -> int | None:
     """
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
-        if not _may_send_again(cursor, edition):
+        if not _reconciled(edition).exists():
             return None
         cursor.execute(
             f"""

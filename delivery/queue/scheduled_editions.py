@@ -6,9 +6,10 @@ edition starts only once, and if this transaction fails, the edition is still sc
 
 from datetime import datetime
 
-from django.db.backends.utils import CursorWrapper
-from django.db.models import BooleanField, QuerySet
+from django.db.models import BooleanField, Q, QuerySet, Value
 from django.db.models.expressions import RawSQL
+from django.db.models.functions import Now
+from django.db.models.lookups import GreaterThan
 
 from delivery.models import Edition
 from delivery.queue.short_transaction import short_transaction
@@ -25,57 +26,41 @@ def due() -> QuerySet[Edition]:
     return Edition.objects.filter(is_due).order_by("scheduled_for", "pk")
 
 
-def begin(cursor: CursorWrapper, edition: int, *, immediately: bool = False) -> bool:
+def _scheduled(edition: int) -> QuerySet[Edition]:
+    """Select the edition if it is scheduled and the database knows that it was not sent."""
+    is_known_database = RawSQL("is_known_database_1()", [], output_field=BooleanField())
+    return Edition.objects.filter(
+        is_known_database, pk=edition, control="scheduled", unreconciled_since=None
+    )
+
+
+def begin(edition: int, *, immediately: bool = False) -> bool:
     """Run a scheduled edition that is due, or `immediately`.
 
     The caller enqueues the audience in the same transaction. Returns False if the edition is not
     due or no longer scheduled, or if the database was restored and does not know whether it was
     sent.
     """
-    return _leave_schedule(
-        cursor,
-        edition,
-        "running",
-        """unreconciled_since IS NULL AND is_known_database_1()
-            AND (%(immediately)s OR scheduled_for <= clock_timestamp())""",
-        immediately=immediately,
-    )
+    may_begin = Q() if immediately else Q(scheduled_for__lte=Now())
+    return _leave_schedule(_scheduled(edition).filter(may_begin), "running")
 
 
-def begin_sent_before_restore(cursor: CursorWrapper, edition: int) -> bool:
+def begin_sent_before_restore(edition: int) -> bool:
     """Pause a scheduled edition that the provider already has copies of.
 
     The database was restored from a backup taken before the scheduled time. The edition stays
     unreconciled. The caller enqueues the edition's audience. Returns False if the edition is no
     longer scheduled.
     """
-    return _leave_schedule(cursor, edition, "paused", "unreconciled_since IS NOT NULL")
+    scheduled = Edition.objects.filter(pk=edition, control="scheduled")
+    return _leave_schedule(scheduled.exclude(unreconciled_since=None), "paused")
 
 
 def _leave_schedule(
-    cursor: CursorWrapper,
-    edition: int,
-    control: str,
-    guard: str,
-    *,
-    reason: Reason | None = None,
-    immediately: bool = False,
+    scheduled: QuerySet[Edition], control: str, reason: Reason | None = None
 ) -> bool:
-    cursor.execute(
-        f"""
-        UPDATE edition SET control = %(control)s, control_reason = %(reason)s,
-               control_at = moment.now, published_at = moment.now, held_until = moment.now
-        FROM (SELECT clock_timestamp() AS now) AS moment
-        WHERE id = %(edition)s AND control = 'scheduled' AND {guard}
-        """,  # noqa: S608 -- constants
-        {
-            "edition": edition,
-            "control": control,
-            "reason": dumps(reason),
-            "immediately": immediately,
-        },
-    )
-    return bool(cursor.rowcount)
+    times = dict.fromkeys(("control_at", "published_at", "held_until"), Now())
+    return bool(scheduled.update(control=control, control_reason=dumps(reason), **times))
 
 
 def move(edition: int, at: ScheduledTime, *, before: datetime) -> bool:
@@ -83,25 +68,13 @@ def move(edition: int, at: ScheduledTime, *, before: datetime) -> bool:
 
     Both times must be in the future, because a worker may be starting a due edition.
     """
-    with short_transaction() as cursor:
-        cursor.execute(
-            """
-            UPDATE edition SET scheduled_for = %(utc)s, scheduled_local = %(local)s,
-                   scheduled_zone = %(zone)s, published_at = %(utc)s, held_until = %(utc)s
-            WHERE id = %(edition)s AND control = 'scheduled' AND unreconciled_since IS NULL
-              AND scheduled_for = %(before)s
-              AND least(scheduled_for, %(utc)s) > clock_timestamp()
-              AND is_known_database_1()
-            """,
-            {
-                "edition": edition,
-                "before": before,
-                "utc": at.utc,
-                "local": at.local,
-                "zone": at.zone,
-            },
+    new_time = dict.fromkeys(("scheduled_for", "published_at", "held_until"), at.utc)
+    with short_transaction():
+        movable = _scheduled(edition).filter(
+            GreaterThan(Value(at.utc), Now()), scheduled_for=before, scheduled_for__gt=Now()
         )
-        return bool(cursor.rowcount)
+        moved = movable.update(scheduled_local=at.local, scheduled_zone=at.zone, **new_time)
+    return bool(moved)
 
 
 def cancel(edition: int, *, called_back: bool) -> bool:
@@ -111,6 +84,5 @@ def cancel(edition: int, *, called_back: bool) -> bool:
     sent.
     """
     reason = Reason.of(ReasonCode.CALLED_BACK_BEFORE_ITS_TIME) if called_back else None
-    guard = "unreconciled_since IS NULL AND is_known_database_1()"
-    with short_transaction() as cursor:
-        return _leave_schedule(cursor, edition, "cancelled", guard, reason=reason)
+    with short_transaction():
+        return _leave_schedule(_scheduled(edition), "cancelled", reason)

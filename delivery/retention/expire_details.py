@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from django.conf import settings
 
 from delivery.mail.mark_test_letter import TEST_ISSUE, TEST_RECIPIENT
+from delivery.models import Delivery, Edition, Evidence
 from delivery.models.attempt import NO_BATCH
 from delivery.retention.batched_delete import OldRows, short_delete
 
@@ -84,20 +85,12 @@ def delete_test_letters(days: float, *, batch_size: int = 100) -> Iterator[int]:
             found = cursor.fetchall()
             editions, versions = [row[0] for row in found], [row[1] for row in found]
             if editions:
-                for table in ("delivery", "evidence"):
-                    cursor.execute(
-                        f"""
-                        DELETE FROM {table}
-                        WHERE issue_id = %s AND recipient_id = %s AND version = ANY(%s)
-                        """,  # noqa: S608 -- constants
-                        [TEST_ISSUE, TEST_RECIPIENT, versions],
-                    )
-                for table in ("attempt", "batch"):
-                    cursor.execute(
-                        f"DELETE FROM {table} WHERE edition_id = ANY(%s)",  # noqa: S608
-                        [editions],
-                    )
-                cursor.execute("DELETE FROM edition WHERE id = ANY(%s)", [editions])
+                for model in (Delivery, Evidence):
+                    model._default_manager.filter(
+                        issue_id=TEST_ISSUE, recipient_id=TEST_RECIPIENT, version__in=versions
+                    ).delete()
+                # This also deletes the batches and attempts of the editions.
+                Edition.objects.filter(pk__in=editions).delete()
         yield len(editions)
         if len(editions) < batch_size:
             return

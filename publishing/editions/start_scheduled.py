@@ -55,15 +55,15 @@ def start_now(edition: int) -> int | None:
 
     Return the number of its readers, or None if the edition may not start.
     """
-    with short_transaction() as cursor:
-        if not scheduled_editions.begin(cursor, edition, immediately=True):
+    with short_transaction():
+        if not scheduled_editions.begin(edition, immediately=True):
             return None
         return _fill(edition).audience
 
 
 def _start_in_time(edition: int) -> bool:
     with short_transaction() as cursor:
-        if not scheduled_editions.begin(cursor, edition):
+        if not scheduled_editions.begin(edition):
             return False
         filled = _fill(edition)
         _pause_if_needed(cursor, filled)
@@ -107,8 +107,8 @@ def start_sent_before_restore(edition: int) -> bool:
 
     Return False if the edition is no longer scheduled.
     """
-    with short_transaction() as cursor:
-        if not scheduled_editions.begin_sent_before_restore(cursor, edition):
+    with short_transaction():
+        if not scheduled_editions.begin_sent_before_restore(edition):
             return False
         filled = _fill(edition)
         edition_control.pause_after_restore(edition)

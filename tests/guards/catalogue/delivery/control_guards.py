@@ -25,7 +25,7 @@ an unreconciled edition is not resumed
     resume: if control not in {"stopped", "paused"} «or found.unreconciled_since is not None»:
     test_an_unreconciled_edition_is_neither_resumed_nor_closed
 an unreconciled edition is not closed
-    close: «AND unreconciled_since IS NULL» AND NOT
+    _reconciled: control__in=NOT_ENDED«, unreconciled_since=None»
     test_an_unreconciled_edition_is_neither_resumed_nor_closed
 after a fault one batch goes first
     resume: probe = «control == "stopped" or found.probing → False»
@@ -43,7 +43,7 @@ the rest stays in place while its edition does not run
     pass_probe_on: WHERE id = %(edition)s AND probing «AND control = 'running'»)
     test_no_batch_becomes_the_next_probe_during_a_pause
 a hold outlives a pause
-    resume: «greatest(»clock_timestamp()«, (SELECT held_until FROM edition WHERE id = %(edition)s))»
+    resume: due_at=«Greatest(Now(), found.held_until) → Now()»
     test_a_hold_outlives_a_pause
 only a held, running edition is sent now
     why: The test tries an edition of each kind, and either condition refuses the other's.
@@ -90,10 +90,10 @@ a copy that evidence requeues is withdrawn if its edition is cancelled
     withdraw_if_cancelled: filter(pk=edition, control=Edition.Control.«CANCELLED → CLOSED»)
     test_waiting_copies_follow_the_edition_after_a_look_up
 an edition with queued or unconfirmed copies is not closed
-    close: AND «state NOT IN ('done', 'parked') → false»)
+    close: if «open_batches(edition).exclude(state__in=["done", "parked"]).exists() → False»:
     test_an_open_edition_cannot_be_closed
 an ended edition is not closed
-    close: WHERE id = %(edition)s AND «{_HAS_NOT_ENDED} → control <> 'cancelled'»
+    _reconciled: control__in=«NOT_ENDED → (*NOT_ENDED, "closed")»
     test_closing_accepts_missed_copies_once
 
 # --- Resending ---
@@ -116,8 +116,8 @@ unconfirmed copies of a closed edition are not looked up again
     ask_again: if lock_edition(cursor, edition) == "«closed»":
     test_closed_unknown_copies_are_neither_looked_up_nor_resent
 only copies that wait for a decision are looked up again
-    ask_again: edition_id = %s AND batch_is_open_1(batch) AND state «= 'parked' → IN ('parked',
-        'unknown')»
+    ask_again: parked = open_batches(edition).filter(«state=Batch.State.PARKED →
+        state__in=["parked", "unknown"]»)
     test_copies_in_look_up_need_no_decision
 only copies that wait for a decision are resent
     resend_unknown: AND batch_is_open_1(batch) AND state «= 'parked' → IN ('parked', 'unknown')» AND

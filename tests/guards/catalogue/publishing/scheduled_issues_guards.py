@@ -4,7 +4,7 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 a scheduled issue is started once
-    _leave_schedule: WHERE id = %(edition)s «AND control = 'scheduled'» AND {guard}
+    _scheduled: pk=edition, «control="scheduled",» unreconciled_since=None
     test_two_workers_start_it_once
     test_started_issue_cannot_be_called_back
 the start and its audience are one transaction
@@ -14,14 +14,12 @@ the start and its audience are one transaction
 nothing starts automatically before its time
     why: the search for due issues uses the same condition as their start
     IS_DUE: «AND scheduled_for <= clock_timestamp()»
-    begin: AND (%(immediately)s OR «scheduled_for <= clock_timestamp() → true»)
+    begin: Q() if immediately else Q(«scheduled_for__lte=Now()»)
     test_before_its_time_it_is_frozen_without_audience
-another database starts nothing
-    begin: unreconciled_since IS NULL «AND is_known_database_1()» AND (%(immediately)s
+another database starts, cancels and moves nothing
+    _scheduled: filter(«is_known_database,» pk=edition
     test_a_scheduled_issue_does_not_start_in_another_database
-another database cancels nothing
-    cancel: unreconciled_since IS NULL «AND is_known_database_1()»
-    test_a_scheduled_issue_does_not_start_in_another_database
+    test_a_scheduled_issue_cannot_be_moved_after_a_restore
 a scheduled issue waits for its reconciliation as well
     _stop_open_editions: «OR control = 'scheduled'» ORDER
     test_issue_sent_after_the_backup_reaches_nobody_twice
@@ -33,17 +31,11 @@ an issue sent after the backup is found as sent
 a scheduled correction waits until earlier versions are reconciled
     end_reconciliation: AND «goes_to IN ('reached', 'unreached') → false» AND EXISTS
     test_scheduled_correction_waits_for_earlier_versions_to_be_reconciled[unreached]
-a started issue keeps its time
-    move: WHERE id = %(edition)s «AND control = 'scheduled'» AND unreconciled_since IS NULL
-    test_started_and_due_issues_keep_their_time
-another database changes no time
-    move: «AND is_known_database_1()»
-    test_a_scheduled_issue_cannot_be_moved_after_a_restore
 an issue that waits for its reconciliation keeps its time
-    move: AND control = 'scheduled' «AND unreconciled_since IS NULL»
+    _scheduled: control="scheduled"«, unreconciled_since=None»
     test_a_scheduled_issue_cannot_be_moved_after_a_restore
 a cancelled schedule stays cancelled
-    cancel: _leave_schedule(cursor, edition, "«cancelled → scheduled»", guard
+    cancel: _leave_schedule(_scheduled(edition), "«cancelled → scheduled»", reason)
     test_an_issue_cancelled_before_its_time_stays_cancelled[call-back]
 a key belongs to its time
     PublishRequest.is_answered_by: «and is_scheduled_for(edition, self.at)»
