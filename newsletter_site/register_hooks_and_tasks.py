@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from api import bearer
-from delivery.hooks import reader_hooks, sent_before_restore
+from delivery.hooks import reader_hooks
 from delivery.interface import PROVIDER_TASKS, event_inbox, merge_results, roll_up_finished
 from delivery.tasks.register_background_task import (
     BackgroundTask,
@@ -20,7 +20,7 @@ from newsletter_site.data_retention import DAILY_PRUNE
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.tokens.authenticate import find_caller
 from publishing.drafts import save_draft
-from publishing.editions.start_scheduled import START_TASK, start_sent_before_restore
+from publishing.editions.start_scheduled import START_TASK
 from publishing.exporting import export_task as exports
 from publishing.models import Export, IssueMove, Rehearsal
 from publishing.past_issues import move_task as moves
@@ -68,7 +68,6 @@ def register_hooks() -> None:
         register_background_task(task)
     for separate in (import_task.IMPORTS, moves.PAST_ISSUES):
         register_separate_task(separate)
-    sent_before_restore.register(start_sent_before_restore)
     change_fields_and_tags.register_drafts(save_draft.title_with_tag, save_draft.may_name_field)
     bearer.register_token_lookup(find_caller)
     form_posted.connect(site_metrics.count_form, dispatch_uid="posted forms are counted")

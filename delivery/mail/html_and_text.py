@@ -62,10 +62,15 @@ def compose(
     begin with a slash are completed with `site_url`.
     """
     html, look = "", look_of(newsletter)
+    footer = {
+        "newsletter": newsletter,
+        "look": look,
+        "needs_footer": True,
+        "has_topics": has_topics,
+        "has_page": has_page,
+    }
     if _WHOLE_DOCUMENT.search(html_content):
-        html = _with_footer(
-            html_content, newsletter, look, has_topics=has_topics, has_page=has_page
-        )
+        html = _with_footer(html_content, footer)
     elif html_content.strip():
         letter, picture = inline_styles(html_content, look), None
         if look.layout == Layout.PICTURE:
@@ -84,9 +89,7 @@ def compose(
             has_topics=has_topics and not merge_fields.uses_field(letter, "preferences_url"),
             has_page=has_page,
         )
-    text = ""
-    if text_content.strip():
-        text = _compose_text(text_content, newsletter, has_topics=has_topics, has_page=has_page)
+    text = _compose_text(text_content, footer) if text_content.strip() else ""
     return MailParts(complete_rooted(html, site_url), text)
 
 
@@ -141,27 +144,17 @@ def _begins_with(title: str, letter: str) -> bool:
     return unescape(_TAG.sub("", heading)).casefold().split() == words.casefold().split()
 
 
-def _with_footer(
-    document: str, newsletter: Newsletter, look: Look, *, has_topics: bool, has_page: bool
-) -> str:
+def _with_footer(document: str, context: dict[str, Any]) -> str:
     if merge_fields.uses_field(document, "unsubscribe_url"):
         return document
-    context = {
-        "newsletter": newsletter,
-        "look": look,
-        "needs_footer": True,
-        "has_topics": has_topics,
-        "has_page": has_page,
-    }
     footer = render_to_string("mail/footer.html", context)
     ends = [match.start() for match in _END_OF_BODY.finditer(document)]
     end = ends[-1] if ends else len(document)
     return document[:end] + footer + document[end:]
 
 
-def _compose_text(content: str, newsletter: Newsletter, *, has_topics: bool, has_page: bool) -> str:
+def _compose_text(content: str, context: dict[str, Any]) -> str:
     body = content.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
     if merge_fields.uses_field(body, "unsubscribe_url"):
         return f"{body}\n"
-    context = {"newsletter": newsletter, "has_topics": has_topics, "has_page": has_page}
     return f"{body}\n\n{render_to_string('mail/footer.txt', context).strip()}\n"

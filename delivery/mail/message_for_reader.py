@@ -57,15 +57,7 @@ class Links:
     handles_unsubscribes: bool
 
 
-def merge_values(recipient: Recipient, merge_fields: Sequence[str]) -> dict[str, str]:
-    """Return the values of the merge fields that contain a reader's own words.
-
-    A field of the author's own never replaces a built-in one.
-    """
-    return _by_field(recipient[1], recipient[2:], merge_fields)
-
-
-def _by_field(address: T, values: Sequence[T], merge_fields: Sequence[str]) -> dict[str, T]:
+def merge_values(address: T, values: Sequence[T], merge_fields: Sequence[str]) -> dict[str, T]:
     """Return a reader's values in a dict, with the merge fields as keys.
 
     If an author's own field has the name of a built-in field, the built-in value is returned.
@@ -135,7 +127,7 @@ class Renderer:
             return b"[]"
         ids, addresses, *values = zip(*recipients, strict=True)
         columns: dict[Key, Any] = {}
-        columns.update(_by_field(addresses, values, self._edition.merge_fields))
+        columns.update(merge_values(addresses, values, self._edition.merge_fields))
         columns[_Value.RECIPIENT] = [*map(str, ids)]
         columns[_Value.ADDRESS] = addresses
         columns[_Value.LINK] = self._links(ids)

@@ -77,20 +77,16 @@ def provider_tag(issue: UUID) -> str:
 
 def edition_name(kind: str, version: int) -> str:
     """Name a transactional edition for operators, because its title has merge fields."""
-    number = digits(version)
-    if kind == Edition.Kind.TEST:
-        return _("Test letter {number}").format(number=number)
-    if kind == Edition.Kind.WELCOME:
-        if version == 1:
-            return _("Welcome letter")
-        return _("Welcome letter (opt-in {number})").format(number=number)
-    if kind == Edition.Kind.CONFIRMATION:
-        if version == 1:
-            return _("Confirmation mail")
-        return _("Confirmation mail (request {number})").format(number=number)
-    if version == 1:
-        return _("Data request mail")
-    return _("Data request mail (request {number})").format(number=number)
+    names = {
+        Edition.Kind.WELCOME: (_("Welcome letter"), _("Welcome letter (opt-in {number})")),
+        Edition.Kind.CONFIRMATION: (
+            _("Confirmation mail"),
+            _("Confirmation mail (request {number})"),
+        ),
+        Edition.Kind.RECORD: (_("Data request mail"), _("Data request mail (request {number})")),
+        Edition.Kind.TEST: (_("Test letter {number}"), _("Test letter {number}")),
+    }
+    return names[Edition.Kind(kind)][version > 1].format(number=digits(version))
 
 
 def newsletter_values(newsletter: Newsletter) -> dict[str, str]:

@@ -22,6 +22,7 @@ from delivery.rules.call_results import (
     FoundMessage,
     MessagePage,
     MessageResult,
+    NotSent,
     RefusedByProxy,
     RejectedForAll,
     SearchFailed,
@@ -173,26 +174,28 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     return min(float(value), 3600.0) if re.fullmatch(r"[0-9]{1,9}", value.strip()) else None
 
 
-def error_for_status(status: int, headers: Mapping[str, str], subject: str) -> SearchFailed | None:
-    """Return why an answer of this status cannot be used, or None if it can."""
-    if status == 200:
+def error_of(answer: RawResponse | NotSent | Unanswered, subject: str) -> SearchFailed | None:
+    """Return why the answer to a query cannot be used, or None if it can."""
+    if not isinstance(answer, RawResponse):
+        return SearchFailed(answer.reason)
+    if answer.status == 200:
         return None
-    return SearchFailed(
-        Reason.of(ReasonCode.QUERY_STATUS, subject=subject, status=status), retry_after_s(headers)
-    )
+    reason = Reason.of(ReasonCode.QUERY_STATUS, subject=subject, status=answer.status)
+    return SearchFailed(reason, retry_after_s(answer.headers))
 
 
 def parse_query(
-    answer: RawResponse, subject: str, parse: Callable[[dict[str, Any]], Parsed | None]
+    answer: RawResponse | NotSent | Unanswered,
+    subject: str,
+    parse: Callable[[dict[str, Any]], Parsed | None],
 ) -> Parsed | SearchFailed:
     """Parse the JSON object of an answer to a query.
 
     `parse` returns None if the object is unreadable.
     """
-    refused = error_for_status(answer.status, answer.headers, subject)
-    if refused is not None:
-        return refused
-    found = _parsed(answer.body)
+    if error := error_of(answer, subject):
+        return error
+    found = _parsed(answer.body) if isinstance(answer, RawResponse) else None
     parsed = parse(found) if isinstance(found, dict) else None
     if parsed is None:
         return SearchFailed(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=subject))

@@ -7,7 +7,7 @@ because the process may have been frozen. Proxies and `.netrc` are ignored.
 import http.client
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import quote, urlencode
 
 import orjson
@@ -141,9 +141,8 @@ class Postmark:
     ) -> Parsed | SearchFailed:
         """Read one page of a listing on a stream under `filters` (`tag`, `fromdate`, …)."""
         query = {"count": PAGE_SIZE, "offset": offset, "messagestream": stream, **filters}
-        raw = self._query("GET", f"{listing.path}?{urlencode(query)}", deadline_at_s)
-        if isinstance(raw, SearchFailed):
-            return raw
+        path = f"{listing.path}?{urlencode(query)}"
+        raw = self._call("GET", path, b"", deadline_at_s)
         return classify_responses.parse_query(raw, listing.subject, listing.parse)
 
     def suppressions(
@@ -159,12 +158,8 @@ class Postmark:
         The list is complete only if this returns None. Errors of `write` end the call.
         """
         path = f"{_suppressions(stream)}/dump?{urlencode(filters)}".rstrip("?")
-        raw = self._query("GET", path, deadline_at_s, write=write)
-        if isinstance(raw, SearchFailed):
-            return raw
-        return classify_responses.error_for_status(
-            raw.status, raw.headers, classify_responses.SUPPRESSION_LIST
-        )
+        raw = self._call("GET", path, b"", deadline_at_s, write=write)
+        return classify_responses.error_of(raw, classify_responses.SUPPRESSION_LIST)
 
     def change_suppressions(
         self,
@@ -180,9 +175,7 @@ class Postmark:
         """
         path = _suppressions(stream) if change == "suppress" else f"{_suppressions(stream)}/delete"
         body = orjson.dumps({"Suppressions": [{"EmailAddress": each} for each in addresses]})
-        raw = self._query("POST", path, deadline_at_s, body=body)
-        if isinstance(raw, SearchFailed):
-            return raw
+        raw = self._call("POST", path, body, deadline_at_s)
         return classify_responses.parse_query(
             raw, classify_responses.SUPPRESSION_CHANGE, classify_responses.parse_suppression_results
         )
@@ -190,8 +183,9 @@ class Postmark:
     def unsubscribe_handling(self, stream: str) -> str | None:
         """Read the stream's setting: `None`, `Postmark` or `Custom`; None if unknown."""
         deadline_at_s = now_s() + min(self.deadline_s, STREAM_CHECK_TIMEOUT_S)
-        raw = self._query("GET", f"/message-streams/{quote(stream, safe='')}", deadline_at_s)
-        if isinstance(raw, SearchFailed) or raw.status != 200:
+        path = f"/message-streams/{quote(stream, safe='')}"
+        raw = self._call("GET", path, b"", deadline_at_s)
+        if not isinstance(raw, RawResponse) or raw.status != 200:
             return None
         try:
             settings = orjson.loads(raw.body)["SubscriptionManagementConfiguration"]
@@ -199,12 +193,6 @@ class Postmark:
         except (ValueError, KeyError, TypeError):
             return None
         return read_text(handling, MAX_HANDLING_LENGTH) if isinstance(handling, str) else None
-
-    def _query(
-        self, method: str, path: str, deadline_at_s: float, *, body: bytes = b"", **how: Any
-    ) -> RawResponse | SearchFailed:
-        raw = self._call(method, path, body, deadline_at_s, **how)
-        return raw if isinstance(raw, RawResponse) else SearchFailed(raw.reason)
 
     def _call(
         self,

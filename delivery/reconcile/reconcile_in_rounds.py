@@ -45,11 +45,16 @@ class ReconcileResult:
 
 
 def reconcile(
-    issue: uuid.UUID | None, *, waits: bool, report_progress: Callable[[str], None]
+    issue: uuid.UUID | None,
+    *,
+    waits: bool,
+    start_sent: Callable[[int], bool],
+    report_progress: Callable[[str], None],
 ) -> ReconcileResult:
     """Reconcile an issue's editions, or every edition that may differ.
 
-    With `waits`, wait and walk again while that may remove an obstacle. Raises
+    With `waits`, wait and walk again while that may remove an obstacle. `start_sent` publishes and
+    pauses a scheduled edition that the provider already has copies of. Raises
     `SearchUnavailableError`; findings up to then stay recorded.
     """
     retention_days = settings.POSTMARK_RETENTION_DAYS
@@ -74,7 +79,14 @@ def reconcile(
         }
         for group, members in groupby(sorted(to_walk, key=_group), key=_group):
             walked = list(members)
-            report = _round(walked, report_progress)
+            with closing(postmark_from_settings()) as postmark, log_context.scope():
+                log_context.bind(issue=walked[0].issue)
+                report = ReconcileRound(
+                    walked,
+                    PatientSearch(postmark, walked[0].stream),
+                    start_sent=start_sent,
+                    report_progress=report_progress,
+                ).run()
             if earlier := reports.get(group):
                 report.recorded += earlier.recorded
                 report.reconciled += earlier.reconciled
@@ -116,15 +128,6 @@ def reconcile(
 
 def _group(walked: EditionRecord) -> Group:
     return walked.issue, walked.stream
-
-
-def _round(
-    editions: Sequence[EditionRecord], report_progress: Callable[[str], None]
-) -> RoundReport:
-    with closing(postmark_from_settings()) as postmark, log_context.scope():
-        log_context.bind(issue=editions[0].issue)
-        search = PatientSearch(postmark, editions[0].stream)
-        return ReconcileRound(editions, search, report_progress=report_progress).run()
 
 
 def _wait(seconds: float, report_progress: Callable[[str], None]) -> None:

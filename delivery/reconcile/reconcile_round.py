@@ -19,7 +19,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery import log_context
-from delivery.hooks import sent_before_restore
 from delivery.humanise import counted, digits
 from delivery.mail.transactional_mail_texts import provider_tag
 from delivery.models import Edition
@@ -194,11 +193,13 @@ class ReconcileRound:
         editions: Sequence[EditionRecord],
         search: PatientSearch,
         *,
+        start_sent: Callable[[int], bool],
         report_progress: Callable[[str], None],
     ) -> None:
         self._editions = {walked.version: walked for walked in editions}
         self._issue, self._stream = editions[0].issue, editions[0].stream
         self._search = search
+        self._start_sent = start_sent
         self._last_lookup_after_s = settings.DELIVERY_LOOKUP_AFTER_S[-1]
         self._report_progress = report_progress
         self._seen: dict[int, RecipientSet] = defaultdict(RecipientSet)
@@ -323,7 +324,7 @@ class ReconcileRound:
 
     def _record(self, walked: EditionRecord, found: Sequence[tuple[int, FoundMessage]]) -> None:
         recipients = [recipient for recipient, _ in found]
-        if walked.is_scheduled and sent_before_restore.start_sent_before_restore(walked.edition):
+        if walked.is_scheduled and self._start_sent(walked.edition):
             # The edition was sent after the backup was taken. The call above enqueued its audience,
             # so the findings can be settled.
             logger.critical("edition %d was sent before the restore", walked.edition)

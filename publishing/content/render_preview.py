@@ -90,7 +90,7 @@ def render_preview(
         reader=reader[1],
         subject=message["Subject"],
         preview_text=FieldTemplate(edition.preview_text, html=False).fill(
-            merge_values(reader, used)
+            merge_values(reader[1], reader[2:], used)
         ),
         html=message.get("HtmlBody", ""),
         text=message.get("TextBody", ""),

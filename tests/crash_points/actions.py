@@ -28,6 +28,7 @@ from delivery.worker.step import Dispatcher
 from delivery.worker.unsent_calls import UnsentCalls
 from delivery.worker.worker_process import recover_dead_workers
 from publishing.content.edition_content import Content
+from publishing.editions.start_scheduled import start_sent_before_restore
 from publishing.publish.publish_edition import PublishResult, edition_by_key, publish
 from tests.crash_points.points import watch
 from tests.crash_points.provider import Provider
@@ -194,7 +195,9 @@ class Hands:
             return DatabaseIdentity.objects.filter(database=1).exists()
 
     def reconcile(self) -> None:
-        reconcile_in_rounds.reconcile(None, waits=False, report_progress=_discard)
+        reconcile_in_rounds.reconcile(
+            None, waits=False, start_sent=start_sent_before_restore, report_progress=_discard
+        )
 
     def webhooks_arrive_for_every_copy(self) -> None:
         for body in self.ask_provider("webhooks"):

@@ -23,6 +23,7 @@ from delivery.models import Edition
 from delivery.progress_line import ProgressLine
 from delivery.rules.edition_state import EditionState
 from publishing.editions.edition_status import dropped_sentence, load_status
+from publishing.editions.start_scheduled import start_sent_before_restore
 from publishing.management.command_bases import parse_issue
 
 NEEDS_DECISION = 3
@@ -90,7 +91,12 @@ class Command(BaseCommand):
             database_identity.check_identity()
         unreconciled = _unreconciled(issue)
         try:
-            outcome = reconcile(issue, waits=not options["no_wait"], report_progress=progress.show)
+            outcome = reconcile(
+                issue,
+                waits=not options["no_wait"],
+                start_sent=start_sent_before_restore,
+                report_progress=progress.show,
+            )
         except (SearchUnavailableError, KeyboardInterrupt) as end:
             # Report now, because the next run does not know which issues this one reconciled.
             self._report_running(unreconciled)

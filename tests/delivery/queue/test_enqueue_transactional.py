@@ -314,7 +314,7 @@ def test_unconfirmed_confirmation_mail_is_found_by_look_up(
     assert load_counts(edition.pk).unknown == 2
     if reconciled:
         # The search uses the tag of this kind of mail.
-        outcome = reconcile(CONFIRMATION_ISSUE, waits=False, report_progress=len)
+        outcome = reconcile(CONFIRMATION_ISSUE, waits=False, start_sent=bool, report_progress=len)
         assert [report.recorded for report in outcome.reports] == [2]
     else:
         # The search uses the stream of the mail.

@@ -53,7 +53,7 @@ class Backup:
 
 def reconcile_later(newsroom: Newsroom) -> None:
     newsroom.let_time_pass(1_000)
-    reconcile(None, waits=False, report_progress=len)
+    reconcile(None, waits=False, start_sent=bool, report_progress=len)
 
 
 def versions(issue: object) -> list[int]:

@@ -183,7 +183,7 @@ def test_two_workers_start_it_once(newsroom: Newsroom) -> None:
         # This lock makes the worker wait before it enqueues the edition's copies.
         Edition.objects.select_for_update(no_key=True).get(pk=edition.pk)
         begun = [beside(start_due) for _ in range(2)]
-        newsroom.wait_for_a_backend_that_waits_for_a_lock(2, doing="UPDATE edition")
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(2, doing='UPDATE "edition"')
 
     assert sorted(each.result(PATIENCE_S) for each in begun) == [False, True]
     assert counts(edition).audience == 5

@@ -25,8 +25,7 @@ a scheduled issue waits for its reconciliation as well
     test_issue_sent_after_the_backup_reaches_nobody_twice
     test_a_scheduled_issue_does_not_start_in_another_database
 an issue sent after the backup is found as sent
-    ReconcileRound._record: «walked.is_scheduled and
-        sent_before_restore.start_sent_before_restore(walked.edition) → False»
+    ReconcileRound._record: «walked.is_scheduled and self._start_sent(walked.edition) → False»
     test_issue_sent_after_the_backup_reaches_nobody_twice
 a scheduled correction waits until earlier versions are reconciled
     end_reconciliation: AND «goes_to IN ('reached', 'unreached') → false» AND EXISTS
