@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from delivery.feedback.count_results import count_first_delivered
 from delivery.feedback.pause_on_bounces import pause_if_over_threshold
-from delivery.models import Delivery
+from delivery.models import Batch, Delivery
 from delivery.queue.batches.batch_state import count_feedback
 from delivery.queue.short_transaction import lock_edition
 from delivery.rules.delivery_key import DeliveryKey
@@ -53,13 +53,8 @@ def record_feedback(
     # The common lock order: edition, batch, delivery. While the edition is locked, deliveries stay
     # in their batches.
     lock_edition(cursor, edition)
-    cursor.execute(
-        f"""
-        SELECT FROM batch WHERE id = (SELECT batch_id FROM delivery WHERE {_DELIVERY})
-        FOR NO KEY UPDATE
-        """,  # noqa: S608 -- a constant
-        params,
-    )
+    holder = delivery(key).values("batch")[:1]
+    Batch.objects.select_for_update(no_key=True).filter(pk=holder).first()
     # Counts do not change once an edition's deliveries are dropped. Dropping takes the same lock.
     if count_feedback(cursor, what, _DELIVERY, _IS_DROPPED, params):
         pause_if_over_threshold(cursor, edition)

@@ -8,9 +8,12 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
+from django.db.models import Sum
+from django.db.models.functions import Coalesce
 
 from delivery.models import Batch
 from delivery.models.attempt import NO_BATCH
+from delivery.models.batch import OPEN
 from delivery.monitoring.database_fault import IS_READ_ONLY, READ_ONLY
 from delivery.monitoring.worker_heartbeat import WORKERS, shared_write_fault
 from delivery.queue.batches.batch_state import IS_CRASHING
@@ -228,21 +231,12 @@ def _counts_from(row: dict[str, Any]) -> EditionCounts:
 
 def load_open_transactional_batches() -> list[int]:
     """Load the open batches of transactional mail."""
-    return _ids(
-        "SELECT batch.id FROM batch JOIN edition ON edition.id = edition_id"
-        " WHERE kind <> 'newsletter' AND batch_is_open_1(batch) AND state <> 'done'"
-    )
+    unfinished = Batch.objects.filter(OPEN).exclude(state=Batch.State.DONE)
+    return list(unfinished.exclude(edition__kind="newsletter").values_list("pk", flat=True))
 
 
 def sum_batches(batches: Sequence[int]) -> dict[str, int]:
     """Sum up these batches: `audience`, which is their size, and every outcome."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"""
-            SELECT coalesce(sum(size), 0)::bigint AS audience,
-                   {", ".join(f"coalesce(sum({name}), 0)::bigint AS {name}" for name in OUTCOMES)}
-            FROM batch WHERE id = ANY(%s)
-            """,  # noqa: S608 -- the names are constants
-            [list(batches)],
-        )
-        return rows_by_name(cursor)[0]
+    columns = {"audience": "size", **{name: name for name in OUTCOMES}}
+    sums = {name: Coalesce(Sum(column), 0) for name, column in columns.items()}
+    return Batch.objects.filter(pk__in=batches).aggregate(**sums)

@@ -7,10 +7,10 @@ from zoneinfo import ZoneInfo
 
 from django.utils.formats import number_format
 from django.utils.functional import Promise
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from delivery.humanise import digits, duration
+from delivery.humanise import counted, digits, duration
 from delivery.rules.reason import WRITE_FAULTS, Reason, Remedy
 from delivery.rules.reason import ReasonCode as Code
 from delivery.rules.scheduled_time import LOCAL, ScheduledTime
@@ -290,18 +290,17 @@ REMEDIES: Mapping[str, Promise] = {
 
 
 def _tries_used_up(params: Params) -> str:
-    tries = ngettext("{n} try failed.", "All {n} tries failed.", params["tries"])
+    tries = counted("{n} try failed.", "All {n} tries failed.", params["tries"])
     last = gettext("Last error: {error}").format(error=reason_sentence(params["last"]))
-    return f"{tries.format(n=digits(params['tries']))} {last}"
+    return f"{tries} {last}"
 
 
 def _parked(params: Params) -> str:
-    crashes = params["crashes"]
-    return ngettext(
+    return counted(
         "Parked: {n} worker crashed while it sent this copy alone.",
         "Parked: {n} workers in a row crashed with this copy, the last with this copy alone.",
-        crashes,
-    ).format(n=digits(crashes))
+        params["crashes"],
+    )
 
 
 def _in_words(params: Params) -> Params:

@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 from django.db import connection
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
-from delivery.humanise import clock_and_day, digits
+from delivery.humanise import clock_and_day, counted
 from delivery.monitoring.database_fault import IS_READ_ONLY
 from delivery.monitoring.worker_heartbeat import WORKERS
 from delivery.queue.scheduled_editions import IS_DUE
@@ -160,12 +160,9 @@ def _workers(health: Health, at: Clock) -> HealthLine:
         more.append(reason_sentence(health.write_fault))
         return HealthLine(name, "attention", "fault", _("Cannot write"), " ".join(more))
     if health.workers:
-        state = ngettext("{n} is running", "{n} are running", health.workers)
-        calls = ngettext("{n} call in progress.", "{n} calls in progress.", health.calls)
-        more.append(calls.format(n=digits(health.calls)))
-        return HealthLine(
-            name, "sent", "sent", state.format(n=digits(health.workers)), " ".join(more)
-        )
+        state = counted("{n} is running", "{n} are running", health.workers)
+        more.append(counted("{n} call in progress.", "{n} calls in progress.", health.calls))
+        return HealthLine(name, "sent", "sent", state, " ".join(more))
     if health.work:
         more.append(_("Start one with ./homing deliver. Nothing is lost meanwhile."))
         return HealthLine(name, "attention", "fault", _("None is running"), " ".join(more))
@@ -186,19 +183,16 @@ def _postmark(health: Health, at: Clock, ceiling_per_s: float | None) -> HealthL
     name = _("Postmark")
     limit = []
     if ceiling_per_s:
-        rate = ngettext(
-            "Limit: {n} copy per minute.",
-            "Limit: {n} copies per minute.",
-            _per_minute(ceiling_per_s),
-        )
-        limit = [rate.format(n=digits(_per_minute(ceiling_per_s)))]
+        per_minute = _per_minute(ceiling_per_s)
+        limit = [
+            counted("Limit: {n} copy per minute.", "Limit: {n} copies per minute.", per_minute)
+        ]
     if health.slowed_to_per_s is not None:
-        per_minute = _per_minute(health.slowed_to_per_s)
-        rate = ngettext(
+        rate = counted(
             "About {n} copy per minute for now. The rate rises again step by step.",
             "About {n} copies per minute for now. The rate rises again step by step.",
-            per_minute,
-        ).format(n=digits(per_minute))
+            _per_minute(health.slowed_to_per_s),
+        )
         more = " ".join([rate, *limit])
         return HealthLine(name, "held", "doubt", _("Asked Homing to send more slowly"), more)
     if health.last_result not in _RESULTS or health.last_call_at is None:
@@ -238,7 +232,7 @@ def _unconfirmed(health: Health, at: Clock) -> HealthLine:
         more.append(_("Next look-up: {time}.").format(time=at(health.next_lookup_at)))
     else:
         more.append(_("Homing is asking Postmark now."))
-    state = ngettext("{n} copy", "{n} copies", health.unknown).format(n=digits(health.unknown))
+    state = counted("{n} copy", "{n} copies", health.unknown)
     return HealthLine(name, "unknown", "doubt", state, " ".join(more))
 
 
@@ -256,11 +250,9 @@ def _webhooks(health: Health, at: Clock, takes_webhooks: bool) -> HealthLine:
 def _bounces(health: Health, at: Clock) -> HealthLine:
     name = _("Bounces")
     if health.poll_failures:
-        failed = ngettext(
-            "{n} check in a row failed.",
-            "{n} checks in a row failed.",
-            health.poll_failures,
-        ).format(n=digits(health.poll_failures))
+        failed = counted(
+            "{n} check in a row failed.", "{n} checks in a row failed.", health.poll_failures
+        )
         last = _("No check has succeeded yet.")
         if health.polled_at:
             last = _("Last success: {time}.").format(time=at(health.polled_at))

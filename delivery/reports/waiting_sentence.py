@@ -3,9 +3,9 @@
 from datetime import UTC, datetime, tzinfo
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
-from delivery.humanise import clock, digits
+from delivery.humanise import clock, counted
 from delivery.reports.edition_sentences import audience_of
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.edition_counts import EditionCounts
@@ -51,11 +51,11 @@ def _needs_attention(counts: EditionCounts) -> str:
     if counts.unreconciled:
         return reason_sentence(restored(counts.issue))
     if counts.missed and not counts.is_transactional:
-        missed = ngettext(
+        missed = counted(
             "{n} reader was missed: all tries failed, or the copy was parked.",
             "{n} readers were missed: all tries failed, or the copies were parked.",
             counts.missed,
-        ).format(n=digits(counts.missed))
+        )
         return f"{missed} {_undecided(counts)}" if counts.unknown else missed
     return reason_sentence(counts.reason) or _undecided(counts)
 
@@ -63,30 +63,30 @@ def _needs_attention(counts: EditionCounts) -> str:
 def _undecided(counts: EditionCounts) -> str:
     if not counts.unknown:
         return _("An author must decide how to continue.")
-    return ngettext(
+    return counted(
         "{n} copy is unconfirmed. An author must decide whether to resend it.",
         "{n} copies are unconfirmed. An author must decide whether to resend them.",
         counts.unknown,
-    ).format(n=digits(counts.unknown))
+    )
 
 
 def _paused(counts: EditionCounts) -> str:
     sentences = []
     if counts.waiting or not counts.unknown:
         sentences.append(
-            ngettext(
+            counted(
                 "{n} copy waits until you resume.",
                 "{n} copies wait until you resume.",
                 counts.queued,
-            ).format(n=digits(counts.queued))
+            )
         )
     if counts.being_sent:
         sentences.append(
-            ngettext(
+            counted(
                 "{n} copy is being sent and may still arrive.",
                 "{n} copies are being sent and may still arrive.",
                 counts.being_sent,
-            ).format(n=digits(counts.being_sent))
+            )
         )
     if counts.unknown and (counts.queued_batches or counts.leased_batches):
         sentences.append(_looking_up(counts))
@@ -149,25 +149,24 @@ def _sending(counts: EditionCounts, zone: tzinfo) -> str:
         next_try = _("The next try is at {time}.").format(time=_clock(counts.next_try_at, zone))
         return f"{last} {next_try}".strip()
     if counts.slowed_to_per_s is not None and counts.waiting:
-        per_s = max(1, round(counts.slowed_to_per_s))
-        return ngettext(
+        return counted(
             "Postmark asked Homing to send more slowly: about {n} copy per second for now. The "
             "rate rises again step by step.",
             "Postmark asked Homing to send more slowly: about {n} copies per second for now. The "
             "rate rises again step by step.",
-            per_s,
-        ).format(n=digits(per_s))
+            max(1, round(counts.slowed_to_per_s)),
+        )
     if since := counts.still_since:
-        due = ngettext("{n} copy is due.", "{n} copies are due.", counts.waiting)
+        due = counted("{n} copy is due.", "{n} copies are due.", counts.waiting)
         still = _("No copy has moved since {time}.").format(time=_clock(since, zone))
-        return f"{due.format(n=digits(counts.waiting))} {still}"
+        return f"{due} {still}"
     return str(NOTHING_IS_STUCK)
 
 
 def _crashing(counts: EditionCounts) -> str:
-    crashed = ngettext(
+    crashed = counted(
         "{n} batch crashed its worker.", "{n} batches crashed their workers.", counts.crashing
-    ).format(n=digits(counts.crashing))
+    )
     next_step = _(
         "Homing tries again. It halves a batch that crashes another worker, and parks a copy that "
         "crashes workers on its own. Other copies are sent. The log of the workers has the cause."
@@ -176,11 +175,11 @@ def _crashing(counts: EditionCounts) -> str:
 
 
 def _looking_up(counts: EditionCounts) -> str:
-    return ngettext(
+    return counted(
         "{n} copy is unconfirmed. Homing is asking Postmark about it.",
         "{n} copies are unconfirmed. Homing is asking Postmark about them.",
         counts.unknown,
-    ).format(n=digits(counts.unknown))
+    )
 
 
 def _asks_again(counts: EditionCounts, zone: tzinfo) -> list[str]:
@@ -195,23 +194,23 @@ def _asks_again(counts: EditionCounts, zone: tzinfo) -> list[str]:
 
 def _ended(counts: EditionCounts, zone: tzinfo) -> str:
     if counts.waiting:
-        return ngettext(
+        return counted(
             "{n} copy was being sent when the issue ended. Its outcome follows when its call ends.",
             "{n} copies were being sent when the issue ended. Their outcome follows when the call "
             "ends.",
             counts.waiting,
-        ).format(n=digits(counts.waiting))
+        )
     if not counts.unknown:
         return ""
     if counts.parked_batches and not (counts.queued_batches or counts.leased_batches):
-        return ngettext(
+        return counted(
             "{n} copy stays unconfirmed: nothing shows whether Postmark accepted it.",
             "{n} copies stay unconfirmed: nothing shows whether Postmark accepted them.",
             counts.unknown,
-        ).format(n=digits(counts.unknown))
-    asking = ngettext(
+        )
+    asking = counted(
         "{n} copy was being sent when the issue ended. Homing is asking Postmark about it.",
         "{n} copies were being sent when the issue ended. Homing is asking Postmark about them.",
         counts.unknown,
-    ).format(n=digits(counts.unknown))
+    )
     return " ".join([asking, *_asks_again(counts, zone)])

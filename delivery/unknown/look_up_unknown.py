@@ -59,26 +59,30 @@ class LookupContext:
     """
 
     stream: str
+    now: datetime
+    is_forgotten: bool
+    is_cancelled: bool
+    elapsed_s: float
     unknown: Mapping[str, int]
     later: LaterAttempt | None
-    now: datetime
     may_check: bool
     kept: Sequence[FoundMessage]
     has_provider_id: bool
-    elapsed_s: float
-    is_forgotten: bool = False
-    is_cancelled: bool = False
 
 
 def load_lookup_context(claim: Claim) -> LookupContext:
     """Load the context of a batch that was claimed for a look-up."""
+
+    def key(recipient: int) -> str:
+        return str(DeliveryKey(claim.issue, claim.version, recipient))
+
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT stream, coalesce(deadline_at, unknown_since),
+            SELECT coalesce(deadline_at, unknown_since),
                    -- A call whose end is recorded need not be waited for beyond the schedule.
                    least(deadline_at, unknown_since + make_interval(secs => %s)),
-                   clock_timestamp(),
+                   stream, clock_timestamp(),
                    least(coalesce(started_at, unknown_since),
                          (SELECT min(sent_at) FROM delivery
                           WHERE batch_id = batch.id AND outcome = 'unknown'))
@@ -97,8 +101,7 @@ def load_lookup_context(claim: Claim) -> LookupContext:
                 claim.batch,
             ],
         )
-        (stream, deadline_at, since, now, *more) = cursor.fetchone()
-        is_forgotten, is_cancelled, elapsed_s = more
+        deadline_at, since, stream, now, is_forgotten, is_cancelled, elapsed_s = cursor.fetchone()
         cursor.execute(
             """
             SELECT recipient_id, provider_message_id IS NOT NULL FROM delivery
@@ -118,23 +121,20 @@ def load_lookup_context(claim: Claim) -> LookupContext:
             [[recipient for recipient, _ in rows], claim.issue, claim.version],
         )
         kept = [
-            FoundMessage(str(DeliveryKey(claim.issue, claim.version, recipient)), message_id, at)
+            FoundMessage(key(recipient), message_id, at)
             for recipient, message_id, at in cursor.fetchall()
         ]
     return LookupContext(
-        stream=stream,
-        unknown={
-            str(DeliveryKey(claim.issue, claim.version, recipient)): recipient
-            for recipient, _ in rows
-        },
+        stream,
+        now,
+        is_forgotten,
+        is_cancelled,
+        elapsed_s,
+        unknown={key(recipient): recipient for recipient, _ in rows},
         later=later,
-        now=now,
         may_check=now > since,
         kept=kept,
         has_provider_id=any(has_id for _, has_id in rows),
-        elapsed_s=elapsed_s,
-        is_forgotten=is_forgotten,
-        is_cancelled=is_cancelled,
     )
 
 

@@ -7,9 +7,8 @@ from django.core.management.base import BaseCommand
 from django.db.models import BooleanField
 from django.db.models.expressions import RawSQL
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
-from delivery.humanise import digits
+from delivery.humanise import counted
 from delivery.models import PeriodicTask
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.reason import Reason
@@ -43,8 +42,7 @@ def _shown(name: str) -> str:
 def _status(task: PeriodicTask, *, is_active: bool) -> str:
     sentences = []
     if is_active and task.failures:
-        failed = ngettext("{n} try failed.", "{n} tries in a row failed.", task.failures)
-        sentences.append(failed.format(n=digits(task.failures)))
+        sentences.append(counted("{n} try failed.", "{n} tries in a row failed.", task.failures))
         error = reason_sentence(Reason.loads(task.last_error))
         sentences.append(_("Last error: {error}").format(error=error))
     if task.last_success_at:

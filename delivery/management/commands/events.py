@@ -5,10 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from delivery.feedback.event_inbox import failed_events
-from delivery.humanise import digits
+from delivery.humanise import counted
 
 
 class Command(BaseCommand):
@@ -24,13 +23,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["again"]:
-            number = failed_events().update(failures=0)
-            queued = ngettext(
+            queued = counted(
                 "{n} event is queued for another try.",
                 "{n} events are queued for another try.",
-                number,
+                failed_events().update(failures=0),
             )
-            self.stdout.write(queued.format(n=digits(number)))
+            self.stdout.write(queued)
             return
         events = failed_events().order_by("id").values_list("id", "kind", "received_at")
         for number, kind, received_at in events:

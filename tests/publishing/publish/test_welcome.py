@@ -212,7 +212,7 @@ def test_a_restored_letter_waits_until_it_is_reconciled(author, newsroom):
     newsroom.deliver_after(60)
     assert [copy.outcome for copy in copies()] == ["waiting"]
     newsroom.let_time_pass(1_000)
-    reconcile(None, waits=False, report_progress=len)
+    reconcile(None, waits=False, start_sent=bool, report_progress=len)
     newsroom.deliver_after(60)
     assert [copy.outcome for copy in copies()] == ["sent"]
     assert accepted_letters(newsroom, issue) == [1]
@@ -236,7 +236,7 @@ def test_an_old_link_pressed_after_a_restore_asks_first(author, newsroom, was_se
         Subscriber.objects.update(state="pending", confirmed_at=None, opt_in=None)
     declare_restored()
     newsroom.let_time_pass(1_000)
-    reconcile(None, waits=False, report_progress=len)
+    reconcile(None, waits=False, start_sent=bool, report_progress=len)
     press(get_current())
     assert [copy.outcome for copy in copies()] == ["unknown"]
     for _ in range(4):
