@@ -2,7 +2,6 @@
 
 import uuid
 from dataclasses import replace
-from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -42,7 +41,7 @@ from publishing.editions.versions import VersionRefusedError, version_refusal, v
 from publishing.models import Visibility
 from publishing.publish.publish_edition import (
     KeyUsedForOtherContentError,
-    PublishRequest,
+    PublishOptions,
     edition_by_key,
     has_content,
     publish,
@@ -144,7 +143,6 @@ def _publish(
     version = words.version if isinstance(words, NewVersion) else None
     tags, archive, address = _tags(words), _archive(words), _address(words, issue)
     content = replace(content_in(words), has_page=archive != Visibility.NONE)
-    without_note = isinstance(words, NewVersion) and not words.note
     hold_s = settings.PUBLISH_HOLD_S if words.hold_s is None else words.hold_s
 
     def check() -> None:
@@ -158,19 +156,18 @@ def _publish(
             raise ProblemError(ProblemType.TAKES_TWO, str(NEEDS_TWO))
 
     def work() -> HttpResponse:
-        asked: dict[str, Any] = {
-            "issue": issue,
-            "version": version,
-            "goes_to": goes_to,
-            "archive": archive,
-            "at": _moment(words, is_known=True),
-            "tags": tags,
-            "address": address,
-        }
+        options = PublishOptions(
+            issue=issue,
+            version=version,
+            goes_to=goes_to,
+            archive=archive,
+            at=_moment(words, is_known=True),
+            tags=tags,
+            address=address,
+            without_note=isinstance(words, NewVersion) and not words.note,
+        )
         try:
-            published = publish(
-                author, key, content, hold_s=hold_s, without_note=without_note, **asked
-            )
+            published = publish(author, key, content, options, hold_s=hold_s)
         except KeyUsedForOtherContentError as error:
             raise DifferentContentError(address_of(error.edition)) from None
         except NeedsApprovalError as error:
@@ -178,7 +175,7 @@ def _publish(
         except VersionRefusedError as error:
             raise ProblemError(ProblemType.NOT_NOW, str(error)) from None
         edition, created = published.edition, published.created
-        if not created and not PublishRequest(content=content, **asked).is_answered_by(edition):
+        if not created and not options.are_met_by(edition, content):
             difference = "options" if has_content(edition, content) else "content"
             raise ProblemError(
                 ProblemType.OTHER_CONTENT,

@@ -23,6 +23,7 @@ from publishing.editions.versions import VersionRefusedError
 from publishing.models import Draft
 from publishing.publish.publish_edition import (
     KeyUsedForOtherContentError,
+    PublishOptions,
     content_for,
     is_scheduled_for,
     publish,
@@ -100,17 +101,19 @@ def publish_draft(
             author,
             locked.key,
             content,
+            PublishOptions(
+                issue=locked.issue_id,
+                version=confirmed.version if locked.issue_id else None,
+                goes_to=locked.goes_to,
+                archive=locked.fields.archive,
+                without_note=locked.without_note,
+                tags=choice_of(locked.with_tags, locked.without_tags),
+                at=confirmed.moment,
+                address=address.words if address.is_chosen else "",
+            ),
             hold_s=settings.PUBLISH_HOLD_S,
-            issue=locked.issue_id,
-            version=confirmed.version if locked.issue_id else None,
-            goes_to=locked.goes_to,
-            archive=locked.fields.archive,
-            without_note=locked.without_note,
-            tags=choice_of(locked.with_tags, locked.without_tags),
             approved_by=approver_of(locked, content, columns),
             columns=columns,
-            at=confirmed.moment,
-            address=address.words if address.is_chosen else "",
             draft=locked,
         ).edition
     except (NeedsApprovalError, VersionRefusedError) as error:

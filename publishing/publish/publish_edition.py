@@ -62,16 +62,16 @@ ADDRESS_STAYS = "the_address_of_an_issue_stays"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublishRequest:
-    """The content and target of a publication.
+class PublishOptions:
+    """The author's choices for a publication, besides the content.
 
     Without `issue`, a new issue is published. Without `goes_to`, the default audience is used.
-    Without `at`, the edition is published now. Without `tags`, the tags of the issue's newest
-    version apply. `archive` is a value of `Visibility`, or empty for the default. `address` is the
-    address that the author chose; if it is empty, the title gives the address.
+    Without `at`, the edition is published now. `tags` limit the audience; without `tags`, the tags
+    of the issue's newest version apply. `archive` is a value of `Visibility`, or empty for the
+    default. `address` is the address that the author chose; if it is empty, the title gives the
+    address. A correction of only the page may be `without_note`.
     """
 
-    content: Content
     issue: uuid.UUID | None = None
     version: int | None = None
     goes_to: str | None = None
@@ -81,8 +81,8 @@ class PublishRequest:
     address: str = ""
     without_note: bool = False
 
-    def is_answered_by(self, edition: Edition) -> bool:
-        """Return whether `edition` is what this request asks for."""
+    def are_met_by(self, edition: Edition, content: Content) -> bool:
+        """Return whether `edition` has this content and these choices."""
         same_version = (
             edition.version == 1 and self._has_visibility_of(edition)
             if self.issue is None
@@ -94,7 +94,7 @@ class PublishRequest:
             and (self.tags is None or self.tags.is_same_as(TagChoice.of(edition)))
             and is_scheduled_for(edition, self.at)
             and self.has_address_of(edition)
-            and has_content(edition, self.content)
+            and has_content(edition, content)
         )
 
     def has_address_of(self, edition: Edition) -> bool:
@@ -117,10 +117,10 @@ class PublishResult:
 class KeyUsedForOtherContentError(Exception):
     """The author has already published something else under this key."""
 
-    def __init__(self, edition: Edition, request: PublishRequest) -> None:
-        same_content = has_content(edition, request.content)
+    def __init__(self, edition: Edition, content: Content, options: PublishOptions) -> None:
+        same_content = has_content(edition, content)
         sentences = _describe_edition(edition) if same_content else [_describe_other(edition)]
-        if not request.has_address_of(edition):
+        if not options.has_address_of(edition):
             sentences.append(its_address(edition))
         nothing_done = _("Nothing was sent and nothing was changed.")
         super().__init__(" ".join([*sentences, nothing_done]))
@@ -178,51 +178,28 @@ def publish(
     author: uuid.UUID,
     key: str,
     content: Content,
+    options: PublishOptions = PublishOptions(),
     *,
     hold_s: float,
-    issue: uuid.UUID | None = None,
-    version: int | None = None,
-    goes_to: str | None = None,
-    archive: str = "",
-    without_note: bool = False,
     approved_by: uuid.UUID | None = None,
-    at: ScheduledTime | None = None,
     draft: Draft | None = None,
     columns: Mapping[str, Any] | None = None,
-    tags: TagChoice | None = None,
-    address: str = "",
 ) -> PublishResult:
-    """Publish the next `version` of `issue`, or version 1 of a new issue.
+    """Publish the next version of an issue, or version 1 of a new issue.
 
-    `hold_s` is the number of seconds before sending starts; an edition with `at` has no hold.
-    `tags` limit the audience; None keeps the tags of the issue's newest version. `archive` is where
-    readers find the issue (`visibility_after`). If only the page is corrected, the correction may
-    be `without_note`. `address` is the address that the author chose; if it is empty, the title
-    gives the address. `columns` are the columns of the composed content, which the second person
-    approved. `draft` must be locked. Without `draft`, the author's draft under this key is linked
-    to the edition.
+    `hold_s` is the number of seconds before sending starts; a scheduled edition has no hold.
+    `columns` are the columns of the composed content, which the second person approved. `draft`
+    must be locked. Without `draft`, the author's draft under this key is linked to the edition.
 
     If the key is known, its edition is returned. If the version exists already, its edition is
     returned, even if the content differs.
     Raises `KeyUsedForOtherContentError`, `NeedsApprovalError` and `VersionRefusedError`.
     """
-    goes_to = goes_to and Edition.GoesTo(goes_to).value
-    request = PublishRequest(
-        content=content,
-        issue=issue,
-        version=version,
-        goes_to=goes_to,
-        archive=archive,
-        at=at,
-        tags=tags,
-        address=address,
-        without_note=without_note,
-    )
     with transaction.atomic():
         closing = draft or save_draft.lock_by_key(author, key)
-        audience = goes_to or default_goes_to(issue)
-        refusal = version_refusal(issue, version, audience)
-        earlier = _find_earlier(author, key, request)
+        audience = options.goes_to or default_goes_to(options.issue)
+        refusal = version_refusal(options.issue, options.version, audience)
+        earlier = _find_earlier(author, key, content, options)
         if earlier is None:
             if refusal:
                 raise VersionRefusedError(refusal)
@@ -233,7 +210,8 @@ def publish(
                     edition = _publish_new(
                         author,
                         key,
-                        replace(request, goes_to=audience),
+                        content,
+                        replace(options, goes_to=audience),
                         hold_s,
                         second,
                         writer if second == author else None,
@@ -247,73 +225,75 @@ def publish(
             except IntegrityError as error:
                 # A concurrent call published the same version or key, and has committed by now.
                 if constraint_of(error) in (ONE_PER_KEY, ONE_PER_VERSION, ADDRESS_STAYS):
-                    earlier = _find_earlier(author, key, request)
+                    earlier = _find_earlier(author, key, content, options)
                 if earlier is None:
                     raise
         return PublishResult(earlier, created=False)
 
 
-def _find_earlier(author: uuid.UUID, key: str, request: PublishRequest) -> Edition | None:
+def _find_earlier(
+    author: uuid.UUID, key: str, content: Content, options: PublishOptions
+) -> Edition | None:
     edition = edition_by_key(author, key)
     if edition is None:
-        if request.issue is None or request.version is None:
+        if options.issue is None or options.version is None:
             return None
-        return versions_of(request.issue).filter(version=request.version).defer(None).first()
-    if not request.is_answered_by(edition):
-        raise KeyUsedForOtherContentError(edition, request)
+        return versions_of(options.issue).filter(version=options.version).defer(None).first()
+    if not options.are_met_by(edition, content):
+        raise KeyUsedForOtherContentError(edition, content, options)
     return edition
 
 
 def _publish_new(
     author: uuid.UUID,
     key: str,
-    request: PublishRequest,
+    content: Content,
+    options: PublishOptions,
     hold_s: float,
     second: uuid.UUID | None,
     writer: uuid.UUID | None,
     columns: Mapping[str, Any] | None,
 ) -> Edition:
-    content = request.content
-    tags = request.tags
+    tags, goes_to = options.tags, options.goes_to or EVERYONE
     if tags is None:
-        tags = tags_of_issue(request.issue) if request.issue else EVERY_READER
-    known = Issue.objects.get(pk=request.issue) if request.issue else None
+        tags = tags_of_issue(options.issue) if options.issue else EVERY_READER
+    known = Issue.objects.get(pk=options.issue) if options.issue else None
     visibility = visibility_after(
-        request.archive, tags, known, is_public=has_been_public(request.issue)
+        options.archive, tags, known, is_public=has_been_public(options.issue)
     )
-    content = content_for(content, visibility, request.goes_to or EVERYONE)
-    issue = known or save_new_issue(content.plain_title, visibility, chosen=request.address)
+    content = content_for(content, visibility, goes_to)
+    issue = known or save_new_issue(content.plain_title, visibility, chosen=options.address)
     if known:
-        update_address(issue, content.plain_title, request.address)
+        update_address(issue, content.plain_title, options.address)
     if not hold_tags([*tags.with_ids, *tags.without_ids]):
         raise VersionRefusedError(str(DELETED_TAG))
     edition = Edition.objects.create(
         issue=issue,
-        version=request.version or 1,
-        goes_to=request.goes_to or EVERYONE,
+        version=options.version or 1,
+        goes_to=goes_to,
         kind=Edition.Kind.NEWSLETTER,
         author_id=author,
         approved_by_id=second,
         written_by_id=writer,
         idempotency_key=key,
         archive_url=settings.SITE_URL + reverse("archive:issue", args=[issue.slug]),
-        without_note=request.without_note and issue is known and request.goes_to == NOBODY,
+        without_note=options.without_note and issue is known and goes_to == NOBODY,
         approved_sender=sender_lines(Newsletter.objects.get_current()) if second else "",
         **(columns or edition_columns(content)),
         **tags.columns(),
-        **_times(request.at, 0 if request.goes_to == NOBODY else hold_s),
+        **_times(options.at, 0 if goes_to == NOBODY else hold_s),
     )
     # Change this after creating the edition: creating it waits for concurrent calls for the same
     # version.
     if issue.visibility != visibility:
         Issue.objects.filter(pk=issue.pk).update(**columns_of(visibility))
         issue.refresh_from_db(fields=["unlisted", "has_page"])
-    if request.at is None:
+    if options.at is None:
         edition.refresh_from_db(fields=["published_at", "held_until"])
         enqueue_audience(edition)
         if edition.version > 1:
             Issue.objects.filter(pk=issue.pk).update(title=content.plain_title)
-    record_publication(author, edition, request.at, visibility)
+    record_publication(author, edition, options.at, visibility)
     _log_on_commit(edition)
     return edition
 

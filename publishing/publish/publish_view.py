@@ -28,7 +28,7 @@ from publishing.flash_messages import tag_of, there_already
 from publishing.publish.confirm_view import add_accepted_messages, still_working_page
 from publishing.publish.publish_edition import (
     KeyUsedForOtherContentError,
-    PublishRequest,
+    PublishOptions,
     edition_by_key,
     has_content,
     publish,
@@ -40,18 +40,19 @@ from subscribers.links.see_other import see_other
 class PublishForm(DraftForm):
     """A new issue, or the next version of one.
 
-    A valid form has the `publish_request`.
+    A valid form has its `content` and `options`.
     """
 
     version = forms.IntegerField(
         required=False, min_value=1, max_value=HIGHEST_VERSION, widget=forms.HiddenInput
     )
 
-    publish_request: PublishRequest
+    content: Content
+    options: PublishOptions
 
     def clean(self) -> dict[str, Any]:
         found = super().clean()
-        content = self._content()
+        self.content = content = self._content()
         problems = [] if self.has_too_long_text else find_problems(content, load_own_fields())
         for problem in problems:
             name = self.control_of(problem.attribute)
@@ -66,8 +67,7 @@ class PublishForm(DraftForm):
         tags = None  # keep the tags of the issue
         if any(self[name].data is not None for name in TAG_FIELDS):
             tags = choice_of(self.written.with_tags, self.written.without_tags)
-        self.publish_request = PublishRequest(
-            content=content,
+        self.options = PublishOptions(
             issue=issue,
             version=version,
             goes_to=goes_to,
@@ -108,7 +108,7 @@ def publishing_form(request: HttpRequest) -> HttpResponse:
 
 def _already_published(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
     """Answer 422: show the published edition, and the posted text in a new form."""
-    asked = form.publish_request
+    asked = form.options
     earlier = edition_by_key(user_id_of(request), key)
     under_key = earlier is not None
     if earlier is None and asked.issue and asked.version:
@@ -122,12 +122,12 @@ def _already_published(request: HttpRequest, form: PublishForm, key: str) -> Htt
             "under_key": under_key,
             "earlier": earlier,
             "status": status,
-            "parts": _differences(earlier, asked.content) if earlier else [],
+            "parts": _differences(earlier, form.content) if earlier else [],
             "other_heading": _name_earlier(status),
-            "same": earlier and asked.is_answered_by(earlier),
+            "same": earlier and asked.are_met_by(earlier, form.content),
             "elsewhere": earlier
-            and has_content(earlier, asked.content)
-            and not asked.is_answered_by(earlier),
+            and has_content(earlier, form.content)
+            and not asked.are_met_by(earlier, form.content),
         },
     )
 
@@ -155,7 +155,7 @@ def _differences(earlier: Edition, posted: Content) -> list[tuple[str, list[Line
         request,
         key,
         FIELDS,
-        title=form.publish_request.content.plain_title,
+        title=form.content.plain_title,
         action=reverse("desk:publish"),
         writer=sign_writer(request.user),
         kept=_("Nothing was lost: this page has your text."),
@@ -168,25 +168,14 @@ def _differences(earlier: Edition, posted: Content) -> list[tuple[str, list[Line
     ),
 )
 def _post(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
-    asked, author = form.publish_request, user_id_of(request)
+    content, author, hold_s = form.content, user_id_of(request), settings.PUBLISH_HOLD_S
     try:
-        edition = publish(
-            author,
-            key,
-            asked.content,
-            hold_s=settings.PUBLISH_HOLD_S,
-            issue=asked.issue,
-            version=asked.version,
-            goes_to=asked.goes_to,
-            archive=asked.archive,
-            without_note=asked.without_note,
-            tags=asked.tags,
-        ).edition
+        edition = publish(author, key, content, form.options, hold_s=hold_s).edition
     except KeyUsedForOtherContentError:
         raise DifferentContentError from None
     if (edition.author_id, edition.idempotency_key) == (author, key):
         add_accepted_messages(request, edition)
-    elif has_content(edition, asked.content):
+    elif has_content(edition, content):
         messages.warning(request, there_already(edition), extra_tags=tag_of(edition))
     else:
         raise DifferentContentError

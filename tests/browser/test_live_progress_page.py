@@ -16,7 +16,6 @@ from delivery.models import Batch, Delivery, Edition
 from delivery.queue.edition_control import send_now
 from publishing.content.draft_content import build_content
 from publishing.editions.start_scheduled import start_due
-from publishing.publish.publish_edition import publish
 from subscribers.models import SubscriberImport
 from tests.browser.author_session import FORM, WRITE, do, is_saved, look_now, succeeded, write
 from tests.browser.conftest import READERS
@@ -24,6 +23,7 @@ from tests.browser.pages.accessibility import faults_found_by_axe
 from tests.browser.pages.desk_pages import PLAIN
 from tests.delivery.worker_steps import claim_next_batch
 from tests.publishing.edition_states import sent
+from tests.publishing.publish_with import publish
 from tests.publishing.schedule_issue import make_edition_due, scheduled_time_in_zone
 from tests.subscribers.factories import SubscriberImportFactory
 

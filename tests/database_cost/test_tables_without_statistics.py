@@ -22,9 +22,9 @@ from publishing.content.edition_content import Content
 from publishing.editions.audience import EVERYONE, REACHED, UNREACHED
 from publishing.editions.start_scheduled import start_now
 from publishing.editions.versions import plan_version
-from publishing.publish.publish_edition import publish
 from tests.database_cost.test_query_plans import explained, kinds, run
 from tests.delivery.edition_factory import Newsroom
+from tests.publishing.publish_with import publish
 
 READERS, SUPPRESSED = 3_000, 1_500
 TABLES = ["delivery", "subscriber", "suppression"]

@@ -35,12 +35,12 @@ from delivery.reports.load_edition_counts import load_all_counts
 from postmark_sandbox.server import SandboxServer
 from publishing.content.edition_content import Content
 from publishing.editions.versions import VersionRefusedError
-from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber, Suppression
 from tests.database.template import SEEDS
 from tests.delivery.edition_factory import Newsroom
 from tests.histories.drawn_faults import OF_A_CALL, SEARCH_IS_DOWN, SEARCH_LAGS_S, LossPoint
 from tests.histories.history_worker import DEADLINE_S, LEASE_S, LOOKUP_AFTER_S, HistoryWorker
+from tests.publishing.publish_with import publish
 
 HISTORIES = int(os.environ.get("HOMING_HISTORIES", "0"))
 WORKERS = 3

@@ -12,8 +12,8 @@ from delivery.rules.scheduled_time import LOCAL, ScheduledTime
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.content.edition_content import Content
 from publishing.editions.edition_status import EditionStatus, load_status
-from publishing.publish.publish_edition import publish
 from tests.delivery.edition_factory import Newsroom
+from tests.publishing.publish_with import publish
 
 LISBON = "Europe/Lisbon"
 

@@ -30,7 +30,6 @@ from publishing.editions.audience import EVERYONE, REACHED
 from publishing.editions.edition_status import dropped_sentence
 from publishing.editions.versions import VersionRefusedError, plan_version
 from publishing.progress.reader_outcomes import ALL, DeliveriesDroppedError, outcome_page
-from publishing.publish.publish_edition import publish
 from publishing.receipts.drop_old_deliveries import (
     CannotDropError,
     drop_all_old_deliveries,
@@ -49,6 +48,7 @@ from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.recorded_acceptance import put_on_record
 from tests.publishing.author_browser import WindowOf
+from tests.publishing.publish_with import publish
 from tests.publishing.second_connection import PATIENCE_S, beside
 
 pytestmark = pytest.mark.django_db(transaction=True)

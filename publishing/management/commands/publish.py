@@ -30,6 +30,7 @@ from publishing.management.content_options import add_content_options, content_o
 from publishing.models import Visibility
 from publishing.publish.publish_edition import (
     KeyUsedForOtherContentError,
+    PublishOptions,
     PublishResult,
     edition_by_key,
     has_content,
@@ -145,15 +146,17 @@ class Command(VersionedCommand):
                 author,
                 key,
                 content,
+                PublishOptions(
+                    issue=issue,
+                    version=version,
+                    goes_to=goes_to,
+                    archive=options["archive"] or "",
+                    without_note=options["without_note"],
+                    tags=_tags(options),
+                    at=_moment(options, is_known=edition_by_key(author, key) is not None),
+                    address=address,
+                ),
                 hold_s=_seconds(options["hold"]),
-                issue=issue,
-                version=version,
-                goes_to=goes_to,
-                archive=options["archive"] or "",
-                without_note=options["without_note"],
-                tags=_tags(options),
-                at=_moment(options, is_known=edition_by_key(author, key) is not None),
-                address=address,
             )
         except (KeyUsedForOtherContentError, NeedsApprovalError, VersionRefusedError) as error:
             raise CommandError(str(error)) from None

@@ -21,7 +21,6 @@ from publishing.drafts import save_draft
 from publishing.external_checks import cached_results
 from publishing.external_checks.open_link import LinkResult
 from publishing.models import Draft, Snippet
-from publishing.publish.publish_edition import publish
 from publishing.publish.switch_welcome_letter import turn_on
 from publishing.rehearsal.rehearse import request_rehearsal, run_next_rehearsal
 from publishing.test_letters.send_test_letter import send_test
@@ -29,6 +28,7 @@ from subscribers.models import Subscriber, Tag
 from tests.browser.author_session import is_ready, make_a_token
 from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, Shown
 from tests.publishing.edition_states import cancelled, in_doubt, sent
+from tests.publishing.publish_with import publish
 from tests.publishing.schedule_issue import scheduled_time_in_zone
 from tests.subscribers.factories import SubscriberFactory
 

@@ -6,13 +6,13 @@ from typing import Any
 from playwright.sync_api import Page, expect
 
 from publishing.content.edition_content import Content
-from publishing.publish.publish_edition import publish
 from subscribers.consent.consent_log import record_consent
 from subscribers.links import request_token
 from subscribers.links.request_token import Request
 from subscribers.links.unsubscribe_token import PREFERENCES, token_for
 from subscribers.models import ReaderFieldDefinition, Tag
 from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, Shown
+from tests.publishing.publish_with import publish
 from tests.subscribers.factories import SubscriberFactory
 from tests.subscribers.signup_browser import link
 

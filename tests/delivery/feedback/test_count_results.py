@@ -10,12 +10,12 @@ from delivery.models import Delivery, Edition, EditionResult
 from delivery.queue import edition_control
 from delivery.reports.load_edition_results import load_results
 from publishing.content.edition_content import Content
-from publishing.publish.publish_edition import publish
 from subscribers.leaving.leave import leave
 from subscribers.links.unsubscribe_token import token_for
 from subscribers.models.consent_record import How
 from tests.delivery.edition_factory import Newsroom, copies_of
 from tests.delivery.feedback.test_bounces_and_complaints import tell
+from tests.publishing.publish_with import publish
 
 
 def sent(newsroom: Newsroom, readers: int = 0) -> Edition:

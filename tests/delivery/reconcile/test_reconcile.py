@@ -22,11 +22,11 @@ from delivery.reconcile.record_findings import end_reconciliation, load_editions
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.reason import Reason, ReasonCode
 from publishing.content.edition_content import Content
-from publishing.publish.publish_edition import publish
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.reconcile.table_backup import KeptRows
 from tests.delivery.webhook_events import key_of
 from tests.delivery.worker_steps import changed, copies_by_key
+from tests.publishing.publish_with import publish
 
 LAST_LOOK_UP_S = 900.0
 CALL_S = 5.0

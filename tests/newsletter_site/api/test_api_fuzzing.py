@@ -19,11 +19,11 @@ from delivery.models import Edition
 from delivery.queue.edition_control import cancel
 from newsletter_site.api.openapi_document import document
 from publishing.models import Export, IssueMove
-from publishing.publish.publish_edition import publish
 from subscribers.models import ReaderFieldDefinition, Subscriber, SubscriberImport, Tag
 from subscribers.models.fields_and_tags import MOST_FIELDS
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.content_factory import letter
+from tests.publishing.publish_with import publish
 from tests.publishing.schedule_issue import tomorrow
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 

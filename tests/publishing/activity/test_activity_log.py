@@ -20,7 +20,6 @@ from publishing.activity.record_issue_activity import (
 )
 from publishing.drafts.save_draft import delete_draft
 from publishing.models import Draft, Issue
-from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber, SubscriberImport
 from subscribers.record_activity import (
     record_export,
@@ -30,6 +29,7 @@ from subscribers.record_activity import (
 from tests.publishing.author_browser import Page, WindowOf, address
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import in_doubt
+from tests.publishing.publish_with import publish
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
 LOG = "/admin/newsletters/log/"

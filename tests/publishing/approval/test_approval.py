@@ -25,11 +25,11 @@ from publishing.content.draft_content import build_content
 from publishing.editions.start_scheduled import start_due
 from publishing.models import Draft
 from publishing.publish.publish_draft import Confirmation, DraftChangedError, publish_draft
-from publishing.publish.publish_edition import publish
 from publishing.settings.change_settings import SettingRefusedError, change_settings
 from subscribers.models import ReaderFieldDefinition, Tag
 from tests.publishing.author_browser import FORM, WindowOf
 from tests.publishing.content_factory import letter
+from tests.publishing.publish_with import publish
 from tests.publishing.schedule_issue import make_edition_due, status, tomorrow
 from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
 

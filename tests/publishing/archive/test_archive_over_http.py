@@ -9,12 +9,12 @@ from django.test import Client
 
 from delivery.models import Newsletter
 from publishing.content.sanitise_html import first_image, sanitise_html
-from publishing.publish.publish_edition import publish
 from subscribers.consent import consent_wording
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import Page
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import cancelled, sent
+from tests.publishing.publish_with import publish
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -13,9 +13,9 @@ from publishing.content.edition_content import Content
 from publishing.editions.edition_status import load_status
 from publishing.models import Draft, Issue
 from publishing.progress.edition_progress import is_public
-from publishing.publish.publish_edition import publish
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import cancelled, hold_is_over, sent
+from tests.publishing.publish_with import publish
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

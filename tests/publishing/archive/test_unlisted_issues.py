@@ -8,10 +8,10 @@ from idempotency.models import PostedForm
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.archive.archived_editions import latest_issues
 from publishing.models import Issue
-from publishing.publish.publish_edition import publish
 from tests.publishing.author_browser import FORM
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import sent
+from tests.publishing.publish_with import publish
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

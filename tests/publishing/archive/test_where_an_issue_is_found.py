@@ -12,12 +12,13 @@ from publishing.editions.archive_visibility import visibility_after
 from publishing.editions.audience import TagChoice
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Draft, Issue
-from publishing.publish.publish_edition import KeyUsedForOtherContentError, publish
+from publishing.publish.publish_edition import KeyUsedForOtherContentError
 from subscribers.models import Subscriber, Tag
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import Page, WindowOf
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import sent
+from tests.publishing.publish_with import publish
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

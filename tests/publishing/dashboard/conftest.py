@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from delivery.models import Edition
-from publishing.publish.publish_edition import publish
 from tests.publishing.content_factory import letter
+from tests.publishing.publish_with import publish
 
 
 @pytest.fixture

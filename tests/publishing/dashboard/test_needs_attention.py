@@ -12,10 +12,10 @@ from delivery.queue.edition_control import stop
 from delivery.queue.enqueue_transactional import request_mail
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Issue
-from publishing.publish.publish_edition import publish
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.publishing.content_factory import letter
+from tests.publishing.publish_with import publish
 from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -13,9 +13,9 @@ from publishing.content.draft_content import HTML, MARKDOWN, DraftFields, build_
 from publishing.drafts import save_draft
 from publishing.drafts.save_draft import MOST_UNTOUCHED
 from publishing.models import Draft
-from publishing.publish.publish_edition import publish
 from tests.publishing import edition_states
 from tests.publishing.content_factory import letter
+from tests.publishing.publish_with import publish
 from tests.publishing.schedule_issue import tomorrow
 from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
 

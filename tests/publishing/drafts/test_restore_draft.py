@@ -12,10 +12,10 @@ from idempotency.key import fresh_key
 from publishing.content.draft_content import DraftFields
 from publishing.drafts import save_draft
 from publishing.models import Draft
-from publishing.publish.publish_edition import publish
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import hold_is_over, in_doubt, sent
+from tests.publishing.publish_with import publish
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

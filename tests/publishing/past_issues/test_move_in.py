@@ -21,7 +21,6 @@ from publishing.external_checks.open_link import FetchError
 from publishing.models import Issue, IssueMove, IssueMovePiece, UploadedImage
 from publishing.past_issues import move_task
 from publishing.past_issues.past_issue import MOST_ISSUES, parse_date
-from publishing.publish.publish_edition import publish
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.past_issues.sample_exports import (
@@ -35,6 +34,7 @@ from tests.publishing.past_issues.sample_exports import (
     substack,
     zipped,
 )
+from tests.publishing.publish_with import publish
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

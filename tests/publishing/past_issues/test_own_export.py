@@ -15,11 +15,11 @@ from publishing.archive.archived_editions import published_editions
 from publishing.content.edition_content import Content
 from publishing.images.store_image import in_html, store_image
 from publishing.models import Issue, UploadedImage
-from publishing.publish.publish_edition import publish
 from subscribers.models import ReaderFieldDefinition
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.past_issues.sample_exports import SWIFTS, substack, zipped
 from tests.publishing.past_issues.test_move_in import letter_of, move
+from tests.publishing.publish_with import publish
 from tests.publishing.schedule_issue import tomorrow
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -16,13 +16,13 @@ from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Newsletter
 from delivery.monitoring import worker_heartbeat
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.reason import Reason, ReasonCode
-from publishing.publish.publish_edition import publish
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
 from tests.delivery.because import because
 from tests.publishing.author_browser import address
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import hold_is_over, written
+from tests.publishing.publish_with import publish
 from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -26,7 +26,6 @@ from publishing.publish.publish_edition import (
     KeyUsedForOtherContentError,
     PublishResult,
     has_content,
-    publish,
 )
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
@@ -34,6 +33,7 @@ from tests.delivery.because import because
 from tests.delivery.worker_steps import Call
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import cancelled, in_doubt, sent, written
+from tests.publishing.publish_with import publish
 from tests.publishing.second_connection import PATIENCE_S, at_once, beside
 from tests.subscribers.factories import SubscriberFactory
 

@@ -12,11 +12,11 @@ from idempotency.models import PostedForm
 from publishing.content.edition_content import Content
 from publishing.drafts.save_draft import open_for_issue
 from publishing.editions.versions import overlap_warnings
-from publishing.publish.publish_edition import publish
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import FORM, LETTER, WindowOf
 from tests.publishing.edition_states import cancelled, sent
+from tests.publishing.publish_with import publish
 from tests.publishing.schedule_issue import tomorrow
 from tests.subscribers.factories import SubscriberFactory
 

@@ -14,10 +14,11 @@ from publishing.editions.issue_address import exact_address, save_moved_issue
 from publishing.editions.slug_from_title import address_words, is_address
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Draft, Issue, Visibility
-from publishing.publish.publish_edition import KeyUsedForOtherContentError, publish
+from publishing.publish.publish_edition import KeyUsedForOtherContentError
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import FORM, Page, WindowOf
 from tests.publishing.content_factory import letter
+from tests.publishing.publish_with import publish
 from tests.publishing.schedule_issue import status
 
 

@@ -20,7 +20,7 @@ from publishing.drafts import save_draft
 from publishing.editions.audience import TagChoice
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Draft
-from publishing.publish.publish_edition import KeyUsedForOtherContentError, publish
+from publishing.publish.publish_edition import KeyUsedForOtherContentError
 from subscribers.field_and_tag_settings.change_fields_and_tags import TagInUseError, delete_tag
 from subscribers.models import Subscriber, Tag
 from tests.delivery.edition_factory import Newsroom
@@ -28,6 +28,7 @@ from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import sent
+from tests.publishing.publish_with import publish
 from tests.publishing.schedule_issue import tomorrow
 from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
 

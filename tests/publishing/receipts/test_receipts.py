@@ -12,7 +12,6 @@ from django.db import IntegrityError, connection, transaction
 from delivery.models import Batch, Delivery, Edition, Newsletter
 from publishing.editions.edition_status import load_status
 from publishing.models import Receipt
-from publishing.publish.publish_edition import publish
 from publishing.receipts.make_receipt import (
     NotAReceiptError,
     parse_receipt,
@@ -25,6 +24,7 @@ from subscribers.models import Subscriber
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import cancelled, in_doubt, sent
+from tests.publishing.publish_with import publish
 from tests.publishing.schedule_issue import tomorrow
 from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
 

@@ -27,23 +27,23 @@ the text that an author saw is published
 
 # --- Publishing ---
 a key belongs to its first use
-    _find_earlier: if «not request.is_answered_by(edition) → False»:
+    _find_earlier: if «not options.are_met_by(edition, content) → False»:
     test_key_belongs_to_its_content_version_and_readers
 a key belongs to its text
-    PublishRequest.is_answered_by: «and has_content(edition, self.content)»
+    PublishOptions.are_met_by: «and has_content(edition, content)»
     test_key_belongs_to_its_content_version_and_readers
 a key belongs to its audience
-    PublishRequest.is_answered_by: same_version «and self.goes_to in (None, edition.goes_to)»
+    PublishOptions.are_met_by: same_version «and self.goes_to in (None, edition.goes_to)»
     test_key_belongs_to_its_content_version_and_readers
 a key belongs to the chosen address
-    PublishRequest.is_answered_by: «and self.has_address_of(edition)» and has_content
+    PublishOptions.are_met_by: «and self.has_address_of(edition)» and has_content
     test_a_repeated_key_is_bound_to_the_address
 a key belongs to its version
-    PublishRequest.is_answered_by: «same_version and» self.goes_to in (None, edition.goes_to)
+    PublishOptions.are_met_by: «same_version and» self.goes_to in (None, edition.goes_to)
     test_correction_and_new_issue_cannot_share_a_key
     test_key_belongs_to_its_content_version_and_readers
 an existing version is not published again
-    _find_earlier: «versions_of(request.issue).filter(version=request.version).defer(None).first() →
+    _find_earlier: «versions_of(options.issue).filter(version=options.version).defer(None).first() →
         None»
     test_existing_version_sends_nothing_and_is_returned
 only the next version is published

@@ -37,7 +37,7 @@ a cancelled schedule stays cancelled
     cancel: _leave_schedule(_scheduled(edition), "«cancelled → scheduled»", reason)
     test_an_issue_cancelled_before_its_time_stays_cancelled[call-back]
 a key belongs to its time
-    PublishRequest.is_answered_by: «and is_scheduled_for(edition, self.at)»
+    PublishOptions.are_met_by: «and is_scheduled_for(edition, self.at)»
     test_the_same_key_for_another_time_is_other_content
 no version is published past a waiting one
     version_refusal: if «newest.control == Edition.Control.SCHEDULED → False»:
