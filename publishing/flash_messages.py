@@ -13,9 +13,8 @@ from delivery.models import Edition
 from delivery.reports.edition_sentences import ARCHIVE_ONLY
 from delivery.rules.edition_state import EditionState
 from publishing.editions.archive_visibility import archive_sentence
-from publishing.editions.audience import REACHED, UNREACHED
+from publishing.editions.audience import REACHED, UNREACHED, edition_audience
 from publishing.editions.edition_status import load_status
-from publishing.editions.tag_sentences import edition_audience
 from publishing.scheduling.local_time import scheduled_time_of
 
 ACCEPTED = gettext_lazy("The newsletter issue has been accepted - emails will go out shortly.")

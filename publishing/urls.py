@@ -2,7 +2,13 @@
 
 from django.urls import path
 
-from publishing.actions.action_views import action, listing, reschedule, send_to_remaining
+from publishing.actions.action_views import (
+    action,
+    describe_time,
+    listing,
+    reschedule,
+    send_to_remaining,
+)
 from publishing.approval.approval_view import approve_draft
 from publishing.composer.audience_view import count_audience
 from publishing.composer.composer_view import begin, delete, edit, to_markdown, write
@@ -14,12 +20,15 @@ from publishing.images.images_view import upload_image
 from publishing.images.prepare_video import prepare_video
 from publishing.look.look_page import look_page, look_preview
 from publishing.past_issues.move_issues_view import move_page
-from publishing.preflight.preflight_view import check_draft, choose_archive, run_external_checks
+from publishing.preflight.preflight_view import (
+    change_address,
+    check_draft,
+    choose_archive,
+    run_external_checks,
+)
 from publishing.progress.outcomes_csv import readers_csv
 from publishing.progress.progress_view import progress, progress_json
-from publishing.publish.address_view import change_address
 from publishing.publish.confirm_view import publish_one
-from publishing.publish.describe_time_view import describe_time
 from publishing.publish.publish_view import publishing_form
 from publishing.publish.welcome_view import welcome_page
 from publishing.receipts.receipt_view import check_receipt, receipt, receipt_json

@@ -6,11 +6,13 @@ from functools import partial
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from delivery.models import Edition
 from publishing.actions.action_sentences import ActionRefusal, button, question, refusal_sentence
@@ -25,7 +27,7 @@ from publishing.actions.edition_actions import (
 from publishing.actions.edition_actions import reschedule as give_time
 from publishing.activity import record_issue_activity
 from publishing.content.edition_content import plain_title
-from publishing.desk_access import desk_page, may_operate, may_publish, user_id_of
+from publishing.desk_access import desk_page, may_operate, may_publish, may_write, user_id_of
 from publishing.desk_permissions import PUBLISH
 from publishing.drafts.save_draft import open_for_issue
 from publishing.editions.archive_visibility import archive_sentence, set_visibility
@@ -35,7 +37,7 @@ from publishing.editions.versions import may_send_to_remaining, versions_of
 from publishing.flash_messages import UNTIL_STARTED
 from publishing.models import Issue, Visibility
 from publishing.preflight.preflight_view import schedule_hint
-from publishing.scheduling.schedule_form import RescheduleForm
+from publishing.scheduling.schedule_form import RescheduleForm, ScheduleForm
 from subscribers.links.see_other import see_other
 
 NOW_UNLISTED = gettext_lazy(
@@ -145,6 +147,22 @@ def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "back": back,
         },
     )
+
+
+@may_write
+@require_safe
+def describe_time(request: HttpRequest) -> HttpResponse:
+    """Say what a local time means while an author types it.
+
+    The answer is the time in UTC, a refusal, or a choice between two times.
+    """
+    kind = ScheduleForm if "when" in request.GET else RescheduleForm
+    form = kind(request.GET, now=timezone.now())
+    page = render(
+        request, "publishing/scheduling/when_said.html", {"when": form, "is_update": True}
+    )
+    page["Cache-Control"] = "no-store"
+    return page
 
 
 def _before(posted: str) -> datetime | None:

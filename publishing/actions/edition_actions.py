@@ -22,7 +22,7 @@ from publishing.actions.action_sentences import (
     done_sentences,
     refusal_sentence,
 )
-from publishing.drafts.restore_draft import restore_draft
+from publishing.drafts.save_draft import restore_draft
 from publishing.editions.approved_sender import is_outdated
 from publishing.editions.audience import TagChoice, select_audience
 from publishing.editions.edition_status import EditionStatus, load_status

@@ -32,11 +32,10 @@ from publishing.api.issue_shapes import (
     refuse_problems,
 )
 from publishing.approval.record_approval import NEEDS_TWO, NeedsApprovalError, needs_approval
-from publishing.editions.audience import TagChoice
+from publishing.editions.audience import TagChoice, unknown_tag_sentence
 from publishing.editions.edition_status import NoSuchEditionError, load_edition, load_status
 from publishing.editions.find_edition import HIGHEST_VERSION
 from publishing.editions.issue_address import exact_address
-from publishing.editions.tag_sentences import unknown_tag_sentence
 from publishing.editions.versions import VersionRefusedError, version_refusal, versions_of
 from publishing.models import Visibility
 from publishing.publish.publish_edition import (

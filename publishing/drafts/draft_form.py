@@ -20,8 +20,15 @@ from delivery.models import Edition
 from publishing.content.draft_content import HTML, LONGEST_MARKDOWN, MARKDOWN, DraftFields
 from publishing.content.edition_content import remove_invisible, sentence_too_long
 from publishing.editions.archive_visibility import POSTED_AS
-from publishing.editions.audience import EVERYONE, TAG_FIELDS, choice_of, join_ids, read_ids
-from publishing.editions.tag_sentences import DELETED_TAG, choice_words
+from publishing.editions.audience import (
+    DELETED_TAG,
+    EVERYONE,
+    TAG_FIELDS,
+    choice_of,
+    choice_words,
+    join_ids,
+    read_ids,
+)
 from publishing.editions.versions import versions_of
 from publishing.models import Draft, Visibility
 

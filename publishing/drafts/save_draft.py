@@ -1,4 +1,4 @@
-"""Create, save, copy and delete drafts. Each save names its base revision."""
+"""Create, save, copy, reopen and delete drafts. Each save names its base revision."""
 
 import uuid
 from dataclasses import replace
@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.issue_attributes import CONTENT_ATTRIBUTES
 from delivery.models import Edition
@@ -25,12 +25,18 @@ from publishing.content.draft_content import (
     content_as_written,
 )
 from publishing.content.edition_content import Content
+from publishing.display_name import is_there
 from publishing.editions.archive_visibility import visibility_after
 from publishing.editions.audience import TagChoice
+from publishing.editions.edition_status import load_status
 from publishing.editions.versions import default_goes_to, versions_of
 from publishing.models import Draft, Issue, Visibility
 from subscribers.fields.find_tags import hold_tags
 
+IS_A_DRAFT = gettext_lazy("The issue is a draft again, with all its content.")
+HAS_A_DRAFT = gettext_lazy(
+    "The issue already has an open draft. The content that was called back stays with this version."
+)
 # If an author has this many drafts that were never edited, `keep_signed_out` creates no more.
 MOST_UNTOUCHED = 20
 
@@ -231,6 +237,37 @@ def fields_for_next_version(issue: uuid.UUID) -> DraftFields:
         without_note=False,
     )
     return _with_tags_of(newest, words)
+
+
+def reached_nobody(edition: int) -> bool:
+    """Return whether an edition was cancelled and certainly no copy of it was sent."""
+    counts = load_status(edition).counts
+    is_cancelled = counts.control == "cancelled" and not counts.is_transactional
+    return is_cancelled and not (counts.sent or counts.unknown or counts.waiting)
+
+
+def restore_draft(edition: Edition) -> str:
+    """Reopen the newest edition as a draft if it reached nobody.
+
+    Return a sentence about it.
+    """
+    if not reached_nobody(edition.pk):
+        return ""
+    with transaction.atomic():
+        # The lock makes a second caller wait, and then find the draft that the first caller made.
+        Issue.objects.select_for_update(no_key=True).get(pk=edition.issue_id)
+        newest = versions_of(edition.issue_id).first()
+        if newest is None or newest.pk != edition.pk:
+            return ""
+        if open_draft_of_issue(edition.issue_id) is not None:
+            return str(HAS_A_DRAFT)
+        author = newest.author_id if is_there(newest.author_id) else None
+        draft = open_for_issue(author, edition.issue_id)
+        before = Draft.objects.filter(edition=newest).first()
+        # Keep the writer, because another author may have published the draft.
+        kept = {"address": before.address, "saved_by": before.saved_by_id} if before else {}
+        Draft.objects.filter(pk=draft.pk).update(goes_to=newest.goes_to, **kept)
+    return str(IS_A_DRAFT)
 
 
 def delete_draft(draft: uuid.UUID, *, by: uuid.UUID) -> bool:

@@ -1,4 +1,7 @@
-"""The audience of an edition: all, nobody, or readers reached or missed before."""
+"""The audience of an edition, in rows and in words.
+
+It is all readers, nobody, or the readers reached or missed before, limited by tags.
+"""
 
 import uuid
 from collections.abc import Collection, Iterable, Sequence
@@ -8,18 +11,22 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Lower
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from delivery.interface import enqueue
 from delivery.models import Delivery, Edition, Evidence
 from delivery.models.delivery import Outcome
+from delivery.reports.edition_sentences import audience_words
 from subscribers.confirmed_readers import confirmed
-from subscribers.fields.find_tags import read_tag_ids
+from subscribers.fields.find_tags import UnknownTagError, read_tag_ids
 from subscribers.models import Subscriber, Tag
 from subscribers.reader_totals import counts_by_state
 
 EVERYONE, REACHED = Edition.GoesTo.EVERYONE, Edition.GoesTo.REACHED
 UNREACHED, NOBODY = Edition.GoesTo.UNREACHED, Edition.GoesTo.NOBODY
 TAG_FIELDS = ("with_tags", "without_tags")
+DELETED_TAG = gettext_lazy("A tag of the audience was deleted. Choose the tags again.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +61,15 @@ class TagChoice:
     @property
     def has_deleted(self) -> bool:
         """Whether a tag was deleted, so that its name is empty."""
-        return not all(name for _, name in (*self.with_tags, *self.without_tags))
+        return not all(name for _tag, name in (*self.with_tags, *self.without_tags))
 
     @property
     def with_ids(self) -> list[int]:
-        return [tag for tag, _ in self.with_tags]
+        return [tag for tag, _name in self.with_tags]
 
     @property
     def without_ids(self) -> list[int]:
-        return [tag for tag, _ in self.without_tags]
+        return [tag for tag, _name in self.without_tags]
 
 
 EVERY_READER = TagChoice()
@@ -137,3 +144,24 @@ def choice_of(with_tags: Collection[int], without_tags: Collection[int]) -> TagC
     return TagChoice(
         *(tuple((tag, names.get(tag, "")) for tag in tags) for tags in (with_tags, without_tags))
     )
+
+
+def choice_words(goes_to: str, tags: TagChoice, *, is_scheduled: bool = False) -> str:
+    """Return words for the audience of a choice of tags, for use within a sentence."""
+    names = (
+        [name for _tag, name in chosen if name] for chosen in (tags.with_tags, tags.without_tags)
+    )
+    return audience_words(goes_to, *names, is_scheduled=is_scheduled)
+
+
+def edition_audience(edition: Edition) -> str:
+    """Return words for the audience of an edition, for use within a sentence."""
+    is_scheduled = edition.control == Edition.Control.SCHEDULED
+    return choice_words(edition.goes_to, TagChoice.of(edition), is_scheduled=is_scheduled)
+
+
+def unknown_tag_sentence(error: UnknownTagError) -> str:
+    """Say that there is no tag with this name, and which one is similar."""
+    sentence = _("There is no tag “{name}”.").format(name=error.name[:60])
+    hint = _("Did you mean “{meant}”?") if error.meant else _("Add it under Settings first.")
+    return f"{sentence} {hint.format(meant=error.meant)}"

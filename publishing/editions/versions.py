@@ -23,10 +23,10 @@ from publishing.editions.audience import (
     REACHED,
     UNREACHED,
     TagChoice,
+    choice_words,
     select_audience,
 )
 from publishing.editions.edition_status import LARGE_COLUMNS, since_when
-from publishing.editions.tag_sentences import choice_words
 from publishing.scheduling.local_time import scheduled_time_of
 from subscribers.confirmed_readers import confirmed
 

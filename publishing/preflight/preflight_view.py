@@ -7,12 +7,13 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.defaultfilters import floatformat
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from delivery.humanise import kilobytes
 from delivery.issue_attributes import IssueAttribute
@@ -23,9 +24,10 @@ from publishing.desk_permissions import PUBLISH
 from publishing.drafts import save_draft
 from publishing.drafts.draft_form import first_error
 from publishing.editions.archive_visibility import archive_sentence
+from publishing.editions.audience import choice_words
 from publishing.editions.find_edition import progress_url
-from publishing.editions.issue_address import LONGEST_OLD_SLUG, plan_address
-from publishing.editions.tag_sentences import choice_words
+from publishing.editions.issue_address import LONGEST_OLD_SLUG, choose_address, plan_address
+from publishing.editions.versions import VersionRefusedError
 from publishing.external_checks.check_letter import check_letter
 from publishing.flash_messages import notes_of
 from publishing.models import Draft, Visibility
@@ -101,6 +103,30 @@ def choose_archive(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     if not save_draft.save(found.pk, base, fields, by=user_id_of(request)).is_saved:
         return check_page(request, get_draft_or_404(draft), refusal=str(CHANGED_MEANWHILE))
     return see_other(f"{reverse('desk:check', args=[found.pk])}#archive")
+
+
+@may_write
+@require_http_methods(["GET", "HEAD", "POST"])
+def change_address(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
+    """Store the archive address that the author chose for a draft, and show the sheet.
+
+    If the address is refused, the check sheet shows it again with the reason.
+    """
+    found = get_draft_or_404(draft)
+    if request.method == "POST":
+        try:
+            chosen = choose_address(found, request.POST.get("address", ""))
+        except (ValueError, VersionRefusedError) as error:
+            found = get_draft_or_404(draft)
+            if found.edition is None:
+                typed = request.POST.get("address", "")
+                return check_page(request, found, address_error=str(error), typed_address=typed)
+            messages.warning(request, str(error))
+        else:
+            sentence = _("The address is now “{address}”.").format(address=chosen)
+            automatic = _("The address follows the title again.")
+            messages.success(request, sentence if chosen else automatic)
+    return see_other(reverse("desk:check", args=[draft]))
 
 
 def check_page(

@@ -22,10 +22,9 @@ from idempotency.key import FIELD, HEADER, read_key
 from idempotency.safe_to_retry import RETRY_AFTER_S, DifferentContentError, safe_to_retry
 from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.drafts.draft_form import SHA256_HEX, first_error
-from publishing.editions.audience import NOBODY
+from publishing.editions.audience import NOBODY, edition_audience
 from publishing.editions.edition_status import load_status
 from publishing.editions.find_edition import progress_url
-from publishing.editions.tag_sentences import edition_audience
 from publishing.editions.versions import overlap_warnings
 from publishing.flash_messages import (
     ACCEPTED,

@@ -29,10 +29,12 @@ from publishing.editions.archive_visibility import (
     visibility_after,
 )
 from publishing.editions.audience import (
+    DELETED_TAG,
     EVERY_READER,
     EVERYONE,
     NOBODY,
     TagChoice,
+    edition_audience,
     enqueue_audience,
 )
 from publishing.editions.issue_address import (
@@ -41,7 +43,6 @@ from publishing.editions.issue_address import (
     save_new_issue,
     update_address,
 )
-from publishing.editions.tag_sentences import DELETED_TAG, edition_audience
 from publishing.editions.versions import (
     VersionRefusedError,
     default_goes_to,

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from statistics import median_low
 from typing import Any
 
 from django.conf import settings
@@ -86,25 +87,17 @@ class RehearsalReport:
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as the database stores it: with ids of readers, no addresses."""
-        sizes = sorted(self._sizes)
+        sizes = self._sizes
         return {
             "calls": self.calls,
             "bytes": self.bytes,
-            "smallest": sizes[0] if sizes else 0,
-            "median": self._median(sizes),
-            "largest": sizes[-1] if sizes else 0,
+            "smallest": min(sizes, default=0),
+            "median": median_low(sizes.elements()) if sizes else 0,
+            "largest": max(sizes, default=0),
             "clipped": self._clipped,
             "refused": [[reason, number] for reason, number in self.refused.most_common(20)],
             "named": self.named,
         }
-
-    def _median(self, sizes: list[int]) -> int:
-        passed = 0
-        for size in sizes:
-            passed += self._sizes[size]
-            if passed * 2 >= self.checked:
-                return size
-        return 0
 
 
 class CannotRehearseError(Exception):

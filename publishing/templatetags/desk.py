@@ -25,8 +25,8 @@ from publishing.approval.record_approval import current_rule, shortage_sentence
 from publishing.content.edition_content import plain_title
 from publishing.desk_permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, load_publishers
 from publishing.display_name import called
+from publishing.editions.audience import edition_audience
 from publishing.editions.edition_status import EditionStatus
-from publishing.editions.tag_sentences import edition_audience
 from publishing.look.look_style_sheet import look_address
 from publishing.progress_bar import outcome_label
 from publishing.scheduling.local_time import scheduled_time_of

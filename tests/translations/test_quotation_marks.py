@@ -2,8 +2,7 @@
 
 from django.utils.translation import override
 
-from publishing.editions.audience import TagChoice
-from publishing.editions.tag_sentences import choice_words
+from publishing.editions.audience import TagChoice, choice_words
 from subscribers.importing.file_format.read_file import Description
 from subscribers.importing.import_sentences import columns_sentence
 from subscribers.refusal_sentences import refuse, sentence_of

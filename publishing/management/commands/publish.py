@@ -19,10 +19,15 @@ from idempotency.key import InvalidKey, read_key
 from publishing.approval.record_approval import NeedsApprovalError
 from publishing.content.edition_content import Content
 from publishing.editions.archive_visibility import archive_sentence
-from publishing.editions.audience import EVERYONE, NOBODY, TagChoice
+from publishing.editions.audience import (
+    EVERYONE,
+    NOBODY,
+    TagChoice,
+    edition_audience,
+    unknown_tag_sentence,
+)
 from publishing.editions.find_edition import parse_issue_id, parse_version
 from publishing.editions.issue_address import exact_address, is_at
-from publishing.editions.tag_sentences import edition_audience, unknown_tag_sentence
 from publishing.editions.versions import VersionRefusedError, overlap_warnings
 from publishing.flash_messages import to_nobody
 from publishing.management.command_bases import VersionedCommand

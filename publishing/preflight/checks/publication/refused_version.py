@@ -8,9 +8,8 @@ from django.utils.translation import gettext as _
 from publishing.approval.record_approval import approval_refusal
 from publishing.content.edition_content import Content
 from publishing.editions.archive_visibility import page_refusal
-from publishing.editions.audience import TagChoice
+from publishing.editions.audience import DELETED_TAG, TagChoice
 from publishing.editions.issue_address import AddressTakenError, plan_address
-from publishing.editions.tag_sentences import DELETED_TAG
 from publishing.editions.versions import VersionPlan, version_refusal
 from publishing.models import Draft, Visibility
 from publishing.preflight.finding import Finding, FixIn, stop
