@@ -1,4 +1,4 @@
-"""If Postmark refuses a requested mail, the suppression is lifted and the mail sent."""
+"""Postmark refuses a requested mail: the suppression is lifted, the mail sent."""
 
 from typing import Any
 
