@@ -330,6 +330,12 @@ class ExternalCheck(models.Model):
         return f"{self.kind} {self.subject}"
 
 
+def _one_open(name: str) -> models.UniqueConstraint:
+    """Return a constraint that allows one open task of a kind."""
+    is_open = Q(state__in=["waiting", "running"])
+    return models.UniqueConstraint(models.Value(1), name=name, condition=is_open)
+
+
 class Export(LeasedTask):
     """A complete export that a worker writes; `done` is its size in bytes so far.
 
@@ -348,11 +354,7 @@ class Export(LeasedTask):
         constraints = [
             *LeasedTask.Meta.constraints,
             # A request while another export is open returns the open export.
-            models.UniqueConstraint(
-                models.Value(1),
-                name="one_export_at_a_time",
-                condition=Q(state__in=["waiting", "running"]),
-            ),
+            _one_open("one_export_at_a_time"),
         ]
 
     def __str__(self) -> str:
@@ -386,11 +388,7 @@ class Rehearsal(LeasedTask):
         default_permissions = ()
         constraints = [
             *LeasedTask.Meta.constraints,
-            models.UniqueConstraint(
-                models.Value(1),
-                name="one_rehearsal_at_a_time",
-                condition=Q(state__in=["waiting", "running"]),
-            ),
+            _one_open("one_rehearsal_at_a_time"),
         ]
 
     def __str__(self) -> str:
@@ -425,11 +423,7 @@ class IssueMove(LeasedTask):
         default_permissions = ()
         constraints = [
             *LeasedTask.Meta.constraints,
-            models.UniqueConstraint(
-                models.Value(1),
-                name="one_move_at_a_time",
-                condition=Q(state__in=["waiting", "running"]),
-            ),
+            _one_open("one_move_at_a_time"),
         ]
 
     def __str__(self) -> str:

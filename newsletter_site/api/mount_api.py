@@ -13,8 +13,14 @@ from ninja.operation import Operation
 from publishing.api import publishing_calls, issue_calls  # noqa: F401  isort: skip
 from api.problem import FieldError, ProblemError, ProblemType, problem_response
 from api.strict_parser import StrictParser, refuse_unknown_queries, shorten_name
+from publishing.actions.edition_actions import CannotDoThatError
 from publishing.api import export_calls, past_issue_calls, welcome_calls
 from publishing.api.publishing_calls import router as issues
+from publishing.approval.record_approval import NeedsApprovalError
+from publishing.editions.edition_status import NoSuchEditionError
+from publishing.editions.versions import VersionRefusedError
+from publishing.progress.reader_outcomes import DeliveriesDroppedError
+from publishing.receipts.make_receipt import NoReceiptError
 from subscribers.api import field_and_tag_calls, import_calls, reader_calls
 
 
@@ -55,6 +61,13 @@ _PROBLEMS: dict[type[Exception], tuple[ProblemType, str]] = {
     RequestDataTooBig: (ProblemType.TOO_LARGE, "The body is larger than the limit."),
     MultiPartParserError: _UNREADABLE,
     TooManyFieldsSent: _UNREADABLE,
+}
+# The messages of these errors are for the caller. A call lets the errors pass.
+_REFUSALS = {
+    NoSuchEditionError: ProblemType.NOT_FOUND,
+    DeliveriesDroppedError: ProblemType.GONE,
+    NeedsApprovalError: ProblemType.TAKES_TWO,
+    **dict.fromkeys((CannotDoThatError, NoReceiptError, VersionRefusedError), ProblemType.NOT_NOW),
 }
 
 
@@ -97,6 +110,15 @@ def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
 
 for _kind, _problem in _PROBLEMS.items():
     api.add_exception_handler(_kind, lambda *_, problem=_problem: problem_response(*problem))
+
+
+def _refusal(request: HttpRequest, error: Any) -> HttpResponse:
+    kinds = (kind for known, kind in _REFUSALS.items() if isinstance(error, known))
+    return problem_response(next(kinds), str(error))
+
+
+for _known in _REFUSALS:
+    api.add_exception_handler(_known, _refusal)
 
 
 @api.exception_handler(Exception)

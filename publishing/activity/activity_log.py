@@ -13,6 +13,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from publishing.activity.activity_sentences import sentence_of
 from publishing.desk_permissions import MAY_WRITE, OPERATE, PUBLISH
@@ -30,22 +31,23 @@ def _about(*apps: str, **condition: str) -> Q:
 _IMPORT = _about("subscribers", content_type__model="subscriberimport")
 _READER = _about("subscribers", content_type__model="subscriber")
 _SEES_ACCOUNTS = (OPERATE, "newsletter_site.view_user", "newsletter_site.change_user")
-# The entries of each category. A user with any one of its permissions sees the entries.
+# The label and the entries of each category. A user with any one of its permissions sees them.
 _CATEGORIES = {
-    "issues": (_about("publishing", "delivery"), (PUBLISH, OPERATE)),
-    "imports": (_IMPORT, (MANAGE,)),
-    "readers": (_READER, (MANAGE,)),
-    "accounts": (_about("newsletter_site", "auth"), _SEES_ACCOUNTS),
+    "issues": (gettext_lazy("Issues"), _about("publishing", "delivery"), (PUBLISH, OPERATE)),
+    "imports": (gettext_lazy("Imports"), _IMPORT, (MANAGE,)),
+    "readers": (gettext_lazy("Readers"), _READER, (MANAGE,)),
+    "accounts": (gettext_lazy("Accounts"), _about("newsletter_site", "auth"), _SEES_ACCOUNTS),
 }
 
 # An entry and its sentence as HTML, with a link to the page of its object if there is one.
 Activity = tuple[LogEntry, SafeString]
 
 
-def categories_for(user: User) -> dict[str, Q]:
-    """Return the entries of the categories that this user may see, by category name."""
+def categories_for(user: User) -> dict[str, str]:
+    """Return the labels of the categories that this user may see, by category name."""
     may = user.has_perm  # type: ignore[union-attr]
-    return {name: about for name, (about, which) in _CATEGORIES.items() if any(map(may, which))}
+    found = _CATEGORIES.items()
+    return {name: str(label) for name, (label, _, which) in found if any(map(may, which))}
 
 
 def activities_for(
@@ -60,8 +62,7 @@ def activities_for(
 
     The second value is None on the last page.
     """
-    categories = categories_for(user).items()
-    chosen = [about for name, about in categories if category in ("", name)]
+    chosen = [_CATEGORIES[name][1] for name in categories_for(user) if category in ("", name)]
     entries = LogEntry.objects.filter(reduce(or_, chosen, Q(pk__in=()))).order_by("-pk")
     if person is not None:
         entries = entries.filter(user_id=person)
@@ -114,8 +115,6 @@ def _named(entry: LogEntry, user: User, drafts: Collection[str]) -> tuple[str, s
             return entry.object_repr, _address("desk:progress", key)
         case "publishing", "draft":
             return entry.object_repr, _address("desk:draft", key) if key in drafts else ""
-        case "publishing", "issuemove":
-            return entry.object_repr, ""
         case "subscribers", "subscriberimport":
             return entry.object_repr, _address("readers:import", key)
         case "subscribers", "subscriber" if key:
@@ -133,7 +132,7 @@ def _named(entry: LogEntry, user: User, drafts: Collection[str]) -> tuple[str, s
             name = _("the account {name}").format(name=entry.object_repr)
             gone = entry.is_deletion() or not may
             return name, "" if gone else _address("admin:newsletter_site_user_change", key)
-        case "newsletter_site", "apitoken":
+        case ("publishing", "issuemove") | ("newsletter_site", "apitoken"):
             return entry.object_repr, ""
         case _:
             return f"{entry.object_repr} ({model.name})" if model else entry.object_repr, ""

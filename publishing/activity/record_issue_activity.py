@@ -17,14 +17,17 @@ from subscribers.record_activity import record_activity
 
 logger = logging.getLogger(__name__)
 
-_DRAFT_FLAGS = {"begin_draft": ADDITION, "delete_draft": DELETION}
+_FLAGS = {
+    **dict.fromkeys(("begin_draft", "request_export", "move_issues"), ADDITION),
+    "delete_draft": DELETION,
+}
 
 
 def record_publication(
     author: uuid.UUID, edition: Edition, at: ScheduledTime | None, visibility: Visibility
 ) -> None:
     """Record that an edition was published or scheduled, in the same transaction."""
-    _record(
+    record_edition_activity(
         "schedule" if at else "publish",
         author,
         edition,
@@ -44,7 +47,7 @@ def record_rescheduling(
 ) -> None:
     """Record that an author rescheduled an edition, in the same transaction."""
     _log(edition, f"reschedule for {at.words}")
-    _record("reschedule", author, edition, at=_moment(at), before=_moment(before))
+    record_edition_activity("reschedule", author, edition, at=_moment(at), before=_moment(before))
 
 
 def record_start(
@@ -53,7 +56,7 @@ def record_start(
     """Record an automatic start under the author who scheduled the edition."""
     # If the author's account was deleted, the issue is still sent, without an entry in the log.
     if edition.author_id is not None and is_there(edition.author_id):
-        _record(
+        record_edition_activity(
             "start",
             edition.author_id,
             edition,
@@ -75,7 +78,7 @@ def record_action(author: uuid.UUID, edition: Edition, code: str) -> None:
     The log files survive a restore of the database.
     """
     _log(edition, code)
-    _record(code, author, edition)
+    record_edition_activity(code, author, edition)
 
 
 def record_action_from_the_command_line(edition: Edition, code: str) -> None:
@@ -86,28 +89,18 @@ def record_action_from_the_command_line(edition: Edition, code: str) -> None:
     _log(edition, code + " from the command line")
     superusers = list(get_user_model().objects.filter(is_active=True, is_superuser=True)[:2])
     if len(superusers) == 1:
-        _record(code, superusers[0].pk, edition, from_command_line=True)
-
-
-def record_download(author: uuid.UUID, edition: Edition, outcome: str) -> None:
-    """Record that somebody downloaded the readers of an edition."""
-    _record("download_readers", author, edition, outcome=outcome)
+        record_edition_activity(code, superusers[0].pk, edition, from_command_line=True)
 
 
 def record_draft_activity(code: str, author: uuid.UUID, draft: Draft) -> None:
     """Record what an author did with a draft, in the same transaction."""
-    flag = _DRAFT_FLAGS.get(code, CHANGE)
+    flag = _FLAGS.get(code, CHANGE)
     record_activity(code, author, draft, flag=flag, revision=draft.revision)
 
 
-def record_export_activity(code: str, by: uuid.UUID, export: Export) -> None:
-    """Record that somebody requested or downloaded a complete export."""
-    record_activity(code, by, export, flag=ADDITION if code == "request_export" else CHANGE)
-
-
-def record_move(by: uuid.UUID, move: IssueMove) -> None:
-    """Record that somebody moves in the issues of another product."""
-    record_activity("move_issues", by, move, flag=ADDITION)
+def record_task(code: str, by: uuid.UUID, task: Export | IssueMove) -> None:
+    """Record that somebody uses a complete export, or moves in issues from elsewhere."""
+    record_activity(code, by, task, flag=_FLAGS.get(code, CHANGE))
 
 
 def _log(edition: Edition, what: str) -> None:
@@ -116,9 +109,10 @@ def _log(edition: Edition, what: str) -> None:
     transaction.on_commit(lambda: logger.info("version %d of an issue: %s", edition.version, what))
 
 
-def _record(
+def record_edition_activity(
     code: str, author: uuid.UUID, edition: Edition, *, flag: int = CHANGE, **params: Any
 ) -> None:
+    """Record an action in the activity log only, with the parameters of its sentence."""
     issue = Issue.objects.get(pk=edition.issue_id)
     record_activity(code, author, issue, flag=flag, version=edition.version, **params)
 

@@ -12,7 +12,7 @@ from api.idempotent_call import changing, once
 from api.problem import ProblemError, ProblemType, answers, first_of
 from api.schema import ResponseBody, json_response
 from delivery.tasks.leased_task_columns import TaskState
-from publishing.activity.record_issue_activity import record_export_activity
+from publishing.activity.record_issue_activity import record_task
 from publishing.exporting import export_task
 from publishing.exporting.export_view import export_response
 from publishing.models import Export
@@ -43,7 +43,7 @@ def request_export(request: HttpRequest) -> HttpResponse:
     user = get_caller(request).user.pk
     export, is_new = export_task.request_export(user)
     if is_new:
-        record_export_activity("request_export", user, export)
+        record_task("request_export", user, export)
     url = reverse("api:export", args=[export.pk])
     return json_response(_status(export), url=url, created=is_new)
 
@@ -73,7 +73,7 @@ def download_export(request: HttpRequest, export_id: int) -> HttpResponseBase:
             ProblemType.NOT_FOUND,
             f"The export has no file, because its state is “{export.state}”.",
         )
-    record_export_activity("download_export", get_caller(request).user.pk, export)
+    record_task("download_export", get_caller(request).user.pk, export)
     return export_response(export, f"homing-{export.pk}.zip")
 
 

@@ -10,11 +10,11 @@ from ninja.params.functions import Query
 
 from api.bearer import Bearer, get_caller
 from api.idempotent_call import changing, once
-from api.problem import ProblemError, ProblemType, answers
+from api.problem import answers
 from api.schema import BEFORE, LIMIT, DecimalInt, json_response
 from delivery.interface import join_transaction
 from publishing.actions.action_sentences import in_one_line
-from publishing.actions.edition_actions import OLD_NAMES, CannotDoThatError, perform
+from publishing.actions.edition_actions import OLD_NAMES, perform
 from publishing.activity import record_issue_activity
 from publishing.api import issue_scopes
 from publishing.api.issue_shapes import (
@@ -27,13 +27,13 @@ from publishing.api.issue_shapes import (
     Outcome,
     ReceiptBody,
 )
-from publishing.api.publishing_calls import THE_VERSION, address_of, edition_named, router
-from publishing.editions.edition_status import load_status
+from publishing.api.publishing_calls import THE_VERSION, address_of, router
+from publishing.editions.edition_status import load_edition, load_status
 from publishing.editions.find_edition import HIGHEST_VERSION
 from publishing.progress.issue_list import newest_before, rows_of
 from publishing.progress.outcome_sentences import why_of
-from publishing.progress.reader_outcomes import DeliveriesDroppedError, outcome_page
-from publishing.receipts.make_receipt import NoReceiptError, receipt_as_json, receipt_of
+from publishing.progress.reader_outcomes import outcome_page
+from publishing.receipts.make_receipt import receipt_as_json, receipt_of
 
 ActionName = Literal[
     "resume",
@@ -97,7 +97,7 @@ def issue_status(
     request: HttpRequest, issue: uuid.UUID, version: DecimalInt = WHICH_VERSION
 ) -> IssueStatus:
     """Return the keys of `./homing issue_status` for the newest or the named version."""
-    return IssueStatus(**load_status(edition_named(issue, version).pk).as_json())
+    return IssueStatus(**load_status(load_edition(issue, version).pk).as_json())
 
 
 @router.get(
@@ -118,11 +118,8 @@ def list_copies(
 
     Copies with the outcome `missed` can be sent again.
     """
-    edition = edition_named(issue, version)
-    try:
-        deliveries, following = outcome_page(edition.pk, outcome, after or "", limit=limit)
-    except DeliveriesDroppedError as gone:
-        raise ProblemError(ProblemType.GONE, str(gone)) from None
+    edition = load_edition(issue, version)
+    deliveries, following = outcome_page(edition.pk, outcome, after or "", limit=limit)
     held_until = load_status(edition.pk).held_until
     return CopyPage(
         issue=edition.issue_id,
@@ -156,10 +153,7 @@ def issue_receipt(
     request: HttpRequest, issue: uuid.UUID, version: DecimalInt = WHICH_VERSION
 ) -> HttpResponse:
     """Return the signed receipt of a finished edition; 409 before that."""
-    try:
-        receipt = receipt_of(edition_named(issue, version))
-    except NoReceiptError as error:
-        raise ProblemError(ProblemType.NOT_NOW, str(error)) from None
+    receipt = receipt_of(load_edition(issue, version))
     return HttpResponse(f"{receipt_as_json(receipt)}\n", content_type="application/json")
 
 
@@ -174,13 +168,10 @@ def act_on_issue(
     request: HttpRequest, issue: uuid.UUID, action: ActionName, version: DecimalInt = THE_VERSION
 ) -> HttpResponse:
     """Run an action of `./homing edition` on a version, and return its result."""
-    edition = edition_named(issue, version)
+    edition = load_edition(issue, version)
     record = partial(record_issue_activity.record_action, get_caller(request).user.pk, edition)
-    try:
-        with join_transaction():
-            name = OLD_NAMES.get(action, action)
-            done = perform(name, edition, load_status(edition.pk), record=record)
-    except CannotDoThatError as error:
-        raise ProblemError(ProblemType.NOT_NOW, str(error)) from None
+    with join_transaction():
+        name = OLD_NAMES.get(action, action)
+        done = perform(name, edition, load_status(edition.pk), record=record)
     answer = ActionDone(**load_status(edition.pk).as_json(), done=in_one_line(done))
     return json_response(answer, url=address_of(edition))

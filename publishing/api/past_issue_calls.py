@@ -13,7 +13,7 @@ from api.idempotent_call import changing, require_key, run_call
 from api.problem import ProblemError, ProblemType, answers, field_problem, first_of
 from api.schema import ResponseBody, json_response
 from idempotency.fingerprint import FileDigest
-from publishing.activity.record_issue_activity import record_move
+from publishing.activity.record_issue_activity import record_task
 from publishing.api import issue_scopes
 from publishing.models import IssueMove
 from publishing.past_issues import move_task
@@ -90,7 +90,7 @@ def upload_past_issues(
                 if error.code == "site_invalid":
                     raise field_problem("site", sentence) from None
                 raise ProblemError(_REFUSALS[error.code], sentence) from None
-            record_move(user, move)
+            record_task("move_issues", user, move)
             move.refresh_from_db()
             url = reverse("api:past_issues", args=[move.pk])
             received = MoveReceived(**_fields(move), readers=lists_in(file))

@@ -17,7 +17,7 @@ from delivery.interface import database_time, join_transaction
 from delivery.models import Edition, Newsletter
 from delivery.rules.scheduled_time import ScheduledTime
 from idempotency.saved_response import DifferentContentError
-from publishing.actions.edition_actions import CannotDoThatError, reschedule
+from publishing.actions.edition_actions import reschedule
 from publishing.activity.record_issue_activity import record_rescheduling
 from publishing.api import issue_scopes
 from publishing.api.issue_shapes import (
@@ -33,7 +33,7 @@ from publishing.api.issue_shapes import (
 )
 from publishing.approval.record_approval import NEEDS_TWO, NeedsApprovalError, needs_approval
 from publishing.editions.audience import TagChoice, unknown_tag_sentence
-from publishing.editions.edition_status import NoSuchEditionError, load_edition, load_status
+from publishing.editions.edition_status import load_edition, load_status
 from publishing.editions.find_edition import HIGHEST_VERSION
 from publishing.editions.issue_address import exact_address
 from publishing.editions.versions import VersionRefusedError, version_refusal, versions_of
@@ -60,17 +60,6 @@ THE_VERSION = Query(
 def address_of(edition: Edition) -> str:
     """Return the URL of an edition's status."""
     return f"{reverse('api:issue_status', args=[edition.issue_id])}?version={edition.version}"
-
-
-def edition_named(issue: uuid.UUID, version: int | None) -> Edition:
-    """Return the named version of an issue, or the newest if `version` is None.
-
-    Raises `ProblemError`.
-    """
-    try:
-        return load_edition(issue, version)
-    except NoSuchEditionError as error:
-        raise ProblemError(ProblemType.NOT_FOUND, str(error)) from None
 
 
 @router.post(
@@ -123,15 +112,10 @@ def reschedule_issue(
     version: DecimalInt = THE_VERSION,
 ) -> HttpResponse:
     """Change the time of a scheduled issue before it is due, and return its status."""
-    edition, author = edition_named(issue, version), get_caller(request).user.pk
+    edition, author = load_edition(issue, version), get_caller(request).user.pk
     at = _read(content.at, content)
-    try:
-        with join_transaction():
-            reschedule(
-                edition, at, record=lambda was: record_rescheduling(author, edition, was, at)
-            )
-    except CannotDoThatError as error:
-        raise ProblemError(ProblemType.NOT_NOW, str(error)) from None
+    with join_transaction():
+        reschedule(edition, at, record=lambda was: record_rescheduling(author, edition, was, at))
     return json_response(IssueStatus(**load_status(edition.pk).as_json()), url=address_of(edition))
 
 
@@ -148,11 +132,11 @@ def _publish(
         refuse_problems(content)
         refusal = version_refusal(issue, version, goes_to)
         if refusal:
-            raise ProblemError(ProblemType.NOT_NOW, refusal)
+            raise VersionRefusedError(refusal)
         is_known = edition_by_key(author, key) is not None
         _moment(words, is_known=is_known)
         if needs_approval() and not is_known:
-            raise ProblemError(ProblemType.TAKES_TWO, str(NEEDS_TWO))
+            raise NeedsApprovalError(str(NEEDS_TWO))
 
     def work() -> HttpResponse:
         options = PublishOptions(
@@ -169,10 +153,6 @@ def _publish(
             published = publish(author, key, content, options, hold_s=hold_s)
         except KeyUsedForOtherContentError as error:
             raise DifferentContentError(address_of(error.edition)) from None
-        except NeedsApprovalError as error:
-            raise ProblemError(ProblemType.TAKES_TWO, str(error)) from None
-        except VersionRefusedError as error:
-            raise ProblemError(ProblemType.NOT_NOW, str(error)) from None
         edition, created = published.edition, published.created
         if not created and not options.are_met_by(edition, content):
             difference = "options" if has_content(edition, content) else "content"

@@ -7,12 +7,11 @@ from ninja import Body, Field, Router
 
 from api.bearer import Bearer, get_caller
 from api.idempotent_call import changing, once
-from api.problem import ProblemError, ProblemType, answers
+from api.problem import answers
 from api.schema import ResponseBody, json_response
 from delivery.issue_attributes import TITLE
 from publishing.api import issue_scopes
 from publishing.api.issue_shapes import ContentBody, content_in, refuse_problems
-from publishing.approval.record_approval import NeedsApprovalError
 from publishing.editions.welcome_letter import welcome_letter
 from publishing.publish.switch_welcome_letter import count_sent, turn_off, turn_on
 
@@ -53,10 +52,7 @@ def put_welcome(request: HttpRequest, content: Body[NewWelcome]) -> HttpResponse
     if content.on:
         letter = content_in(content)
         refuse_problems(letter)
-        try:
-            turn_on(author, letter)
-        except NeedsApprovalError as error:
-            raise ProblemError(ProblemType.TAKES_TWO, str(error)) from None
+        turn_on(author, letter)
     else:
         turn_off(author)
     return json_response(_present())

@@ -6,19 +6,12 @@ from urllib.parse import urlencode
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from publishing.activity.activity_log import activities_for, categories_for, parse_id, people
 from publishing.desk_access import desk_page, signed_in
 
 PAGE = 50
-_CATEGORY_LABELS = {
-    "issues": gettext_lazy("Issues"),
-    "imports": gettext_lazy("Imports"),
-    "readers": gettext_lazy("Readers"),
-    "accounts": gettext_lazy("Accounts"),
-}
 
 
 @signed_in
@@ -47,7 +40,7 @@ def log(request: HttpRequest) -> HttpResponse:
         "publishing/dashboard/log.html",
         {
             "activities": activities,
-            "categories": [(name, _CATEGORY_LABELS[name]) for name in categories],
+            "categories": list(categories.items()),
             "category": category,
             "people": people(),
             "person": person,

@@ -22,7 +22,9 @@ def headline_sentence(
     `needs` is the number of things to do. `sending` and `held` are titles of issues. `scheduled`
     has titles and times, the next issue first.
     """
-    todo = _todo(needs) if needs else ""
+    todo = ""
+    if needs:
+        todo = counted("{n} thing needs your attention.", "{n} things need your attention.", needs)
     if not sees_issues:
         return todo or _("Nothing needs your attention.")
     sentences = [todo, _held(held), _sending(sending, held), _next(scheduled)]
@@ -37,10 +39,6 @@ def headline_sentence(
     else:
         sentences = [_("No issue yet.")]
     return " ".join(filter(None, sentences))
-
-
-def _todo(number: int) -> str:
-    return counted("{n} thing needs your attention.", "{n} things need your attention.", number)
 
 
 def _held(titles: Sequence[str]) -> str:

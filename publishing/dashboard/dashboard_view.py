@@ -11,7 +11,6 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from delivery.models import Edition, Newsletter
@@ -25,18 +24,6 @@ from publishing.progress.live_page import Poll, ask_desk_again_s, next_poll, pol
 from subscribers.links.see_other import see_other
 
 HIGHEST_ID = 2**63 - 1
-_TAB_LABELS = {
-    Tab.ALL: gettext_lazy("All"),
-    Tab.DRAFTS: gettext_lazy("Drafts"),
-    Tab.SCHEDULED: gettext_lazy("Scheduled"),
-    Tab.GOING_OUT: gettext_lazy("In progress"),
-    Tab.ENDED: gettext_lazy("Ended"),
-}
-_SORT_LABELS = {
-    Sort.NEWEST: gettext_lazy("Newest first"),
-    Sort.OLDEST: gettext_lazy("Oldest first"),
-    Sort.TITLE: gettext_lazy("Title"),
-}
 
 
 @may_see_the_desk
@@ -61,11 +48,12 @@ def issues(request: HttpRequest) -> HttpResponse:
             "poll": next_poll(request, ask_desk_again_s(is_sending=bool(context["sending"]))),
             "search": search,
             "sort": search.sort,
-            "sorts": [
-                (sort, str(words), _address(replace(search, sort=sort)))
-                for sort, words in _SORT_LABELS.items()
+            "sorts": [(one, one.label, _address(replace(search, sort=one))) for one in Sort],
+            "tabs": [
+                (tab, tab.label, _address(replace(search, tab=tab)))
+                for tab in Tab
+                if viewer.writes or tab is not Tab.DRAFTS
             ],
-            "tabs": _tabs(search, sees_drafts=viewer.writes),
             "older": _address(search, before=older) if (older := context["next_page"]) else "",
             "newest": _address(search),
             "is_searched": bool(search.text or search.before or search.tab != Tab.ALL),
@@ -111,15 +99,6 @@ def acknowledge_alarms(request: HttpRequest) -> HttpResponse:
         record_issue_activity.record_action(user_id_of(request), edition, "acknowledge_alarms")
         messages.success(request, _("Done. The page of the issue still lists the alarms."))
     return see_other(reverse("desk:issues"))
-
-
-def _tabs(search: IssueSearch, *, sees_drafts: bool) -> list[tuple[Tab, str, str]]:
-    """Return each tab with its label and its address."""
-    return [
-        (tab, str(_TAB_LABELS[tab]), _address(replace(search, tab=tab)))
-        for tab in Tab
-        if sees_drafts or tab is not Tab.DRAFTS
-    ]
 
 
 def _address(search: IssueSearch, *, before: str = "") -> str:

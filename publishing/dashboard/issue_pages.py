@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Any, TypeVar
 
+from django.db import models
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce, Lower
+from django.utils.translation import gettext_lazy as _
 
 from delivery.models import Batch, Edition
 from publishing.activity.activity_log import parse_id
@@ -50,22 +51,22 @@ _SHOWN_AT = Case(
 )
 
 
-class Sort(StrEnum):
+class Sort(models.TextChoices):
     """The orders in which the desk can sort drafts and issues."""
 
-    NEWEST = "newest"
-    OLDEST = "oldest"
-    TITLE = "title"
+    NEWEST = "newest", _("Newest first")
+    OLDEST = "oldest", _("Oldest first")
+    TITLE = "title", _("Title")
 
 
-class Tab(StrEnum):
+class Tab(models.TextChoices):
     """The tabs of the list of issues."""
 
-    ALL = "all"
-    DRAFTS = "drafts"
-    SCHEDULED = "scheduled"
-    GOING_OUT = "going-out"
-    ENDED = "ended"
+    ALL = "all", _("All")
+    DRAFTS = "drafts", _("Drafts")
+    SCHEDULED = "scheduled", _("Scheduled")
+    GOING_OUT = "going-out", _("In progress")
+    ENDED = "ended", _("Ended")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,8 @@ class IssueSearch:
     @classmethod
     def from_query(cls, show: str, text: str, before: str, sort: str) -> IssueSearch:
         """Return the search in a query, without NULs, which PostgreSQL does not accept."""
-        tab = Tab(show) if show in set(Tab) else Tab.ALL
-        order = Sort(sort) if sort in set(Sort) else Sort.NEWEST
+        tab = Tab(show) if show in Tab.values else Tab.ALL
+        order = Sort(sort) if sort in Sort.values else Sort.NEWEST
         return cls(tab, text.replace("\0", "").strip()[:LONGEST_SEARCH], before[:40], order)
 
 

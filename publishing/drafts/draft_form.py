@@ -18,7 +18,12 @@ from delivery.issue_attributes import (
 )
 from delivery.models import Edition
 from publishing.content.draft_content import HTML, LONGEST_MARKDOWN, MARKDOWN, DraftFields
-from publishing.content.edition_content import remove_invisible, sentence_too_long
+from publishing.content.edition_content import (
+    Content,
+    find_problems,
+    remove_invisible,
+    sentence_too_long,
+)
 from publishing.editions.archive_visibility import POSTED_AS
 from publishing.editions.audience import (
     DELETED_TAG,
@@ -31,6 +36,7 @@ from publishing.editions.audience import (
 )
 from publishing.editions.versions import versions_of
 from publishing.models import Draft, Visibility
+from subscribers.fields.own_fields import load_own_fields
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
@@ -119,6 +125,13 @@ class DraftForm(RevisionForm):
         """Return the field that has the attribute's text."""
         is_html = attribute is LETTER and self[LETTER.control].data is None
         return attribute.column if is_html else attribute.control
+
+    def add_problems(self, content: Content) -> None:
+        """Add the problems of the content to the form, at most one for each field."""
+        for problem in find_problems(content, load_own_fields()):
+            name = self.control_of(problem.attribute)
+            if name not in self.errors:
+                self.add_error(name, problem.sentence)
 
     def clean(self) -> dict[str, Any]:
         found, letter = self.cleaned_data, self.control_of(LETTER)

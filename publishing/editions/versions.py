@@ -1,7 +1,7 @@
 """The versions of an issue: which exist, which is next, and why one is refused."""
 
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
@@ -151,7 +151,8 @@ def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str |
     refusal = reached_refusal(issue, version)
     if refusal:
         return refusal
-    if goes_to == REACHED and not reached_someone(issue):
+    has_reached = Batch.objects.filter(edition__issue=issue, sent__gt=0).exists()
+    if goes_to == REACHED and not has_reached:
         return _(
             "No copy of “{title}” has been sent yet, so no reader has an earlier version. Publish "
             "it to everyone."
@@ -233,11 +234,6 @@ def count_remaining(newest: Edition) -> int | None:
     return select_audience(newest.issue_id, newest.version + 1, UNREACHED, tags=tags).count()
 
 
-def reached_someone(issue: uuid.UUID) -> bool:
-    """Return whether any version reached a reader, so that the next is a correction."""
-    return Batch.objects.filter(edition__issue=issue, sent__gt=0).exists()
-
-
 def overlap_warnings(issue: uuid.UUID, version: int, goes_to: str) -> list[str]:
     """Return warnings about earlier versions that are still being sent."""
     return [
@@ -250,12 +246,10 @@ def overlap_warnings(issue: uuid.UUID, version: int, goes_to: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class VersionPlan:
-    """The version that a form is for, and how many readers each choice has now."""
+    """The next version of an issue, and how many readers each choice has now."""
 
     newest: Edition
     version: int
-    published: Edition | None  # the edition of this version, if it exists already
-    earlier_versions: int
     went_out: int  # copies of earlier versions that were sent
     everyone: int
     reached: int
@@ -279,31 +273,24 @@ class VersionPlan:
         return otherwise.get(goes_to, self.everyone)
 
 
-def plan_version(
-    issue: uuid.UUID, version: int | None = None, tags: TagChoice = EVERY_READER
-) -> VersionPlan | None:
-    """Return the plan of a version, by default the next; None for an unknown issue."""
+def plan_version(issue: uuid.UUID, tags: TagChoice = EVERY_READER) -> VersionPlan | None:
+    """Return the plan of the next version; None for an unknown issue."""
     newest = versions_of(issue).first()
     if newest is None:
         return None
-    version = newest.version + 1 if version is None else version
-    before = _counts_before(issue, version)
-    went_out = sum(counts.sent for counts in before)
+    version = newest.version + 1
     unknown_reached = reached_refusal(issue, version)
-    everyone = select_audience(issue, version, EVERYONE, tags=tags).count()
 
     def count(goes_to: str) -> int:
-        if unknown_reached:
+        if unknown_reached and goes_to != EVERYONE:
             return 0
         return select_audience(issue, version, goes_to, tags=tags).count()
 
     return VersionPlan(
         newest=newest,
         version=version,
-        published=versions_of(issue).filter(version=version).select_related("author").first(),
-        earlier_versions=len(before),
-        went_out=went_out,
-        everyone=everyone,
+        went_out=sum(counts.sent for counts in _counts_before(issue, version)),
+        everyone=count(EVERYONE),
         reached=count(REACHED),
         unreached=count(UNREACHED),
         going=overlap_warnings(issue, version, EVERYONE),
@@ -336,24 +323,21 @@ def audience_choices(
 
     Without a plan, return the audiences of a new issue.
     """
-    to_everyone = AudienceChoice(EVERYONE, _("Everyone"))
-    if tags != EVERY_READER:
-        to_everyone = replace(to_everyone, label=capfirst(choice_words(EVERYONE, tags)))
+    everyone = _("Everyone") if tags == EVERY_READER else capfirst(choice_words(EVERYONE, tags))
     if plan is not None:
-        label = counted(
+        everyone = counted(
             "{audience}: {n} confirmed reader",
             "{audience}: {n} confirmed readers",
             plan.everyone,
-            audience=to_everyone.label,
+            audience=everyone,
         )
-        to_everyone = replace(to_everyone, label=label)
     to_nobody = AudienceChoice(
         NOBODY,
         _("Nobody: archive only"),
         _("Nothing is mailed. Only the page, the archive and the feed change."),
     )
     if plan is None or not plan.offers_reached:
-        return [to_everyone, to_nobody]
+        return [AudienceChoice(EVERYONE, everyone), to_nobody]
     unknown = plan.unknown_reached
     if unknown:
         reached = _("Only those who were sent an earlier version: not available")
@@ -372,9 +356,8 @@ def audience_choices(
     later = _("Readers who are sent an earlier version after this moment are not included.")
     hints = (unknown, later if plan.going else "", _("Readers who unsubscribed get nothing."))
     return [
-        replace(
-            to_everyone,
-            hint=_("This includes readers who were not sent an earlier version."),
+        AudienceChoice(
+            EVERYONE, everyone, _("This includes readers who were not sent an earlier version.")
         ),
         AudienceChoice(REACHED, reached, " ".join(filter(None, hints))),
         AudienceChoice(

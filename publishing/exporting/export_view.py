@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from delivery.reports.worker_warnings import task_sentence
 from delivery.tasks.leased_task_columns import TaskState
-from publishing.activity.record_issue_activity import record_export_activity
+from publishing.activity.record_issue_activity import record_task
 from publishing.desk_access import desk_page, user_id_of
 from publishing.exporting import export_task
 from publishing.models import Export
@@ -27,7 +27,7 @@ def export_page(request: HttpRequest) -> HttpResponse:
         with transaction.atomic():
             export, is_new = export_task.request_export(user_id_of(request))
             if is_new:
-                record_export_activity("request_export", user_id_of(request), export)
+                record_task("request_export", user_id_of(request), export)
         if not is_new:
             messages.info(request, _("An export is already being written."))
         return redirect("desk:export")
@@ -48,7 +48,7 @@ def download_export(request: HttpRequest, export_id: int) -> HttpResponseBase:
     if export is None:
         messages.warning(request, _("This export is no longer stored. Request a new one."))
         return redirect("desk:export")
-    record_export_activity("download_export", user_id_of(request), export)
+    record_task("download_export", user_id_of(request), export)
     name = f"homing-{date_format(export.requested_at, 'Y-m-d')}.zip"
     return export_response(export, name)
 

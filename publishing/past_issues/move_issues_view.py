@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from delivery.reports.worker_warnings import task_sentence
-from publishing.activity.record_issue_activity import record_move
+from publishing.activity.record_issue_activity import record_task
 from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.past_issues import move_task
 from publishing.past_issues.report_sentences import error_sentence, refusal_sentence, report_lines
@@ -40,7 +40,9 @@ def move_page(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
         with transaction.atomic():
             content = cast("BinaryIO", file.file)
             site, by = request.POST.get("site", ""), user_id_of(request)
-            record_move(by, move_task.request_move(content, file.name or "export", site, by))
+            record_task(
+                "move_issues", by, move_task.request_move(content, file.name or "export", site, by)
+            )
             readers = lists_sentence(lists_in(content))
     except move_task.MoveRefusedError as error:
         return _page(request, refusal_sentence(error.code))

@@ -69,7 +69,7 @@ class PreflightResult:
     @property
     def earlier_title(self) -> str:
         """The title of the version before, as pages show it."""
-        return plain_title(self.plan.newest) if self.plan and self.plan.newest else ""
+        return plain_title(self.plan.newest) if self.plan else ""
 
     @property
     def has_tags(self) -> bool:

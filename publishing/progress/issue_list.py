@@ -51,8 +51,10 @@ def newest_editions(*, without: QuerySet[Edition] | None = None) -> QuerySet[Edi
     The editions of `without`, and corrections that are scheduled, are left out, and an earlier
     version takes their place. `next_version` is the version that is scheduled, or None.
     """
-    waiting = _scheduled_corrections()
     editions = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
+    started = started_editions().filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
+    # Scheduled versions of issues that have an earlier, started version.
+    waiting = editions.filter(Exists(started), control=Edition.Control.SCHEDULED)
     editions = editions.exclude(pk__in=waiting.values("pk"))
     if without is not None:
         editions = editions.exclude(pk__in=without.values("pk"))
@@ -72,14 +74,6 @@ def newest_editions(*, without: QuerySet[Edition] | None = None) -> QuerySet[Edi
     )
 
 
-def _scheduled_corrections() -> QuerySet[Edition]:
-    """Select scheduled versions of issues that have an earlier, started version."""
-    earlier = started_editions().filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
-    return Edition.objects.filter(
-        Exists(earlier), kind=Edition.Kind.NEWSLETTER, control=Edition.Control.SCHEDULED
-    )
-
-
 def newest_before(before: int | None, *, limit: int) -> tuple[list[Edition], int | None]:
     """Return a page of issues older than `before`, and the next page's `before`.
 
@@ -87,15 +81,10 @@ def newest_before(before: int | None, *, limit: int) -> tuple[list[Edition], int
     """
     editions = newest_editions()
     if before is not None:
-        editions = older_than(before, editions)
+        at = Edition.objects.filter(pk=before).values("published_at")[:1]
+        editions = editions.filter(Q(published_at__lt=at) | Q(published_at=at, pk__lt=before))
     found = list(editions[: limit + 1])
     return found[:limit], found[limit - 1].pk if len(found) > limit else None
-
-
-def older_than(edition: int, editions: QuerySet[Edition]) -> QuerySet[Edition]:
-    """Return the editions that follow this one in a list with the newest first."""
-    at = Edition.objects.filter(pk=edition).values("published_at")[:1]
-    return editions.filter(Q(published_at__lt=at) | Q(published_at=at, pk__lt=edition))
 
 
 def rows_of(

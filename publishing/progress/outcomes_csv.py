@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from delivery.models import Delivery
 from delivery.reader_fields import FIELD_NAMES, own_columns
-from publishing.activity import record_issue_activity
+from publishing.activity.record_issue_activity import record_edition_activity
 from publishing.desk_access import may_take_readers_away, user_id_of
 from publishing.editions.edition_status import dropped_sentence, load_status
 from publishing.editions.find_edition import edition_from_url
@@ -40,7 +40,7 @@ def readers_csv(request: HttpRequest, issue: uuid.UUID) -> HttpResponseBase:
     dropped = dropped_sentence(edition.deliveries_dropped_at)
     if dropped:
         return HttpResponse(f"{dropped}\n", status=410, content_type="text/plain; charset=utf-8")
-    record_issue_activity.record_download(user_id_of(request), edition, outcome)
+    record_edition_activity("download_readers", user_id_of(request), edition, outcome=outcome)
     held_until = load_status(edition.pk).held_until
     name = f"{edition.issue.slug}-v{edition.version}-{outcome}.csv"
     lines = deliveries_csv(every_delivery(edition.pk, outcome), held_until, edition.merge_fields)

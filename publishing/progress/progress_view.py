@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
@@ -64,11 +63,6 @@ class _Reading:
     warnings: Sequence[str]
     draft: Draft | None
 
-    @property
-    def zone(self) -> ZoneInfo:
-        """The newsletter's time zone."""
-        return self.newsletter.zone
-
 
 _pages = OpenPages(within_s=1.5 * LONGEST_S, limit=5000)
 _readings: SharedReadings[_Reading] = SharedReadings(for_s=1, limit=100)
@@ -93,7 +87,7 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
         {
             **shown,
             "newsletter": reading.newsletter,
-            "readers": listed_readers(request, edition, status, reading.zone),
+            "readers": listed_readers(request, edition, status, reading.newsletter.zone),
             "history": history_of(edition, status),
             "poll": next_poll(request, ask_again_s(status)),
             "reload_s": reload_s(status),
@@ -125,7 +119,7 @@ def _update(request: HttpRequest, issue: uuid.UUID, poll: Poll) -> HttpResponse:
     else:
         reading = _read(request, issue)
     edition, status = reading.edition, reading.status
-    with timezone.override(reading.zone):
+    with timezone.override(reading.newsletter.zone):
         context = {**_live_context(request, reading), "is_update": True}
         parts = "".join(
             render_to_string(f"publishing/progress/progress_{part}.html", context, request)
@@ -137,7 +131,7 @@ def _update(request: HttpRequest, issue: uuid.UUID, poll: Poll) -> HttpResponse:
         context["is_older"] = _counts(status) != poll.listed.partition(".")[2]
         has_new_list = _is_list_news(context["listed"], poll.listed, context["progress"])
         if has_new_list:
-            context["readers"] = listed_readers(request, edition, status, reading.zone)
+            context["readers"] = listed_readers(request, edition, status, reading.newsletter.zone)
             context["history"] = history_of(edition, status)
         body = render_to_string(
             "publishing/progress/progress_update.html",
@@ -174,10 +168,6 @@ def _mailed_before(reading: _Reading) -> EditionStatus | None:
     return next((one for one in earlier if one.counts.audience and not one.taken_back), None)
 
 
-def _moved_words(edition: Edition) -> str:
-    return edition.issue.moved_words if edition.version == 1 else ""
-
-
 def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
     edition, status = reading.edition, reading.status
     shown, may = EditionProgress(status), request.user.has_perm
@@ -197,8 +187,12 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
         "progress": shown,
         "readers_today": _count_today(request, status),
         "results": result_rows(reading.results, status.counts.now),
-        "sentence": _moved_words(edition)
-        or (str(NEEDS_APPROVAL) if shown.needs_approval else sentence_of(status, reading.zone)),
+        "sentence": (edition.issue.moved_words if edition.version == 1 else "")
+        or (
+            str(NEEDS_APPROVAL)
+            if shown.needs_approval
+            else sentence_of(status, reading.newsletter.zone)
+        ),
         "is_ours": not status.counts.is_transactional,
         "actions": [
             action

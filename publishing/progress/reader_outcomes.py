@@ -48,7 +48,8 @@ def outcome_page(
     # The column of a batch that has the number of its copies in this list.
     counted = "size" if outcome == ALL else outcome
     batches = Batch.objects.filter(Q(**{f"{counted}__gt": 0}), edition=edition).order_by("pk")
-    deliveries = _deliveries_of(outcome)
+    conditions: dict[str, dict[str, Any]] = {ALL: {}, MISSED: {"missed": True}}
+    deliveries = Delivery.objects.filter(**conditions.get(outcome, {"outcome": outcome}))
     first = 0
     if cursor := _CURSOR.fullmatch(after):
         first, recipient = int(cursor[1]), int(cursor[2])
@@ -119,8 +120,3 @@ def _require_kept(edition: QuerySet[Edition]) -> None:
     for dropped_at in edition.values_list("deliveries_dropped_at", flat=True):
         if dropped_at is not None:
             raise DeliveriesDroppedError(dropped_sentence(dropped_at))
-
-
-def _deliveries_of(outcome: str) -> QuerySet[Delivery]:
-    conditions: dict[str, Any] = {ALL: {}, MISSED: {"missed": True}}
-    return Delivery.objects.filter(**conditions.get(outcome, {"outcome": outcome}))

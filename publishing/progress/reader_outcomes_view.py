@@ -1,7 +1,5 @@
 """The list of readers on the progress page, by outcome or by address."""
 
-from collections.abc import Callable
-from datetime import datetime
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -70,20 +68,33 @@ def listed_readers(
     context = chosen_list(request, edition, status.counts)
     clock = partial(clock_and_day, day=edition.published_at, zone=zone)
     manages = request.user.has_perm(MANAGE)
-    row = partial(
-        _row,
-        why=partial(why_of, clock=clock, held_until=status.held_until),
-        now=status.counts.now,
-        clock=clock,
-        manages=manages,
-    )
+
+    def row(delivery: Delivery) -> dict[str, Any]:
+        at = when_of(delivery, status.counts.now)
+        return {
+            "address": address_of(delivery),
+            "outcome": delivery.outcome,
+            "label": outcome_label(delivery.outcome),
+            "tone": OUTCOME_TONES[delivery.outcome],
+            "at": clock(at) if at else "",
+            "why": why_of(delivery, clock, held_until=status.held_until),
+            # The reader's id, for a link to the page of this reader.
+            "reader": delivery.recipient_id if manages and delivery.address else None,
+        }
+
+    def not_in_audience(reader: Subscriber) -> dict[str, Any]:
+        why = _("Not in the audience of this version. {state} since {time}.").format(
+            state=STATES[reader.state].words, time=clock(reader.since)
+        )
+        page = reader.pk if manages else None
+        return {"address": reader.email, "tone": "calm", "why": why, "reader": page}
+
     after = request.GET.get("after", "")
     try:
         if context["text"]:
             found, more = found_readers(edition.issue_id, edition.version, context["text"])
             rows = [
-                row(delivery) if delivery else _not_in_audience(reader, clock, manages)
-                for reader, delivery in found
+                row(delivery) if delivery else not_in_audience(reader) for reader, delivery in found
             ]
             return {**context, "rows": rows, "more_found": more}
         deliveries, following = outcome_page(
@@ -93,33 +104,3 @@ def listed_readers(
         return {**context, "rows": [], "text": "", "dropped": str(gone)}
     rows = [row(delivery) for delivery in deliveries]
     return {**context, "rows": rows, "paged": bool(after), "after": following}
-
-
-def _row(
-    delivery: Delivery,
-    why: Callable[[Delivery], str],
-    now: datetime,
-    clock: Callable[[datetime], str],
-    manages: bool,
-) -> dict[str, Any]:
-    at = when_of(delivery, now)
-    return {
-        "address": address_of(delivery),
-        "outcome": delivery.outcome,
-        "label": outcome_label(delivery.outcome),
-        "tone": OUTCOME_TONES[delivery.outcome],
-        "at": clock(at) if at else "",
-        "why": why(delivery),
-        # The reader's id, for a link to the page of this reader.
-        "reader": delivery.recipient_id if manages and delivery.address else None,
-    }
-
-
-def _not_in_audience(
-    reader: Subscriber, clock: Callable[[datetime], str], manages: bool
-) -> dict[str, Any]:
-    why = _("Not in the audience of this version. {state} since {time}.").format(
-        state=STATES[reader.state].words, time=clock(reader.since)
-    )
-    page = reader.pk if manages else None
-    return {"address": reader.email, "tone": "calm", "why": why, "reader": page}

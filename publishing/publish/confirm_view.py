@@ -113,7 +113,9 @@ def publish_one(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         # The draft was changed between the form's validation and the transaction.
         return show_refusal(request, get_draft_or_404(draft), str(error))
     except PublishedByOtherError as error:
-        return lead_to_edition(request, error)
+        # Another author published the draft.
+        messages.warning(request, str(error), extra_tags=tag_of(error.edition))
+        return see_other(progress_url(error.edition))
 
 
 def _post(request: HttpRequest, draft: Draft) -> HttpResponse:
@@ -175,12 +177,6 @@ def _confirm_page(
             "posted": posted if when.moment else [("when", "now")],
         },
     )
-
-
-def lead_to_edition(request: HttpRequest, error: PublishedByOtherError) -> HttpResponse:
-    """Redirect to the edition that another author made of the draft."""
-    messages.warning(request, str(error), extra_tags=tag_of(error.edition))
-    return see_other(progress_url(error.edition))
 
 
 def show_refusal(request: HttpRequest, draft: Draft, refusal: str) -> HttpResponse:

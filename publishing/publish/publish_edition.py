@@ -120,17 +120,15 @@ class KeyUsedForOtherContentError(Exception):
 
     def __init__(self, edition: Edition, content: Content, options: PublishOptions) -> None:
         same_content = has_content(edition, content)
-        sentences = _describe_edition(edition) if same_content else [_describe_other(edition)]
+        sentences = _describe_edition(edition)
+        if not same_content:
+            other = _("This key was already used to publish “{title}” with other content.")
+            sentences = [other.format(title=edition.title)]
         if not options.has_address_of(edition):
             sentences.append(its_address(edition))
         nothing_done = _("Nothing was sent and nothing was changed.")
         super().__init__(" ".join([*sentences, nothing_done]))
         self.edition = edition
-
-
-def _describe_other(edition: Edition) -> str:
-    sentence = _("This key was already used to publish “{title}” with other content.")
-    return sentence.format(title=edition.title)
 
 
 def _describe_edition(edition: Edition) -> list[str]:

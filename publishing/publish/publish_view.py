@@ -15,13 +15,13 @@ from idempotency.safe_to_retry import DifferentContentError, safe_to_retry
 from publishing.approval.record_approval import NeedsApprovalError
 from publishing.composer.composer_view import composer_page, fresh_page, shown_again
 from publishing.content.draft_content import HTML, MARKDOWN, build_content, content_as_written
-from publishing.content.edition_content import Content, find_problems, texts_of
+from publishing.content.edition_content import Content, texts_of
 from publishing.content.text_diff import LinePair, diff_fields
 from publishing.desk_access import may_publish, user_id_of
 from publishing.drafts.draft_form import DraftForm
 from publishing.drafts.keep_signed_out import keep_when_signed_out, sign_writer
 from publishing.editions.audience import EVERYONE, TAG_FIELDS, choice_of
-from publishing.editions.edition_status import EditionStatus, load_status
+from publishing.editions.edition_status import load_status
 from publishing.editions.find_edition import HIGHEST_VERSION
 from publishing.editions.versions import VersionRefusedError, version_refusal, versions_of
 from publishing.flash_messages import tag_of, there_already
@@ -33,7 +33,6 @@ from publishing.publish.publish_edition import (
     has_content,
     publish,
 )
-from subscribers.fields.own_fields import load_own_fields
 from subscribers.links.see_other import see_other
 
 
@@ -52,12 +51,11 @@ class PublishForm(DraftForm):
 
     def clean(self) -> dict[str, Any]:
         found = super().clean()
-        self.content = content = self._content()
-        problems = [] if self.has_too_long_text else find_problems(content, load_own_fields())
-        for problem in problems:
-            name = self.control_of(problem.attribute)
-            if name not in self.errors:
-                self.add_error(name, problem.sentence)
+        # Finished HTML and its plain text stay unchanged.
+        is_markdown = self.written.format == MARKDOWN and not self.has_too_long_text
+        self.content = (build_content if is_markdown else content_as_written)(self.written)
+        if not self.has_too_long_text:
+            self.add_problems(self.content)
         issue, version = found.get("issue"), found.get("version")
         goes_to = found.get("goes_to") or (None if issue else EVERYONE.value)
         if not self.errors.keys() & {"issue", "version", "goes_to"}:
@@ -76,11 +74,6 @@ class PublishForm(DraftForm):
             without_note=self.written.without_note,
         )
         return found
-
-    def _content(self) -> Content:
-        """Return the content to publish. Finished HTML and its plain text stay unchanged."""
-        is_markdown = self.written.format == MARKDOWN and not self.has_too_long_text
-        return (build_content if is_markdown else content_as_written)(self.written)
 
 
 # A post with the same values of these fields is a repetition.
@@ -113,7 +106,11 @@ def _already_published(request: HttpRequest, form: PublishForm, key: str) -> Htt
     under_key = earlier is not None
     if earlier is None and asked.issue and asked.version:
         earlier = versions_of(asked.issue).defer(None).filter(version=asked.version).first()
-    status = load_status(earlier.pk) if earlier else None
+    status, heading = load_status(earlier.pk) if earlier else None, ""
+    if status:
+        is_started = status.counts.has_started
+        heading = _("Already published") if is_started else _("Already scheduled")
+    is_same = earlier is not None and asked.are_met_by(earlier, form.content)
     return composer_page(
         request,
         form.written,
@@ -123,19 +120,11 @@ def _already_published(request: HttpRequest, form: PublishForm, key: str) -> Htt
             "earlier": earlier,
             "status": status,
             "parts": _differences(earlier, form.content) if earlier else [],
-            "other_heading": _name_earlier(status),
-            "same": earlier and asked.are_met_by(earlier, form.content),
-            "elsewhere": earlier
-            and has_content(earlier, form.content)
-            and not asked.are_met_by(earlier, form.content),
+            "other_heading": heading,
+            "same": is_same,
+            "elsewhere": earlier and has_content(earlier, form.content) and not is_same,
         },
     )
-
-
-def _name_earlier(status: EditionStatus | None) -> str:
-    if not status:
-        return ""
-    return _("Already published") if status.counts.has_started else _("Already scheduled")
 
 
 def _differences(earlier: Edition, posted: Content) -> list[tuple[str, list[LinePair | None]]]:

@@ -24,7 +24,7 @@ from idempotency.key import FIELD, HEADER, InvalidKey, fresh_key, read_key
 from idempotency.safe_to_retry import safe_to_retry
 from publishing.activity.activity_log import parse_id
 from publishing.content.draft_content import build_content
-from publishing.content.edition_content import Content, find_problems, plain_title
+from publishing.content.edition_content import Content, plain_title
 from publishing.desk_access import desk_page, may_write, user_id_of, wants_json
 from publishing.drafts import save_draft
 from publishing.drafts.draft_form import DraftForm
@@ -39,7 +39,6 @@ from publishing.test_letters.send_test_letter import (
     tone_of,
 )
 from subscribers.address import read_address
-from subscribers.fields.own_fields import load_own_fields
 from subscribers.links.see_other import see_other
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
@@ -64,10 +63,7 @@ class SendTestForm(DraftForm):
             # Stop here, because rendering a text that is too long would take minutes.
             return found
         self.content = build_content(self.written)
-        for flaw in find_problems(self.content, load_own_fields()):
-            name = self.control_of(flaw.attribute)
-            if name not in self.errors:
-                self.add_error(name, flaw.sentence)
+        self.add_problems(self.content)
         return found
 
     def clean_test_email(self) -> str:

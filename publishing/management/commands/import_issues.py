@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from delivery.tasks.leased_task_columns import TaskState
-from publishing.activity.record_issue_activity import record_move
+from publishing.activity.record_issue_activity import record_task
 from publishing.models import IssueMove
 from publishing.past_issues import move_task
 from publishing.past_issues.past_issue import UnusableExportError
@@ -56,7 +56,7 @@ class Command(BaseCommand):
                     move_task.run_next_move(lambda: False)
                     with transaction.atomic():
                         move = move_task.request_move(file, path.name, options["site"], author)
-                        record_move(author, move)
+                        record_task("move_issues", author, move)
                     move_task.run_next_move(lambda: False)
                     move.refresh_from_db()
         except OSError as error:
