@@ -36,7 +36,7 @@ def come_to(page: Page, address: str = WRITE, name: str = "edith") -> Page:
 def is_ready(page: Page) -> Page:
     """Wait until the composer's script has begun.
 
-    A test that goes offline must not interrupt its loading.
+    A test that goes offline must not interrupt the loading of the script.
     """
     expect(page.locator("#composer[data-ready]")).to_be_attached()
     return page

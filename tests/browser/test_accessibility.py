@@ -35,7 +35,7 @@ from tests.browser.pages.public_pages import IN_EVERY_LANGUAGE, reader_pages
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 
 Windows = Callable[..., Page]
-# Notes the delay of a post that a script plans, and does not post.
+# If a script of the page wants to post later, record the delay instead of posting.
 HOLD_POSTS = """window.delays = [];
 const wait = window.setTimeout;
 window.setTimeout = (task, ...rest) =>

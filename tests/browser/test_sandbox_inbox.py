@@ -1,4 +1,4 @@
-"""The limits of a letter in the sandbox's inbox, in a real browser."""
+"""What a letter may not do in the sandbox's inbox, in a real browser."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""Fixtures of the fault tests: an own database server, a provider, workers."""
+"""Fixtures of the fault tests: a separate database server, a provider, workers."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing

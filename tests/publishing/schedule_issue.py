@@ -24,7 +24,7 @@ def scheduled_time_in_zone(utc: datetime, zone: str) -> ScheduledTime:
 
 
 def tomorrow(zone: str = LISBON) -> ScheduledTime:
-    """Return the present time of tomorrow, without seconds."""
+    """Return the time in exactly one day, without seconds."""
     at = datetime.now(UTC).replace(second=0, microsecond=0) + timedelta(days=1)
     return scheduled_time_in_zone(at, zone)
 

@@ -28,7 +28,7 @@ class OverTls(Client):
 
 
 def visitor(*, strict: bool = False) -> OverTls:
-    """Make a browser. `strict`: forms need their CSRF token."""
+    """Make a browser; with `strict`, forms need their CSRF token."""
     return OverTls(enforce_csrf_checks=strict)
 
 

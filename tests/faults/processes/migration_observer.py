@@ -8,7 +8,7 @@ LATER = ("later_1", "later_2", "later_3", "later_4", "later_5")
 
 
 class Onlooker:
-    """Session separate from all others."""
+    """A database session that is separate from all others."""
 
     def __init__(self, session: psycopg.Connection) -> None:
         self._session = session

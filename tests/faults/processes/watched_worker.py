@@ -42,11 +42,11 @@ class WorkerProcess(WatchedProcess):
 
     @property
     def pid(self) -> int:
-        """Return its process id."""
+        """Return the worker's process id."""
         return self._process.pid
 
     def totals(self) -> dict[str, Any]:
-        """Return the counts that it prints at its end."""
+        """Return the counts that the worker prints at its end."""
         lines = (json.loads(line) for line in self.output.splitlines() if line.startswith("{"))
         (totals,) = (line for line in lines if "audience" in line)
         return dict(totals)

@@ -81,7 +81,7 @@ def parked(edition):
 
 
 def being_sent(edition):
-    """Mark the first batch as sent, and start a call of the second; one is queued."""
+    """Mark the first batch as sent and start a call for the second; the third waits."""
     sent(edition)
     return Call()
 
@@ -215,7 +215,8 @@ def test_the_question_separates_queued_and_sending_copies(
     page = window.get(address(edition))
     assert answers in page.words
     assert "4 copies" not in page.words
-    # A note names facts. Styles hide the note as soon as the page says that one of them is past.
+    # A note names facts, such as `settled`. Styles hide the note as soon as the page lists one of
+    # these facts as past.
     until = {"pause": ["resumed settled", "settled"], "cancel": ["settled"]}[name]
     assert re.findall(r'data-until="([^"]*)"', page.html) == until
     past = re.compile(r'data-past="([^"]*)"')
@@ -300,7 +301,8 @@ def test_the_rest_of_a_cancelled_issue_needs_the_check_sheet(publish_letter, win
     assert "to 4…" in window.get(answer.answer["Location"]).words
     assert window.post(address(edition, "remaining/")).answer["Location"].endswith("/check/")
     assert Draft.objects.count() == 1
-    # If the author gave the draft other readers, it is not offered for the remaining readers.
+    # If the author chose other readers for the draft, the page does not offer the draft for the
+    # remaining readers.
     Draft.objects.update(goes_to="everyone")
     assert button not in window.get(address(edition)).html
     refused = window.post(address(edition, "remaining/"))

@@ -49,13 +49,13 @@ def two(transactional_db):
 
 @pytest.fixture
 def basil(new_author):
-    """Basil Reed, who may publish as well."""
+    """Create Basil Reed, who may publish too."""
     return new_author("basil", first_name="Basil", last_name="Reed")
 
 
 @pytest.fixture
 def draft(author):
-    """Edith's draft."""
+    """Create a draft that Edith wrote."""
     return Draft.objects.create(
         title="Swifts", letter="They have *gone*.", created_by=author, saved_by=author
     )
@@ -68,7 +68,7 @@ def approved(draft, by):
 
 
 def the_database_refuses_a_copy_of(edition, **people):
-    """Check that the database refuses a copy of the edition with these people."""
+    """Check that the database refuses a copy of the edition with this approver."""
     copy = Edition.objects.get(pk=edition.pk)
     others = {"pk": None, "version": 2, "idempotency_key": "k2", **people}
     for name, value in others.items():
@@ -381,7 +381,7 @@ def test_an_approval_covers_fallbacks_and_the_link_to_topics(two, author, basil,
 
 @pytest.fixture
 def scheduled(two, author, basil):
-    """Return an approved edition that is due; its sender was changed."""
+    """Return an approved edition that is due, after a change of the newsletter."""
     moment = tomorrow()
     asked = publish(author.pk, "key", letter(), hold_s=0, approved_by=basil.pk, at=moment)
     make_edition_due(asked.edition)

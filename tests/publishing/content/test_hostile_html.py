@@ -27,8 +27,8 @@ from publishing.preflight.parse_letter import Link, ParsedLetter
 from tests.publishing.preflight.context_factory import found
 
 SHORT, LONG = 10_000, 40_000
-# Four times the text may take at most `MOST_GROWTH` times as long; in linear time it would be four.
-# Times below `FLOOR_S` vary by chance.
+# A text that is four times as long may take at most `MOST_GROWTH` times as long. A linear parser
+# takes four times as long. Times below `FLOOR_S` vary by chance.
 MOST_GROWTH, FLOOR_S = 10, 0.02
 
 # Each test letter repeats one of these pieces. In each repetition `#` becomes another number, and
@@ -144,7 +144,7 @@ def _seconds(parse: Callable[[str], object], letter: str) -> float:
 
 
 def _grows_too_fast(parse: Callable[[Any], object], short: Any, long: Any) -> bool:
-    """Whether time grows too fast in each of five tries.
+    """Return whether the time grows too fast in each of five tries.
 
     Another process may disturb some of the tries.
     """

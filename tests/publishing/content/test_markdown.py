@@ -136,8 +136,8 @@ MARKS = st.sampled_from(
 @given(st.lists(FIELDS | MARKS, max_size=25))
 def test_every_field_survives_once_in_any_markdown(pieces: list[str]) -> None:
     written = "".join(pieces)
-    # Skip these letters: labels of references, unused titles and languages of code are written, but
-    # are not part of the HTML.
+    # Skip letters with references, titles or languages of code: these words are in the Markdown,
+    # but not in the HTML.
     if "]:" in written or "](" in written or "~~~" in written:
         return
     assert FIELD_PATTERN.findall(render_markdown(written)) == FIELD_PATTERN.findall(written)

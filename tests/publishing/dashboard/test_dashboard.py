@@ -240,7 +240,7 @@ def polled(window: WindowOf, query: str = "") -> str:
 
 
 def contents(html: str) -> str:
-    """Return the value about its contents that an open page sends with its poll."""
+    """Return the value that an open page sends with a poll to say what it shows."""
     return quote(re.search(r'id="listed" value="([^"]*)"', html)[1])
 
 

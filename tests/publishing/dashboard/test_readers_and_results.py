@@ -41,7 +41,7 @@ def test_the_chart_counts_confirmed_readers_whoever_got_the_issue(
     called_back = publish_one("Terns", hold_s=60)
     edition_control.call_back(called_back.pk)
     SubscriberFactory()
-    # A correction is no point on the chart, and neither is an issue without readers.
+    # The chart has no point for a correction, or for an issue without readers.
     publish_one("Herons, corrected", issue=first.issue_id, version=2)
     publish_one("For the archive", goes_to="nobody")
     assert figures_on(window.get(DESK)) == "3; 3; now 4."
@@ -50,7 +50,7 @@ def test_the_chart_counts_confirmed_readers_whoever_got_the_issue(
     last = r"1 more confirmed reader than at the last issue on \d+ \w+ \d{4}"
     assert re.search(last, window.get(sheet).words)
 
-    # The audience of an issue to some readers does not tell how many readers there were.
+    # An issue that went only to some readers does not tell how many readers there were.
     Edition.objects.update(confirmed_readers=None)
     assert "3; now 4." in figures_on(window.get(DESK))
     assert "than at the last" not in window.get(sheet).words

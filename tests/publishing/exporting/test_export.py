@@ -108,7 +108,7 @@ def test_an_interrupted_export_begins_anew(
     looks = iter([False] * 3)
     assert export_task.run_next_export(lambda: next(looks, True))
     assert Export.objects.get().state == "waiting"
-    # As after a killed worker: its lease and its pieces are still there.
+    # Simulate a killed worker, whose lease and whose pieces of the file are still stored.
     Export.objects.update(state="running", lease_until=timezone.now())
     ExportPiece.objects.create(export=Export.objects.get(), number=0, content=b"half")
     assert export_task.run_next_export(never)

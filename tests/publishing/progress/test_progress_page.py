@@ -40,7 +40,7 @@ def edition(author, settings):
 
 
 def settled(edition, number, **counts):
-    """Settle a batch with `counts` copies of these outcomes, and the rest as sent."""
+    """Settle a batch: `counts` copies of each outcome, and all other copies as sent."""
     batch = Batch.objects.filter(edition=edition).order_by("pk")[number]
     copies = Delivery.objects.filter(batch=batch).order_by("recipient")
     left = list(copies.values_list("recipient", flat=True))
@@ -118,7 +118,8 @@ def test_progress_json_takes_few_queries(window, edition, django_assert_max_num_
     with django_assert_max_num_queries(4) as queries:
         window.get(address(edition, "progress.json"))
 
-    # At most one query for the session, one for the user with permissions, and one for the counts.
+    # The page may make one query for the session, one for the user with permissions, and one for
+    # the counts.
     assert len([query for query in queries if 'FROM "newsletter"' not in query["sql"]]) <= 3
     assert not [query for query in queries if 'FROM "delivery"' in query["sql"]]
 

@@ -137,7 +137,8 @@ def test_polls_within_a_second_share_one_reading_of_the_counts(window, edition):
             Answer(window, edition, f"&page=0123456789abcde{number}&listed={listed}")
 
     about_counts = [query["sql"] for query in queries if "batch" in query["sql"]]
-    # Fewer queries than polls. Three allow for a second read, if the first second has ended.
+    # There are fewer queries than polls. The limit is three, because the counts may be read again
+    # after a second.
     assert len(about_counts) <= 3
 
 

@@ -44,7 +44,7 @@ def author(new_author: Callable[..., Any]) -> Any:
 
 
 def times_in_files(window: WindowOf, edition: Edition) -> dict[str, str]:
-    """Return a dict from each kind of file to its time of the only copy."""
+    """Return the time of the only copy, by the kind of file that shows it."""
 
     def opened(path: str) -> Any:
         return window.client.get(path, secure=True)

@@ -307,7 +307,7 @@ def test_the_page_of_a_test_letter_links_to_its_draft(window, author, is_a_scrip
 
     assert f'href="{composer}">Back to the letter</a>' in page.html
     assert f'href="{address}">Refresh</a>' in page.html
-    # After the draft is deleted, its page has no link to the draft.
+    # After the draft is deleted, the page of the test letter has no link to the draft.
     draft.delete()
     for named in (address, f"{address.partition('?')[0]}?draft=../../log/"):
         page = window.get(named)

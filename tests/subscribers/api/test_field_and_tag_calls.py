@@ -48,7 +48,7 @@ def test_a_tag_is_added_edited_and_deleted(program: Program) -> None:
     tag = program.post("/tags/", {"name": " Birds \u202e and fish\u200e", "is_topic": True}).json()
     place = f"/tags/{tag['tag']}/"
     assert tag["name"] == "Birds and fish"
-    # To a reader's eye, this name is the same as the name of the first tag.
+    # This name looks the same as the name of the first tag.
     assert program.post("/tags/", {"name": "Birds \u2066and fish\u2069"}).status_code == 400
     assert program.get(place).json() == tag
     edited = program.patch(place, {"name": "Birds"}).json()

@@ -277,7 +277,7 @@ def test_a_link_works_for_seven_days() -> None:
     for what in ("leave/", "erase/"):
         assert Client().post(link + what).status_code == 410
     assert state_of(reader) == "confirmed"
-    # A link with a number for which there was no request shows no data either.
+    # A link shows no data if nobody requested a link with its number.
     assert Client().get(link_of(reader, number=2)).status_code == 410
 
 
@@ -347,7 +347,7 @@ def test_page_and_file_show_all_personal_data(newsroom: Newsroom, provider: Sand
 
 
 def a_day_before_all_sign_ups() -> datetime:
-    """Move the shared editions of mail on request to a day before now."""
+    """Move the shared editions of requested mail one day into the past."""
     editions = Edition.objects.exclude(kind=Edition.Kind.NEWSLETTER)
     editions.update(published_at=F("published_at") - timedelta(days=1))
     return editions.latest("published_at").published_at

@@ -39,7 +39,7 @@ def birds() -> Tag:
 
 
 def start(author: Any, action: str, tag: Tag | None = None) -> ReaderChange:
-    """Start a change of all readers, which workers will make."""
+    """Request a change of all readers, which workers will make."""
     number, up_to = count_selected(Selection(ReaderFilter()))
     selection = Selection(ReaderFilter(), up_to=up_to)
     change = start_change(uuid4(), action, tag, selection, number, author.pk)
@@ -157,7 +157,7 @@ def test_a_killed_change_continues_at_its_checkpoint(
     assert tagged(birds) == {*readers[:2]}
     change.refresh_from_db()
     assert (change.done, change.percent) == (2, 40)
-    change_tags([readers[0]], removed=[birds.pk])  # It is not put on again.
+    change_tags([readers[0]], removed=[birds.pk])  # The change does not put it on again.
     assert "imports" in find_due()
     while register_hooks_and_tasks._run_change_or_import(lambda: False):
         pass

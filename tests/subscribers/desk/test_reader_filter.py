@@ -43,7 +43,7 @@ def test_each_filter_finds_its_readers_and_they_combine() -> None:
     tagged = SubscriberFactory(email="tagged@example.org", tags=[birds], source="desk")
     both = {"source": "import", "subscriber_import": fair, "tags": [birds]}
     imported = SubscriberFactory(email="imported@example.org", state="pending", **both)
-    # 3 March in Lisbon and in UTC
+    # This time is on 3 March in Lisbon and in UTC.
     at = datetime(2026, 3, 3, 23, 59, tzinfo=UTC)
     Subscriber.objects.filter(pk=plain.pk).update(created_at=at)
     day, before, after = date(2026, 3, 3), date(2026, 3, 2), date(2026, 3, 4)

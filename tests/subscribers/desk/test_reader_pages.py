@@ -282,7 +282,7 @@ def test_exported_fields_and_tags_have_columns(operator: Client) -> None:
         "sign-up",
         '["Birds; fish"]',
     )
-    # An own field with the key of a column does not replace the column.
+    # An author's field does not replace a column of the file that has the same name.
     assert (second["came_by"], second["fields.came_by"], second["tags"]) == (
         "sign-up",
         "bike",

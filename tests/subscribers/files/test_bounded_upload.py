@@ -15,7 +15,7 @@ LIMIT = 100_000  # bytes
 
 @takes_upload(lambda: LIMIT)
 def store(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
-    """Answer with what came."""
+    """Answer with the sizes of the files, or say that the upload is too large."""
     sizes = [file.size for file in request.FILES.getlist("file")]
     return HttpResponse("too large" if upload.is_over else str(sizes))
 

@@ -1,4 +1,4 @@
-"""Rejected rows that are corrected and imported have the result of right rows."""
+"""Rejected rows that were corrected get the same result as rows without a fault."""
 
 import csv
 import io
@@ -206,7 +206,7 @@ def test_rejected_rows_keep_columns_chosen_on_the_page(window: WindowOf) -> None
     run_workers()
     address = str(answer.answer.headers["Location"])
 
-    for old in ("ada@@", "bob@@"):  # the second time, rows of rejected rows
+    for old in ("ada@@", "bob@@"):  # then a file of the corrected rows
         file = window.client.get(f"{address}rejects.csv", secure=True)
         text = b"".join(file.streaming_content).decode()  # type: ignore[attr-defined]
         assert text.startswith("line,reason,email,name,place\r\n")

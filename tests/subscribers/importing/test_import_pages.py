@@ -375,4 +375,4 @@ def test_an_import_is_undone_after_a_confirmation(window: WindowOf) -> None:
     assert "The import was undone before." in window.get(address).words
     assert "The import was undone before." in window.get(f"{address}undo/").words
     assert LogEntry.objects.filter(change_message__contains='"undo"').count() == 1
-    assert uploaded(window) != address  # The same file is new again.
+    assert uploaded(window) != address  # The same file can be imported again.

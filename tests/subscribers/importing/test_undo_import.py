@@ -282,9 +282,9 @@ def test_a_refused_import_is_undone_too(import_rows: ImportRows) -> None:
 def test_the_database_keeps_changed_readers_from_an_undo(import_rows: ImportRows) -> None:
     printed = import_rows("ada@example.org,Ada", "bob@example.org,Bob", options=("--confirmed",))
     ada, bob = Subscriber.objects.order_by("id")
-    Subscriber.objects.filter(pk=ada.pk).update(requests=F("requests") + 1)  # no edit
+    Subscriber.objects.filter(pk=ada.pk).update(requests=F("requests") + 1)  # This is no edit.
     Subscriber.objects.filter(pk=bob.pk).update(fields={"city": "Weir"})
-    Subscriber.objects.filter(pk=bob.pk).update(edited_at=None)  # is not accepted
+    Subscriber.objects.filter(pk=bob.pk).update(edited_at=None)  # has no effect
     with connection.cursor() as cursor:
         cursor.execute("SET homing.undoing = %s", [str(printed.summary["import"])])
         cursor.execute("DELETE FROM subscriber WHERE id = %s", [ada.pk])

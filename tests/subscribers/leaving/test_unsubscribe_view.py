@@ -15,7 +15,7 @@ from tests.subscribers.factories import SOME_DAY, SubscriberFactory, state_of
 pytestmark = pytest.mark.django_db
 
 FORM = "application/x-www-form-urlencoded"
-# How mail programs and people damage a link although its token stays complete
+# Damaged links, as mail programs and people write them. The token is complete in each.
 AROUND_A_LINK = (
     *("/{}/)", "/{}/>", "/{}//", "/{}>", "/{},", "/{}=", "/{}.", "/{}=3D", "/{}/&gt;", "/{} "),
     *("/{}/ ", "//{}/", "///{}", "/{}/\n", "/{}/\u200b", "/{}/%3E/"),
@@ -188,7 +188,7 @@ def test_a_damaged_link_offers_a_new_one(visitor: Client) -> None:
             for one in (*cut, "unsubscribe/>", "unsubscribe/x")
         ]
         assert {page.status_code for page in pages} == {status}
-        # The pages are equal for readers who exist and for those who do not.
+        # The page does not show whether a link belongs to a reader.
         assert len({re.sub(r'value="\w{64}"', "", page.text) for page in pages}) == 1
         assert "This link is damaged" in pages[0].text
         assert "<script" not in pages[0].text

@@ -87,7 +87,7 @@ def test_confirming_twice_changes_nothing(ada: Subscriber) -> None:
     assert state_of(ada) == "confirmed"
     assert ada.confirmed_at is not None
     assert confirmed().filter(pk=ada.pk).exists()
-    # A reader who was never gone causes no request to the provider.
+    # If the reader never left or bounced, nothing is requested from the provider.
     assert asked_of_the_provider() == []
     before = vars(ada).copy()
 

@@ -65,7 +65,7 @@ def test_own_sites_keep_the_trap_and_the_limit(
     assert post(fields).words == trapped.words
     too_many = post(fields)
     assert too_many.status == 429
-    # The button on our own page keeps the source.
+    # The form on our own page still names the source of the sign-up.
     assert too_many.form_with("email").fields["how"] == "embedded form"
 
 

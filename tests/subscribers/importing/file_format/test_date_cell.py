@@ -1,4 +1,4 @@
-"""Dates in the forms of programs and authors, and what a column proves about them."""
+"""Dates as programs and authors write them, and what a column proves about dates."""
 
 from datetime import UTC, datetime
 
@@ -11,7 +11,7 @@ APRIL = "2023-04-13"
 
 
 def read(*cells: str) -> list[str | None]:
-    """Read a column; show dates without midnight, and codes of lost ones."""
+    """Read a column; return dates without midnight, and codes for unread dates."""
     column = FormOfColumn(NOW)
     for cell in cells:
         column.see(cell)

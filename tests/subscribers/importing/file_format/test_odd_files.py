@@ -92,8 +92,8 @@ class TestTheDelimiter:
         ("rows", "delimiter"),
         [
             (["email;name"], "semicolons"),
-            # Neither known words far down nor one line with many addresses decide about the
-            # delimiter.
+            # The delimiter does not depend on known words far down in the file, or on one line with
+            # many addresses.
             ([f"r{number}@example.org;to|to|to" for number in range(30)], "semicolons"),
             (
                 ["ada@example.org;Ada", "bob@example.org;Bob", f"c@x.org;x,{'s@x.org,' * 5}"],

@@ -118,7 +118,7 @@ def test_another_status_in_the_file_name_is_another_import(import_rows: ImportRo
 
 
 class TestWhoIsKnown:
-    """A row with `unsubscribed` changes a known reader, depending on their state."""
+    """How a row with `unsubscribed` changes a known reader in each state."""
 
     ROW = (f"{ADA},unsubscribed,",)
     HEADER = "email,status,unsubscribed_at"

@@ -20,7 +20,7 @@ MAILCHIMP = "MEMBER_RATING,UNSUB_TIME,UNSUB_REASON,LEID,EUID"
 
 
 def statuses(*lines: str) -> list[str]:
-    """Return the status of each row; an empty text without a status."""
+    """Return the status of each row, or an empty text if the row has none."""
     layout = layout_of([(n, line.split(",")) for n, line in enumerate(lines, 1)])
     assert layout is not None
     rows = [line.split(",") for line in lines[layout.header_line :]]
