@@ -53,12 +53,12 @@ class ApiToken(models.Model):
     )
     name = models.CharField(max_length=LONGEST_NAME)
     hash = models.BinaryField(unique=True)
-    prefix = models.CharField(max_length=16, help_text=_("Its first characters."))
+    prefix = models.CharField(max_length=16)  # the first characters of the token
     scopes = ArrayField(models.CharField(max_length=20))
     form_key = models.UUIDField(null=True, unique=True)
     created_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField(null=True)
-    last_used_at = models.DateTimeField(null=True, help_text=_("To the minute."))
+    last_used_at = models.DateTimeField(null=True)  # exact to the minute
     revoked_at = models.DateTimeField(null=True)
 
     class Meta:

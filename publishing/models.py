@@ -131,11 +131,8 @@ class Draft(models.Model):
         max_length=10, choices=Format, default=Format.MARKDOWN, db_default=Format.MARKDOWN
     )
     letter = models.TextField(blank=True, db_default="")
-    text = models.TextField(
-        blank=True,
-        db_default="",
-        help_text=_("Plain text by the author; if empty, it is made from the letter."),
-    )
+    # Plain text by the author. If it is empty, the plain text is made from the letter.
+    text = models.TextField(blank=True, db_default="")
 
     # The address in the archive that the author chose; empty if the title gives the address.
     address = models.CharField(max_length=80, blank=True, default="", db_default="")
@@ -211,7 +208,7 @@ class Receipt(models.Model):
     edition = models.OneToOneField(
         "delivery.Edition", on_delete=models.CASCADE, related_name="receipt"
     )
-    text = models.TextField(help_text=_("Canonical JSON, as it was signed."))
+    text = models.TextField()  # canonical JSON, as it was signed
     signature = models.TextField()
     made_at = models.DateTimeField(db_default=Now())
 
@@ -230,19 +227,15 @@ class UploadedImage(models.Model):
     sha256 = models.BinaryField()
     name = models.CharField(max_length=200)
     content_type = models.CharField(max_length=20)
-    width = models.PositiveIntegerField(help_text=_("Pixels."))
-    height = models.PositiveIntegerField(help_text=_("Pixels."))
+    width = models.PositiveIntegerField()  # pixels
+    height = models.PositiveIntegerField()  # pixels
     content = models.BinaryField()
     uploaded_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
     uploaded_at = models.DateTimeField(db_default=Now())
-    unused_since = models.DateTimeField(
-        null=True,
-        help_text=_(
-            "Since when no letter has used it; null if one does, or before the first check."
-        ),
-    )
+    # Since when no letter has used the image; null if a letter uses it, or before the first check.
+    unused_since = models.DateTimeField(null=True)
 
     class Meta:
         db_table = "uploaded_image"
@@ -270,8 +263,8 @@ class UploadAttempts(models.Model):
     author = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="+"
     )
-    since = models.DateTimeField(help_text=_("The first try of the hour."))
-    tries = models.PositiveIntegerField(help_text=_("Tries since then, including failed ones."))
+    since = models.DateTimeField()  # the first try of the hour
+    tries = models.PositiveIntegerField()  # tries since then, including failed ones
 
     class Meta:
         db_table = "upload_attempts"
@@ -310,7 +303,7 @@ class ExternalCheck(models.Model):
         LINK = "link", "where a link in a letter leads"
 
     kind = ChoiceField(max_length=10, choices=Kind)
-    subject = models.TextField(help_text=_("The domain or the address."))
+    subject = models.TextField()  # the domain or the address of the link
     found = models.JSONField()
     looked_at = models.DateTimeField(db_default=Now())
 

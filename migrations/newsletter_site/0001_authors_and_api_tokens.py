@@ -13,9 +13,7 @@ from django.db.models.functions import Now
 class Migration(migrations.Migration):
     initial = True
 
-    dependencies = [
-        ("auth", "0012_alter_user_first_name_max_length"),
-    ]
+    dependencies = [("auth", "0012_alter_user_first_name_max_length")]
 
     operations = [
         migrations.CreateModel(
@@ -115,9 +113,7 @@ class Migration(migrations.Migration):
                 "db_table": "author",
                 "abstract": False,
             },
-            managers=[
-                ("objects", django.contrib.auth.models.UserManager()),
-            ],
+            managers=[("objects", django.contrib.auth.models.UserManager())],
         ),
         migrations.CreateModel(
             name="ApiToken",
@@ -125,7 +121,7 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("name", models.CharField(max_length=100)),
                 ("hash", models.BinaryField(unique=True)),
-                ("prefix", models.CharField(help_text="Its first characters.", max_length=16)),
+                ("prefix", models.CharField(max_length=16)),
                 (
                     "scopes",
                     django.contrib.postgres.fields.ArrayField(
@@ -133,19 +129,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("form_key", models.UUIDField(null=True, unique=True)),
-                (
-                    "created_at",
-                    models.DateTimeField(db_default=Now()),
-                ),
+                ("created_at", models.DateTimeField(db_default=Now())),
                 ("expires_at", models.DateTimeField(null=True)),
-                ("last_used_at", models.DateTimeField(help_text="To the minute.", null=True)),
+                ("last_used_at", models.DateTimeField(null=True)),
                 ("revoked_at", models.DateTimeField(null=True)),
                 (
                     "user",
                     models.ForeignKey(
-                        on_delete=models.CASCADE,
-                        related_name="tokens",
-                        to=settings.AUTH_USER_MODEL,
+                        on_delete=models.CASCADE, related_name="tokens", to=settings.AUTH_USER_MODEL
                     ),
                 ),
             ],

@@ -40,14 +40,7 @@ class Migration(migrations.Migration):
                     models.CharField(db_default="markdown", default="markdown", max_length=10),
                 ),
                 ("letter", models.TextField(blank=True, db_default="")),
-                (
-                    "text",
-                    models.TextField(
-                        blank=True,
-                        db_default="",
-                        help_text="Plain text by the author; if empty, it is made from the letter.",
-                    ),
-                ),
+                ("text", models.TextField(blank=True, db_default="")),
                 ("revision", models.PositiveIntegerField(db_default=1, default=1)),
                 ("created_at", models.DateTimeField(db_default=Now())),
                 ("saved_at", models.DateTimeField(db_default=Now())),
@@ -166,8 +159,8 @@ class Migration(migrations.Migration):
                 ("sha256", models.BinaryField()),
                 ("name", models.CharField(max_length=200)),
                 ("content_type", models.CharField(max_length=20)),
-                ("width", models.PositiveIntegerField(help_text="Pixels.")),
-                ("height", models.PositiveIntegerField(help_text="Pixels.")),
+                ("width", models.PositiveIntegerField()),
+                ("height", models.PositiveIntegerField()),
                 ("content", models.BinaryField()),
                 ("uploaded_at", models.DateTimeField(db_default=Now())),
                 (
@@ -179,13 +172,7 @@ class Migration(migrations.Migration):
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
-                (
-                    "unused_since",
-                    models.DateTimeField(
-                        help_text="Since when no letter has used it; null if one does, or before the first check.",
-                        null=True,
-                    ),
-                ),
+                ("unused_since", models.DateTimeField(null=True)),
             ],
             options={
                 "db_table": "uploaded_image",
@@ -222,13 +209,8 @@ class Migration(migrations.Migration):
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
-                ("since", models.DateTimeField(help_text="The first try of the hour.")),
-                (
-                    "tries",
-                    models.PositiveIntegerField(
-                        help_text="Tries since then, including failed ones."
-                    ),
-                ),
+                ("since", models.DateTimeField()),
+                ("tries", models.PositiveIntegerField()),
             ],
             options={
                 "db_table": "upload_attempts",
@@ -247,7 +229,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("kind", models.CharField(max_length=10)),
-                ("subject", models.TextField(help_text="The domain or the address.")),
+                ("subject", models.TextField()),
                 ("found", models.JSONField()),
                 ("looked_at", models.DateTimeField(db_default=Now())),
             ],
@@ -275,7 +257,7 @@ class Migration(migrations.Migration):
                         auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                ("text", models.TextField(help_text="Canonical JSON, as it was signed.")),
+                ("text", models.TextField()),
                 ("signature", models.TextField()),
                 ("made_at", models.DateTimeField(db_default=Now())),
                 (
