@@ -112,7 +112,7 @@ PAGE = "/admin/second-factor/"
 
 
 def fresh_code() -> str:
-    """Return the app's current code, and let it be used again."""
+    """Return the app's current code, which the site then accepts even if it was used."""
     time_goes_by()
     return code_now()
 

@@ -57,7 +57,7 @@ def _discard(line: str) -> None:
 
 
 class Interrupted(Postmark):
-    """A client that once gets an answer and runs another action before it returns it."""
+    """A client that once runs another action before it returns the answer to a call."""
 
     meanwhile: Callable[[], object] | None = None
 

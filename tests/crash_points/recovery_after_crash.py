@@ -54,7 +54,7 @@ def _operate(hands: Hands) -> None:
 
 def _is_over(hands: Hands) -> bool:
     counts = hands.counts()
-    # A welcome letter has succeeded even if it missed a reader. Its page can send it to that reader
-    # again.
+    # A welcome letter has succeeded even if it missed a reader. The letter's page can send the
+    # letter to that reader again.
     missed = counts.missed and hands.state() is EditionState.SUCCEEDED
     return hands.state() in ENDED and not (counts.waiting or counts.unknown or missed)

@@ -14,7 +14,8 @@ def test_head_has_the_length_and_logs_no_warning(
     database_url: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with served_site(database_url) as site:
-        # Request pages first: a probe does not wait for the first database connection.
+        # Request pages first, because a probe does not wait until the site has its first database
+        # connection.
         for path in ("/archive/", "/api/v1/openapi.json", "/health/live/", "/health/ready/"):
             read, asked = site.get(path), site.head(path)
             assert (asked.status_code, asked.content) == (read.status_code, b"")

@@ -50,7 +50,7 @@ class Source:
 
     @property
     def may_name(self) -> set[str]:
-        """Return the names that its scopes may have, without the names of their parents."""
+        """Return the names that the file's scopes may have, without their parents' names."""
         module = self.module.rpartition(".")[2]
         return {module, *(name for match in _NAMED.finditer(self.text) for name in match.groups())}
 

@@ -1,6 +1,6 @@
 """Run the long proofs: `python -m tests.long_runs [NAME …] [--seed N]`.
 
-Each is a program of its own with a time limit. Exit code 1 if one failed.
+Each proof is a separate program with a time limit. The exit code is 1 if a proof failed.
 """
 
 import argparse
@@ -12,7 +12,8 @@ import time
 
 from tests.postgres_cluster import ROOT
 
-# Each with its limit in minutes, its program, and its environment. SEED is replaced.
+# Each proof with its limit in minutes, its program and its environment. `SEED` is replaced by the
+# seed.
 PROOFS: dict[str, tuple[int, str, dict[str, str]]] = {
     "storm": (15, "tests.long_runs.chaos storm --seed SEED", {}),
     "chaos": (10, "tests.long_runs.chaos chaos --seed SEED", {}),
@@ -62,7 +63,7 @@ def _passes(name: str, seed: str) -> str:
     minutes, program, more = PROOFS[name]
     print(f"== {name}: {program}", flush=True)
     began = time.monotonic()
-    # A group of its own, so that its children end with it.
+    # Start a separate process group, so that the children of the proof end with the proof.
     with subprocess.Popen(
         [sys.executable, "-m", *program.replace("SEED", seed).split()],
         cwd=ROOT,

@@ -104,7 +104,7 @@ def main() -> int:
 
 
 def _run(url: str, conditions: Conditions, readers: int, seed: int) -> list[str]:
-    """Return what is wrong in the end."""
+    """Run under these conditions; return a sentence for each fault at the end."""
     # A refused call cannot be cut off as well, so a larger share of the other calls is cut off.
     cut = SHARE_CUT / (1 - conditions.refused)
     faults = (

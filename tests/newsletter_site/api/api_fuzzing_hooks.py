@@ -1,8 +1,9 @@
 """Give the fuzzer existing ids, and a new key for each call.
 
-Without them it invents ids and uses one key for everything, so most calls are refused before any
-work begins. schemathesis loads this module into its process (`SCHEMATHESIS_HOOKS`). Calls are
-counted instead of drawn at random, so that every operation succeeds in every run.
+Without these hooks, the fuzzer invents ids and uses one key for everything. The site then refuses
+most calls before any work begins. schemathesis loads this module into its process
+(`SCHEMATHESIS_HOOKS`). Calls are counted instead of drawn at random, so that every operation succeeds
+in every run.
 """
 
 import hashlib
@@ -57,7 +58,7 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
 
 
 def _counted(case: Any, part: ParameterLocation) -> int | None:
-    """Return the number of this good call, or None for each fourth and for bad calls.
+    """Return the number of this good call, or None for a bad or every fourth call.
 
     A call is good if this part is valid according to the document, and no other call led to it.
     """

@@ -1,4 +1,4 @@
-"""Each request has one line. Its id is also in the answer and on its other lines."""
+"""Each request gets one log line; the answer and all log lines have the request's id."""
 
 import json
 import logging

@@ -19,7 +19,8 @@ from tests.subscribers.signup_browser import visitor
 pytestmark = pytest.mark.django_db
 
 
-# Django alone fails for `hex`, which is no codec of texts, and refuses the other: it is not UTF-8.
+# Without Homing's middleware, Django fails for `hex`, which is no codec of texts, and refuses the
+# other charset, which is not UTF-8.
 @pytest.mark.parametrize("charset", ["hex", '"iso-8859-1"'])
 def test_one_click_works_with_any_charset(charset: str) -> None:
     reader = SubscriberFactory()
@@ -28,7 +29,7 @@ def test_one_click_works_with_any_charset(charset: str) -> None:
     asked = RequestFactory().post(link, b"List-Unsubscribe=One-Click", form, secure=True).environ
     asked["CONTENT_TYPE"] = f"{form}; charset={charset}"
     statuses: list[str] = []
-    request_started.disconnect(close_old_connections)  # It would close the test's own connection.
+    request_started.disconnect(close_old_connections)  # This would close the test's connection.
     try:
         site = ignore_charset(WSGIHandler())
         b"".join(site(asked, lambda status, *_: statuses.append(status)))

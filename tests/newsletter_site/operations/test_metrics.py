@@ -127,7 +127,7 @@ def test_outcomes_and_calls_are_counted_once(newsroom: Newsroom, provider: Sandb
     for phase in ("claim", "render", "wait", "start", "call", "settle"):
         assert found["homing_worker_phase_seconds_total", (("phase", phase),)] > 0
         assert found["homing_worker_phase_cpu_seconds_total", (("phase", phase),)] > 0
-    # Only for a call is the time surely longer than the CPU time, because it waits for an answer.
+    # Only a call certainly takes longer than its CPU time, because a call waits for an answer.
     took = found["homing_worker_phase_seconds_total", (("phase", "call"),)]
     assert found["homing_worker_phase_cpu_seconds_total", (("phase", "call"),)] < took
 
@@ -175,7 +175,7 @@ def test_a_429_and_the_reduced_rate_are_reported(
     provider.sandbox.set_fault("refuse_429")
     newsroom.publish()
     newsroom.step()
-    newsroom.let_time_pass(-60)  # Otherwise the reduced rate may end first, after 4 seconds.
+    newsroom.let_time_pass(-60)  # Without this, the reduced rate may end during the test.
     found = scraped()
     assert found["homing_calls_rate_limited_total", ()] == 1
     assert found["homing_rate_limited", ()] == 1
