@@ -2,8 +2,8 @@
 
 Without these hooks, the fuzzer invents ids and uses one key for everything. The site then refuses
 most calls before any work begins. schemathesis loads this module into its process
-(`SCHEMATHESIS_HOOKS`). Calls are counted instead of drawn at random, so that every operation succeeds
-in every run.
+(`SCHEMATHESIS_HOOKS`). Calls are counted instead of drawn at random, so that every operation
+succeeds in every run.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Each request gets one log line; the answer and all log lines have the request's id."""
+"""Each request gets one log line, and all its lines and the answer have its id."""
 
 import json
 import logging
