@@ -72,19 +72,13 @@ def in_the_archive(edition: Edition) -> str:
 def there_already(edition: Edition) -> str:
     """Return the message after a version was published a second time, unchanged."""
     moment, status = scheduled_time_of(edition), load_status(edition.pk)
-    version, whom = edition.version, edition_audience(edition)
+    text = _("Version {version} was already published with this content, to {whom}.")
     if moment:
-        sentences = [
-            _(
-                "Version {version} was already scheduled with this content for {moment}, to {whom}."
-            ).format(version=version, moment=moment.words, whom=whom)
-        ]
-    else:
-        sentences = [
-            _("Version {version} was already published with this content, to {whom}.").format(
-                version=version, whom=whom
-            )
-        ]
+        text = _(
+            "Version {version} was already scheduled with this content for {moment}, to {whom}."
+        )
+    time = moment.words if moment else ""
+    sentences = [text.format(version=edition.version, moment=time, whom=edition_audience(edition))]
     if status.counts.is_called_back:
         sentences.append(_("It has been called back since then."))
     elif status.state is EditionState.CANCELLED:

@@ -412,14 +412,12 @@ def _will_be_sent(number: int) -> str:
 
 
 def _may_still_go(number: int) -> str:
-    return (
-        counted(
-            "{n} copy is being sent and may still arrive.",
-            "{n} copies are being sent and may still arrive.",
-            number,
-        )
-        if number
-        else ""
+    if not number:
+        return ""
+    return counted(
+        "{n} copy is being sent and may still arrive.",
+        "{n} copies are being sent and may still arrive.",
+        number,
     )
 
 
@@ -428,17 +426,15 @@ def _missed(number: int) -> str:
 
 
 def _are_unconfirmed(number: int) -> str:
-    return (
-        counted("{n} copy is unconfirmed.", "{n} copies are unconfirmed.", number) if number else ""
-    )
+    if not number:
+        return ""
+    return counted("{n} copy is unconfirmed.", "{n} copies are unconfirmed.", number)
 
 
 def _stay_unconfirmed(number: int) -> str:
-    return (
-        counted("{n} copy stays unconfirmed.", "{n} copies stay unconfirmed.", number)
-        if number
-        else ""
-    )
+    if not number:
+        return ""
+    return counted("{n} copy stays unconfirmed.", "{n} copies stay unconfirmed.", number)
 
 
 def _scheduled_time(status: EditionStatus) -> str:

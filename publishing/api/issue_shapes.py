@@ -69,19 +69,19 @@ def refuse_problems(content: Content) -> None:
         raise ProblemError(ProblemType.NOT_VALID, errors[0].detail, errors=errors)
 
 
+def _optional(description: str, example: Any = None, **limits: Any) -> Any:
+    """Return a field that may be null or omitted."""
+    return Field(default=None, description=description, examples=[example], **limits)
+
+
 class Clock(RequestBody):
     """The time zone in which a local time is meant."""
 
-    zone: str | None = Field(
-        default=None,
-        max_length=64,
-        description="The zone of that time; null: the newsletter’s zone.",
-        examples=[None],
+    zone: str | None = _optional(
+        "The zone of that time; null: the newsletter’s zone.", max_length=64
     )
-    which: Literal["first", "second"] | None = Field(
-        default=None,
-        description="Which one, if the clocks go back and the time occurs twice.",
-        examples=[None],
+    which: Literal["first", "second"] | None = _optional(
+        "Which one, if the clocks go back and the time occurs twice."
     )
 
 
@@ -98,51 +98,31 @@ class NewTime(Clock):
 class Words(ContentBody, Clock):
     """The content of an issue and its time. The content needs text, HTML or both."""
 
-    tags: list[str] | None = Field(
-        default=None,
-        max_length=MOST_TAGS,
-        description="Only readers with any of these tags; null: as before, or everyone.",
-        examples=[None],
+    tags: list[str] | None = _optional(
+        "Only readers with any of these tags; null: as before, or everyone.", max_length=MOST_TAGS
     )
-    without_tags: list[str] | None = Field(
-        default=None,
-        max_length=MOST_TAGS,
-        description="No readers with any of these tags; null: as before, or no limit.",
-        examples=[None],
+    without_tags: list[str] | None = _optional(
+        "No readers with any of these tags; null: as before, or no limit.", max_length=MOST_TAGS
     )
-    unlisted: bool | None = Field(
-        default=None,
-        description="True: hidden from archive, feed and search engines. False: in the archive. "
-        "Null: as `archive` says.",
-        examples=[None],
+    unlisted: bool | None = _optional(
+        "True: hidden from archive, feed and search engines. False: in the archive. Null: as "
+        "`archive` says."
     )
-    archive: Literal["public", "unlisted", "none"] | None = Field(
-        default=None,
-        description="public: in the archive and the feed. unlisted: only people with the link can "
-        "read it. none: no page on the web. Null: unlisted if tags limit the readers, else public; "
-        "a correction keeps it.",
-        examples=[None],
+    archive: Literal["public", "unlisted", "none"] | None = _optional(
+        "public: in the archive and the feed. unlisted: only people with the link can read it. "
+        "none: no page on the web. Null: unlisted if tags limit the readers, else public; a "
+        "correction keeps it."
     )
-    address: str | None = Field(
-        default=None,
+    address: str | None = _optional(
+        "The last part of the issue’s address: lower-case letters of any script, digits, hyphens "
+        "and underscores. Until a copy leads to it, a version can change it. Null: from the title.",
         max_length=LONGEST_OLD_SLUG,
-        description="The last part of the issue’s address: lower-case letters of any script, "
-        "digits, hyphens and underscores. Until a copy leads to it, a version can change it. Null: "
-        "from the title.",
-        examples=[None],
     )
-    hold_s: float | None = Field(
-        default=None,
-        ge=0,
-        le=LONGEST_HOLD_S,
-        description="Seconds in which it can be called back; null: PUBLISH_HOLD_S.",
-        examples=[30],
+    hold_s: float | None = _optional(
+        "Seconds in which it can be called back; null: PUBLISH_HOLD_S.", 30, ge=0, le=LONGEST_HOLD_S
     )
-    at: str | None = Field(
-        default=None,
-        max_length=40,
-        description="When it goes out, as a local time such as 2026-10-25T07:30; null: now.",
-        examples=[None],
+    at: str | None = _optional(
+        "When it goes out, as a local time such as 2026-10-25T07:30; null: now.", max_length=40
     )
 
 
@@ -159,12 +139,11 @@ class NewVersion(Words):
     """The next version of an issue. It is a correction if a reader got an earlier one."""
 
     version: Version
-    goes_to: Literal["everyone", "reached", "unreached", "nobody"] | None = Field(
-        default=None,
-        description="everyone: all readers confirmed now. reached: only those who were sent an "
-        "earlier version. unreached: only those who got no version. nobody: only the archive "
-        "changes. Null: everyone, or unreached after a cancelled version.",
-        examples=["everyone"],
+    goes_to: Literal["everyone", "reached", "unreached", "nobody"] | None = _optional(
+        "everyone: all readers confirmed now. reached: only those who were sent an earlier "
+        "version. unreached: only those who got no version. nobody: only the archive changes. "
+        "Null: everyone, or unreached after a cancelled version.",
+        "everyone",
     )
     note: bool = Field(
         default=True,

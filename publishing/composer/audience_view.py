@@ -1,10 +1,14 @@
 """Count the readers of an audience while its author still chooses it."""
 
+import uuid
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from delivery.models import Newsletter
+from publishing.content.draft_content import DraftFields
 from publishing.desk_access import may_write
 from publishing.drafts.draft_form import DraftForm
 from publishing.editions.audience import choice_of
@@ -17,10 +21,17 @@ def count_audience(request: HttpRequest) -> HttpResponse:
     """Answer with the parts of the page that show how many readers the form chooses."""
     form = DraftForm(request.GET)
     form.full_clean()
-    fields, issue = form.written, form.cleaned_data.get("issue")
+    context = audience_context(form.written, form.cleaned_data.get("issue"))
+    page = render(request, "publishing/composer/audience_now.html", context)
+    page["Cache-Control"] = "no-store"
+    return page
+
+
+def audience_context(fields: DraftFields, issue: uuid.UUID | None) -> dict[str, Any]:
+    """Return the context of `readers_now.html`. `plan` is None for a new issue."""
     tags = choice_of(fields.with_tags, fields.without_tags)
     plan = plan_version(issue, tags=tags) if issue else None
-    context = {
+    return {
         "goes_to": fields.goes_to,
         "with_tags": fields.with_tags,
         "without_tags": fields.without_tags,
@@ -29,6 +40,3 @@ def count_audience(request: HttpRequest) -> HttpResponse:
         "choices": audience_choices(plan, tags),
         "sender": Newsletter.objects.get_current().sender,
     }
-    page = render(request, "publishing/composer/audience_now.html", context)
-    page["Cache-Control"] = "no-store"
-    return page

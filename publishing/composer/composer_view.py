@@ -17,6 +17,7 @@ from delivery.humanise import clock
 from delivery.issue_attributes import ISSUE_ATTRIBUTES
 from delivery.models import Newsletter
 from idempotency.key import FIELD, HEADER, InvalidKey, fresh_key, read_key
+from publishing.composer.audience_view import audience_context
 from publishing.composer.composer_stats import composer_stats
 from publishing.content.draft_content import HTML, MARKDOWN, DraftFields
 from publishing.content.edition_content import plain_title
@@ -41,15 +42,10 @@ from publishing.drafts.keep_signed_out import (
     sign_writer,
 )
 from publishing.editions.archive_visibility import POSTED_AS, has_been_public
-from publishing.editions.audience import choice_of, tags_by_name
+from publishing.editions.audience import tags_by_name
 from publishing.editions.edition_status import load_status
 from publishing.editions.find_edition import parse_issue_id, progress_url
-from publishing.editions.versions import (
-    audience_choices,
-    plan_version,
-    readers_now,
-    versions_of,
-)
+from publishing.editions.versions import versions_of
 from publishing.editions.welcome_letter import has_title_of_welcome_letter
 from publishing.flash_messages import notes_of
 from publishing.models import Draft
@@ -224,8 +220,8 @@ def composer_page(
     if draft is not None:
         issue = draft.issue_id
         preview = f"{reverse('desk:draft_preview', args=[draft.pk])}?part="
-    tags = choice_of(fields.with_tags, fields.without_tags)
-    plan = plan_version(issue, tags=tags) if issue is not None else None
+    audience = audience_context(fields, issue)
+    plan = audience["plan"]
     shown, is_welcome = request.GET.get("show", ""), has_title_of_welcome_letter(fields.title)
     # Rendering a text that is too long would take minutes.
     rendered = EMPTY if too_long(fields) else fields
@@ -244,18 +240,12 @@ def composer_page(
             "hints": hints,
             "test_address": last_test_address(request.user),
             "welcome_url": reverse("desk:welcome") if is_welcome else "",
-            "plan": plan,
+            **audience,
             "plan_title": plain_title(plan.newest) if plan else "",
-            "readers": readers_now(fields.goes_to, tags, plan),
             "all_tags": tags_by_name(),
-            "with_tags": fields.with_tags,
-            "without_tags": fields.without_tags,
-            "goes_to": fields.goes_to,
             "importing": running_import(),
-            "choices": audience_choices(plan, tags),
             "is_public": has_been_public(issue),
             "posted_archive": POSTED_AS[fields.archive],
-            "sender": Newsletter.objects.get_current().sender,
             "merge_fields": _offered_fields(),
             "snippets": markup_by_name(fields.format),
             "previews": PREVIEWS,

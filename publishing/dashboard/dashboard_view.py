@@ -34,11 +34,7 @@ def issues(request: HttpRequest) -> HttpResponse:
     poll = poll_from(request) if viewer.looks else None
     if poll is not None:
         return _update(request, poll)
-    given = request.GET
-    search = IssueSearch.from_query(
-        *(given.get("show", ""), given.get("q", "")),
-        *(given.get("before", ""), given.get("sort", "")),
-    )
+    search = IssueSearch.from_query(request.GET)
     context = desk_context(viewer, search)
     return desk_page(
         request,

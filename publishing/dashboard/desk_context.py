@@ -33,14 +33,7 @@ from publishing.content.edition_content import Content, plain_title
 from publishing.content.word_count import estimate_word_count
 from publishing.dashboard import reader_counts, sender_domain
 from publishing.dashboard.dashboard_headline import headline_sentence
-from publishing.dashboard.first_steps import (
-    OF_PUBLISHERS,
-    OF_READERS,
-    OF_SETTINGS,
-    OF_WRITERS,
-    Step,
-    load_first_steps,
-)
+from publishing.dashboard.first_steps import STEPS, load_first_steps
 from publishing.dashboard.issue_pages import (
     IssuePage,
     IssueSearch,
@@ -92,17 +85,6 @@ class Viewer:
         self.manages = may(MANAGE)
         self.changes_settings = may(CHANGE_NEWSLETTER)
 
-    @property
-    def first_steps(self) -> frozenset[Step]:
-        """The steps to the first issue that the user may take."""
-        may = (
-            (OF_SETTINGS, self.changes_settings),
-            (OF_READERS, self.manages),
-            (OF_WRITERS, self.writes),
-            (OF_PUBLISHERS, self.publishes),
-        )
-        return frozenset[Step]().union(*(steps for steps, is_allowed in may if is_allowed))
-
 
 def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
     """Return the desk for this user; parts without permission are empty."""
@@ -144,7 +126,7 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
         "todo": todo,
         "first": load_first_steps(
             newsletter,
-            viewer.first_steps,
+            {one for right, steps in STEPS.items() if getattr(viewer, right) for one in steps},
             readers=now_confirmed,
             has_issue=bool(mailed),
             has_sent=any(one.sent for one in counts.values()),
@@ -176,9 +158,7 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
 
 def read_sending(newsletter: Newsletter) -> tuple[list[Sending], str, datetime]:
     """Return the editions being sent, a text that polls compare, and the time."""
-    open_ones = load_open_newsletters()
-    counts = load_all_counts(open_ones) if open_ones else []
-    statuses = [status_from_counts(one) for one in counts]
+    statuses = _statuses_of(load_open_newsletters())
     sending = sending_now(statuses, newsletter.zone)
     return sending, page_contents(sending, needs=len(statuses) - len(sending)), database_time()
 
@@ -192,14 +172,13 @@ def _todo_of_sending(viewer: Viewer, statuses: Sequence[EditionStatus]) -> TodoL
         editions_to_settle(statuses)
         + todo_list("alarm", [{"alarm": one} for one in latest], count=alarms)
         + no_worker(statuses)
-        + editions_to_settle(_held_transactional())
+        + editions_to_settle(_statuses_of(load_held_transactional(), open_only=True))
         + todo_list("worker_warning", [{"warning": warning} for warning in load_warnings()])
     )
 
 
-def _held_transactional() -> list[EditionStatus]:
-    editions = load_held_transactional()
-    counts = load_all_counts(editions, open_only=True) if editions else []
+def _statuses_of(editions: Sequence[int], *, open_only: bool = False) -> list[EditionStatus]:
+    counts = load_all_counts(editions, open_only=open_only) if editions else []
     return [status_from_counts(one) for one in counts]
 
 

@@ -33,9 +33,14 @@ class Step(StrEnum):
 
 
 OF_SETTINGS = frozenset({Step.NAME, Step.SENDER, Step.LOOK, Step.WEBHOOK})
-OF_READERS = frozenset({Step.READERS})
 OF_WRITERS = frozenset({Step.LETTER, Step.TEST})
-OF_PUBLISHERS = frozenset({Step.ISSUE})
+# The steps that a user may take, by the attribute of `Viewer` with the permission.
+STEPS = {
+    "changes_settings": OF_SETTINGS,
+    "manages": frozenset({Step.READERS}),
+    "writes": OF_WRITERS,
+    "publishes": frozenset({Step.ISSUE}),
+}
 OPTIONAL = frozenset({Step.LOOK})
 
 

@@ -5,7 +5,7 @@ Each page starts after the last row of the page before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -79,8 +79,10 @@ class IssueSearch:
     sort: Sort = Sort.NEWEST
 
     @classmethod
-    def from_query(cls, show: str, text: str, before: str, sort: str) -> IssueSearch:
+    def from_query(cls, query: Mapping[str, str]) -> IssueSearch:
         """Return the search in a query, without NULs, which PostgreSQL does not accept."""
+        show, sort = query.get("show", ""), query.get("sort", "")
+        text, before = query.get("q", ""), query.get("before", "")
         tab = Tab(show) if show in Tab.values else Tab.ALL
         order = Sort(sort) if sort in Sort.values else Sort.NEWEST
         return cls(tab, text.replace("\0", "").strip()[:LONGEST_SEARCH], before[:40], order)

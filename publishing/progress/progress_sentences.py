@@ -61,7 +61,10 @@ def _state_sentence(status: EditionStatus, zone: ZoneInfo) -> str:
         case EditionState.CLOSED:
             return f"{_closed(counts)} {reason}"
         case EditionState.NEEDS_ATTENTION:
-            return " ".join(filter(None, (_("Needs attention."), reason, _none_lost(counts))))
+            # Unless a copy failed, a stop lost no reader.
+            has_lost = counts.control != "stopped" or counts.failed
+            kept = "" if has_lost else _("Sending is paused. No copy was marked as failed.")
+            return " ".join(filter(None, (_("Needs attention."), reason, kept)))
         case EditionState.PAUSED:
             return " ".join((_("Paused."), reason))
         case EditionState.SENDING:
@@ -175,10 +178,3 @@ def _succeeded(counts: EditionCounts) -> str:
     if counts.audience > counts.sent:
         sentences.append(_("Nobody was missed."))
     return " ".join(sentences)
-
-
-def _none_lost(counts: EditionCounts) -> str:
-    """Say that a stop lost no reader, unless a copy failed."""
-    if counts.control != "stopped" or counts.failed:
-        return ""
-    return _("Sending is paused. No copy was marked as failed.")

@@ -178,6 +178,8 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
     newest = max((one.version for one in reading.versions), default=edition.version)
     is_newest = edition.version == newest
     offers_remaining = is_newest and may(PUBLISH) and may_send_to_remaining(edition, status.counts)
+    states = " ".join(f"{one.counts.version}{one.words}" for one in reading.statuses)
+    shape = tag_of(f"{readers['outcome']} {status.counts.has_started} {states}")
     return {
         "edition": edition,
         "title": plain_title(edition),
@@ -215,7 +217,7 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
         "warnings": reading.warnings,
         "versions": rows_of(reading.versions, counts) if len(reading.versions) > 1 else [],
         "readers": readers,
-        "listed": _listed(reading, shown, readers["outcome"]),
+        "listed": f"{shape}.{_counts(status)}",
         # The URL must have no fragment: with a fragment, a browser would scroll, not reload.
         "here": request.get_full_path(),
     }
@@ -232,12 +234,6 @@ def _count_today(request: HttpRequest, status: EditionStatus) -> int:
 
 def _counts(status: EditionStatus) -> str:
     return "-".join(str(count) for _, count, _ in EditionProgress(status).outcomes)
-
-
-def _listed(reading: _Reading, shown: EditionProgress, outcome: str) -> str:
-    states = [f"{one.counts.version}{one.words}" for one in reading.statuses]
-    shape = tag_of(f"{outcome} {shown.counts.has_started} {' '.join(states)}")
-    return f"{shape}.{_counts(reading.status)}"
 
 
 def _is_list_news(listed: str, before: str, shown: EditionProgress) -> bool:

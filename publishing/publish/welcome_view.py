@@ -44,10 +44,16 @@ def welcome_page(request: HttpRequest) -> HttpResponse:
     """Show the present welcome letter; on POST replace it by a draft, or turn it off."""
     problem = ""
     if request.method == "POST":
-        act = (
-            _again if "again" in request.POST else _turn_off if "off" in request.POST else _turn_on
-        )
-        problem = act(request)
+        if "again" in request.POST:
+            n = send_to_missed(user_id_of(request))
+            again = ngettext("{n} copy is tried again.", "{n} copies are tried again.", n)
+            messages.success(request, again.format(n=digits(n)))
+        elif "off" in request.POST:
+            turn_off(user_id_of(request))
+            off = _("The welcome letter is off. Copies that were already queued are still sent.")
+            messages.success(request, off)
+        else:
+            problem = _turn_on(request)
         if not problem:
             return redirect("desk:welcome")
     letter = welcome_letter()
@@ -62,20 +68,6 @@ def welcome_page(request: HttpRequest) -> HttpResponse:
     return desk_page(
         request, "publishing/publish/welcome.html", context, status=422 if problem else 200
     )
-
-
-def _turn_off(request: HttpRequest) -> str:
-    turn_off(user_id_of(request))
-    off = _("The welcome letter is off. Copies that were already queued are still sent.")
-    messages.success(request, off)
-    return ""
-
-
-def _again(request: HttpRequest) -> str:
-    deliveries = send_to_missed(user_id_of(request))
-    sentence = ngettext("{n} copy is tried again.", "{n} copies are tried again.", deliveries)
-    messages.success(request, sentence.format(n=digits(deliveries)))
-    return ""
 
 
 def _turn_on(request: HttpRequest) -> str:

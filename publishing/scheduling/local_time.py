@@ -97,13 +97,10 @@ def fold_choice(moment: ScheduledTime) -> Which:
 
 def _parse_zone(name: str) -> ZoneInfo:
     if name not in known_zones():
+        sentence = _("“{name}” is not a time zone. Choose one such as Europe/Lisbon.")
         if not name:
             sentence = _("The time zone is missing. Choose one such as Europe/Lisbon.")
-        else:
-            sentence = _("“{name}” is not a time zone. Choose one such as Europe/Lisbon.").format(
-                name=name[:64]
-            )
-        raise InvalidTimeError("zone", sentence)
+        raise InvalidTimeError("zone", sentence.format(name=name[:64]))
     return ZoneInfo(name)
 
 
