@@ -9,13 +9,10 @@ from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 from ninja.operation import Operation
 
-# The order matters: a fixed word in a path must come before a parameter.
-from publishing.api import publishing_calls, issue_calls  # noqa: F401  isort: skip
 from api.problem import FieldError, ProblemError, ProblemType, problem_response
 from api.strict_parser import StrictParser, refuse_unknown_queries, shorten_name
 from publishing.actions.edition_actions import CannotDoThatError
-from publishing.api import export_calls, past_issue_calls, welcome_calls
-from publishing.api.publishing_calls import router as issues
+from publishing.api import export_calls, issue_calls, past_issue_calls, welcome_calls
 from publishing.approval.record_approval import NeedsApprovalError
 from publishing.editions.edition_status import NoSuchEditionError
 from publishing.editions.versions import VersionRefusedError
@@ -46,7 +43,7 @@ api = HomingAPI(
     parser=StrictParser(),
 )
 api.add_decorator(refuse_unknown_queries, mode="view")
-api.add_router("/issues", issues)
+api.add_router("/issues", issue_calls.router)
 api.add_router("/readers", reader_calls.router)
 api.add_router("/fields", field_and_tag_calls.fields)
 api.add_router("/tags", field_and_tag_calls.tags)

@@ -302,7 +302,7 @@ def _done(action: str, numbers: Mapping[str, Any]) -> list[Done]:
                 "Paused. {n} copies wait until you resume.",
                 numbers["queued"],
             )
-            # Copies that are not accepted wait too, so the number is exact only for now.
+            # If Postmark does not accept copies that are being sent, these copies wait too.
             is_exact = not numbers["being_sent"]
             until = UNTIL_RESUMED if is_exact else f"{UNTIL_RESUMED},settled"
             return [

@@ -48,7 +48,7 @@ class EditionAction(NamedTuple):
     tone: Literal["", "go", "risk"] = ""
 
 
-# In the order on the page: the most common first, the final ones last.
+# The order is that of the page: the most common actions first, the final actions last.
 ACTIONS: Mapping[str, EditionAction] = {
     action.name: action
     for action in (
@@ -93,7 +93,7 @@ def applicable(status: EditionStatus) -> list[EditionAction]:
 
 
 def readers_now(status: EditionStatus) -> int:
-    """Return the number of readers; if scheduled, of those who would get it now."""
+    """Count the readers of an edition, or of a scheduled edition if it went out now."""
     if status.counts.control != "scheduled":
         return status.counts.audience
     edition = Edition.objects.only("goes_to", "with_tags", "without_tags").get(

@@ -100,7 +100,7 @@ def _drafts_open_to(user: User, entries: Iterable[LogEntry]) -> Collection[str]:
 
 
 def parse_id(key: str | None) -> uuid.UUID | None:
-    """Return the id in a key or an address; None if there is none."""
+    """Return the text as a UUID, or None if it is not a UUID."""
     try:
         return uuid.UUID(key or "")
     except ValueError:

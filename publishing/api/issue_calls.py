@@ -1,40 +1,76 @@
-"""API calls that read issues and act on editions."""
+"""API calls about issues: publish, reschedule, list, read the state, and act."""
 
 import uuid
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Literal, cast
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from ninja import Body, Router
 from ninja.params.functions import Query
 
 from api.bearer import Bearer, get_caller
-from api.idempotent_call import changing, once
-from api.problem import answers
+from api.idempotent_call import changing, once, require_key, run_call
+from api.problem import ProblemError, ProblemType, answers, field_problem
 from api.schema import BEFORE, LIMIT, DecimalInt, json_response
-from delivery.interface import join_transaction
+from delivery.interface import database_time, join_transaction
+from delivery.models import Edition, Newsletter
+from delivery.rules.scheduled_time import ScheduledTime
+from idempotency.saved_response import DifferentContentError
 from publishing.actions.action_sentences import in_one_line
-from publishing.actions.edition_actions import OLD_NAMES, perform
-from publishing.activity import record_issue_activity
+from publishing.actions.edition_actions import OLD_NAMES, perform, reschedule
+from publishing.activity.record_issue_activity import record_action, record_rescheduling
 from publishing.api import issue_scopes
 from publishing.api.issue_shapes import (
     ActionDone,
+    Clock,
     Copy,
     CopyPage,
     IssuePageBody,
     IssueStatus,
     Listed,
+    NewIssue,
+    NewTime,
+    NewVersion,
     Outcome,
+    Published,
     ReceiptBody,
+    Words,
+    content_in,
+    refuse_problems,
 )
-from publishing.api.publishing_calls import THE_VERSION, address_of, router
+from publishing.approval.record_approval import NEEDS_TWO, NeedsApprovalError, needs_approval
+from publishing.editions.audience import TagChoice, unknown_tag_sentence
 from publishing.editions.edition_status import load_edition, load_status
 from publishing.editions.find_edition import HIGHEST_VERSION
+from publishing.editions.issue_address import exact_address
+from publishing.editions.versions import VersionRefusedError, version_refusal, versions_of
+from publishing.models import Visibility
 from publishing.progress.issue_list import newest_before, rows_of
 from publishing.progress.outcome_sentences import why_of
 from publishing.progress.reader_outcomes import outcome_page
+from publishing.publish.publish_edition import (
+    KeyUsedForOtherContentError,
+    PublishOptions,
+    edition_by_key,
+    has_content,
+    publish,
+)
 from publishing.receipts.make_receipt import receipt_as_json, receipt_of
+from publishing.scheduling.local_time import InvalidTimeError, parse_scheduled_time
+from subscribers.fields.find_tags import UnknownTagError, find_tags
 
+_MADE = {201: Published, 200: Published}
+
+# The order of the calls matters: a fixed word in a path must come before a parameter.
+router = Router(tags=["Issues"])
+# An action needs the version that the caller saw, because a newer one may exist now.
+THE_VERSION = Query(
+    ..., ge=1, le=HIGHEST_VERSION, description="The version that the call acts on.", example=1
+)
 ActionName = Literal[
     "resume",
     "call-back",
@@ -59,6 +95,174 @@ AFTER = Query(
     pattern=r"^[0-9]{1,18}\.[0-9]{1,18}$",
     description="`next` of the page before: two numbers and a dot.",
 )
+
+
+def address_of(edition: Edition) -> str:
+    """Return the URL of an edition's status."""
+    return f"{reverse('api:issue_status', args=[edition.issue_id])}?version={edition.version}"
+
+
+@router.post(
+    "/",
+    tags=["Publishing"],
+    auth=Bearer(issue_scopes.PUBLISH),
+    summary="Publish a new issue",
+    **changing(_MADE),
+)
+def publish_issue(request: HttpRequest, content: Body[NewIssue]) -> HttpResponse:
+    """Publish an issue as its version 1, now or at a scheduled time.
+
+    The issue is mailed to all confirmed readers, or appears only in the archive. A key belongs to
+    one edition, so the same call with the same key never publishes again.
+    """
+    return _publish(request, content, None)
+
+
+@router.post(
+    "/{uuid:issue}/versions/",
+    tags=["Publishing"],
+    auth=Bearer(issue_scopes.PUBLISH),
+    summary="Publish the next version of an issue",
+    **changing(_MADE, 404),
+)
+def publish_version(
+    request: HttpRequest, issue: uuid.UUID, content: Body[NewVersion]
+) -> HttpResponse:
+    """Publish the next version. It is a correction if a reader got an earlier one.
+
+    If the version already exists, the call returns that version and sends nothing.
+    """
+    if not versions_of(issue).exists():
+        raise ProblemError(ProblemType.NOT_FOUND, f"There is no issue {issue}.")
+    return _publish(request, content, issue)
+
+
+@router.post(
+    "/{uuid:issue}/reschedule/",
+    tags=["Publishing"],
+    auth=Bearer(issue_scopes.PUBLISH),
+    summary="Change the time of a scheduled issue",
+    **changing({200: IssueStatus}, 404),
+)
+@once
+def reschedule_issue(
+    request: HttpRequest,
+    issue: uuid.UUID,
+    content: Body[NewTime],
+    version: DecimalInt = THE_VERSION,
+) -> HttpResponse:
+    """Change the time of a scheduled issue before it is due, and return its status."""
+    edition, author = load_edition(issue, version), get_caller(request).user.pk
+    at = _read(content.at, content)
+    with join_transaction():
+        reschedule(edition, at, record=lambda was: record_rescheduling(author, edition, was, at))
+    return json_response(IssueStatus(**load_status(edition.pk).as_json()), url=address_of(edition))
+
+
+def _publish(
+    request: HttpRequest, words: NewIssue | NewVersion, issue: uuid.UUID | None
+) -> HttpResponse:
+    author, key, goes_to = get_caller(request).user.pk, require_key(request), words.goes_to
+    version = words.version if isinstance(words, NewVersion) else None
+    tags, archive, address = _tags(words), _archive(words), _address(words, issue)
+    content = replace(content_in(words), has_page=archive != Visibility.NONE)
+    hold_s = settings.PUBLISH_HOLD_S if words.hold_s is None else words.hold_s
+
+    def check() -> None:
+        refuse_problems(content)
+        refusal = version_refusal(issue, version, goes_to)
+        if refusal:
+            raise VersionRefusedError(refusal)
+        is_known = edition_by_key(author, key) is not None
+        _moment(words, is_known=is_known)
+        if needs_approval() and not is_known:
+            raise NeedsApprovalError(str(NEEDS_TWO))
+
+    def work() -> HttpResponse:
+        options = PublishOptions(
+            issue=issue,
+            version=version,
+            goes_to=goes_to,
+            archive=archive,
+            at=_moment(words, is_known=True),
+            tags=tags,
+            address=address,
+            without_note=isinstance(words, NewVersion) and not words.note,
+        )
+        try:
+            published = publish(author, key, content, options, hold_s=hold_s)
+        except KeyUsedForOtherContentError as error:
+            raise DifferentContentError(address_of(error.edition)) from None
+        edition, created = published.edition, published.created
+        if not created and not options.are_met_by(edition, content):
+            difference = "options" if has_content(edition, content) else "content"
+            raise ProblemError(
+                ProblemType.OTHER_CONTENT,
+                f"Version {edition.version} already exists with other {difference}. Nothing was "
+                "sent and nothing was changed.",
+                earlier_url=address_of(edition),
+            )
+        answer = Published(
+            issue=edition.issue_id,
+            version=edition.version,
+            audience=edition.audience,
+            created=created,
+        )
+        return json_response(answer, url=address_of(edition), created=created)
+
+    return run_call(request, words, work, check=check)
+
+
+def _archive(words: Words) -> str:
+    """Return where readers find the issue; empty if the call does not say."""
+    named = {None: "", True: Visibility.UNLISTED, False: Visibility.PUBLIC}[words.unlisted]
+    if named and words.archive and named != words.archive:
+        raise field_problem("archive", "“archive” and “unlisted” differ. Send only “archive”.")
+    return words.archive or named
+
+
+def _address(words: Words, issue: uuid.UUID | None) -> str:
+    """Return the address that the call chose; empty if the title gives the address."""
+    try:
+        return "" if words.address is None else exact_address(words.address, issue)
+    except ValueError as error:
+        raise field_problem("address", str(error)) from None
+
+
+def _tags(words: Words) -> TagChoice | None:
+    """Return the tags of the audience; None if the call names none."""
+    if words.tags is None and words.without_tags is None:
+        return None
+    found = []
+    for field in ("tags", "without_tags"):
+        try:
+            found.append(find_tags(getattr(words, field) or ()))
+        except UnknownTagError as error:
+            raise field_problem(field, unknown_tag_sentence(error)) from None
+    return TagChoice(*found)
+
+
+def _moment(words: Words, *, is_known: bool) -> ScheduledTime | None:
+    """Return when the issue is sent; None for now.
+
+    A repeated call with a known key may have a time in the past.
+    """
+    if words.at is None:
+        if words.zone is not None or words.which is not None:
+            field = "zone" if words.zone is not None else "which"
+            raise field_problem(field, f"“{field}” needs a time in “at”.")
+        return None
+    return _read(words.at, words, is_known=is_known)
+
+
+def _read(at: str, clock: Clock, *, is_known: bool = False) -> ScheduledTime:
+    zone = clock.zone or Newsletter.objects.get_current().time_zone
+    try:
+        return parse_scheduled_time(
+            at, zone, clock.which or "", now=None if is_known else database_time()
+        )
+    except InvalidTimeError as refused:
+        raise field_problem(refused.field, refused.sentence) from None
 
 
 @router.get(
@@ -169,7 +373,7 @@ def act_on_issue(
 ) -> HttpResponse:
     """Run an action of `./homing edition` on a version, and return its result."""
     edition = load_edition(issue, version)
-    record = partial(record_issue_activity.record_action, get_caller(request).user.pk, edition)
+    record = partial(record_action, get_caller(request).user.pk, edition)
     with join_transaction():
         name = OLD_NAMES.get(action, action)
         done = perform(name, edition, load_status(edition.pk), record=record)

@@ -19,7 +19,7 @@ _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The number of readers at a date; the date is empty for now."""
+    """The number of readers at a date. `when` is empty for the present number."""
 
     when: str
     readers: int
@@ -59,7 +59,7 @@ def chart_of(points: Sequence[Point]) -> dict[str, Any] | None:
 def scale_of(numbers: Sequence[int]) -> tuple[int, int, int]:
     """Return the low, middle and high number of the narrowest scale of round numbers.
 
-    No number is below zero.
+    The low number is at least zero.
     """
     least, most = min(numbers), max(numbers)
     # If all numbers are equal, draw the line in the middle, or at the bottom if they are zero.
@@ -108,7 +108,7 @@ def _than(difference: int, point: Point) -> str:
 def _labels(points: Sequence[Point]) -> tuple[str, ...]:
     """Return the dates of some points, evenly spaced if possible.
 
-    A repeated date is empty.
+    If a date repeats, its later label is empty.
     """
     last = len(points) - 1
     most = min(MOST_LABELS, len(points))

@@ -169,7 +169,7 @@ def first_error(form: forms.BaseForm) -> str:
 
 
 def form_values(fields: DraftFields) -> dict[str, str]:
-    """Return the values by the names of the composer's fields."""
+    """Return the values in a dict, with the names of the composer's fields as keys."""
     tags = (join_ids(getattr(fields, name)) for name in TAG_FIELDS)
     archive, note = POSTED_AS[fields.archive], "on" if fields.without_note else ""
     values = {one.control: getattr(fields, one.name) for one in ISSUE_ATTRIBUTES}
@@ -193,7 +193,7 @@ def fields_to_compare(fields: DraftFields) -> dict[str, str]:
 
 
 def too_long(fields: DraftFields) -> dict[str, str]:
-    """Return a sentence for each part that is too long, by its name."""
+    """Return a dict from the name of each part that is too long to a sentence."""
     found = {}
     for one in CONTENT_ATTRIBUTES:
         text, most = getattr(fields, one.name), LONGEST_PART

@@ -255,7 +255,7 @@ def restore_draft(edition: Edition) -> str:
         return ""
     with transaction.atomic():
         # The lock makes a second caller wait, and then find the draft that the first caller made.
-        Issue.objects.select_for_update(no_key=True).get(pk=edition.issue_id)
+        _lock_issue(edition.issue_id)
         newest = versions_of(edition.issue_id).first()
         if newest is None or newest.pk != edition.pk:
             return ""

@@ -54,7 +54,7 @@ def visibility_of_draft(draft: Draft) -> Visibility:
 def content_of(draft: Draft) -> Content:
     """Return a draft's content. If the issue gets a page, the mail has a link to it.
 
-    The draft may choose otherwise, but a later version cannot change every choice.
+    The draft's own choice does not always count: a later version cannot change everything.
     """
     has_page = visibility_of_draft(draft) is not Visibility.NONE
     return replace(build_content(draft.fields), has_page=has_page)
@@ -90,7 +90,8 @@ def columns_of(visibility: Visibility) -> dict[str, bool]:
 def set_visibility(author: uuid.UUID, issue: uuid.UUID, visibility: Visibility) -> bool:
     """Change where readers find an issue; return whether that changed anything.
 
-    Only a public issue can become unlisted. An issue without a page would become more public.
+    Only a public issue can become unlisted. An issue without a page cannot, because that would make
+    it more public.
     """
     columns = columns_of(visibility)
     issues = Issue.objects.filter(pk=issue)

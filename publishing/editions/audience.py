@@ -33,8 +33,8 @@ DELETED_TAG = gettext_lazy("A tag of the audience was deleted. Choose the tags a
 class TagChoice:
     """The tags that limit an audience: pairs of id and name."""
 
-    with_tags: tuple[tuple[int, str], ...] = ()  # the audience has readers with any of these tags
-    without_tags: tuple[tuple[int, str], ...] = ()  # and readers with none of these tags
+    with_tags: tuple[tuple[int, str], ...] = ()  # each reader has at least one of these
+    without_tags: tuple[tuple[int, str], ...] = ()  # the audience has no reader with any of these
 
     @classmethod
     def of(cls, edition: Edition) -> "TagChoice":
@@ -52,7 +52,7 @@ class TagChoice:
         }
 
     def is_same_as(self, other: "TagChoice") -> bool:
-        """Whether both choose the same readers; renamed tags make no difference."""
+        """Whether both choices have the same tags, even if a tag was renamed meanwhile."""
         return (set(self.with_ids), set(self.without_ids)) == (
             set(other.with_ids),
             set(other.without_ids),

@@ -134,12 +134,8 @@ def save_moved_issue(
 
 
 def _columns_of(visibility: Visibility) -> dict[str, bool]:
-    columns = columns_of(visibility)
-    published = {
-        "published_unlisted": columns["unlisted"],
-        "published_with_page": columns["has_page"],
-    }
-    return columns | published
+    now = columns_of(visibility)
+    return now | {"published_unlisted": now["unlisted"], "published_with_page": now["has_page"]}
 
 
 def update_address(issue: Issue, title: str, chosen: str = "") -> None:

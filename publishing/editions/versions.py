@@ -255,7 +255,7 @@ class VersionPlan:
     reached: int
     unreached: int
     going: list[str]  # warnings about earlier versions that are still being sent
-    unknown_reached: str  # why both counts are 0; empty if they are known
+    unknown_reached: str  # why `reached` and `unreached` are 0; empty if both are known
 
     @property
     def is_correction(self) -> bool:

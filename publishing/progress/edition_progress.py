@@ -70,7 +70,7 @@ class EditionProgress:
 
     @property
     def past(self) -> str:
-        """The facts that outdate messages about an action, by the names in their tags."""
+        """The names of the facts that are true now. The tags of messages use these names."""
         counts = self.counts
         facts = {
             "started": counts.control != "scheduled",
@@ -90,7 +90,7 @@ class EditionProgress:
 
 
 def counts_of(counts: EditionCounts) -> dict[str, int]:
-    """Return the counts by outcome, in the order of the pages."""
+    """Return the counts by outcome, in the order in which pages show outcomes."""
     return {outcome: getattr(counts, outcome) for outcome in ORDER}
 
 

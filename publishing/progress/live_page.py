@@ -35,7 +35,7 @@ STARTING_S = 30
 DESK_S, DESK_IDLE_S = 4.0, 30.0
 # At most this many polls a second, by all pages together.
 READINGS_PER_S = 2
-# Without scripts, the browser reloads the whole page.
+# The shortest pause in seconds before a browser without scripts reloads the whole page.
 RELOAD_AT_LEAST_S = 5
 
 T = TypeVar("T")
@@ -171,7 +171,13 @@ def ask_again_s(
     """
     if is_at_rest(status):
         return None
-    pause = LONGEST_S if hidden else _pause_where_seen(status, unchanged)
+    pause = LONGEST_S
+    if not hidden:
+        pause = _pause(status)
+        if unchanged > 0:
+            pause = max(pause, min(LONGEST_S, QUIET_S * GROWS_BY ** (min(unchanged, 20) - 1)))
+        # If the time of the next event is known, poll just after it.
+        pause = min(pause, max(SOON_S, _until_something_happens(status) + 0.5))
     return round(max(pause, pages / READINGS_PER_S), 1)
 
 
@@ -186,15 +192,6 @@ def reload_s(status: EditionStatus) -> int | None:
     """Return seconds until a page without scripts reloads."""
     pause = ask_again_s(status)
     return None if pause is None else max(RELOAD_AT_LEAST_S, round(pause))
-
-
-def _pause_where_seen(status: EditionStatus, unchanged: int) -> float:
-    """Return the pause of a visible page, longer if nothing is new."""
-    pause = _pause(status)
-    if unchanged > 0:
-        pause = max(pause, min(LONGEST_S, QUIET_S * GROWS_BY ** (min(unchanged, 20) - 1)))
-    # If the time of the next event is known, poll just after it.
-    return min(pause, max(SOON_S, _until_something_happens(status) + 0.5))
 
 
 def _pause(status: EditionStatus) -> float:

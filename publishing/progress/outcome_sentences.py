@@ -37,7 +37,7 @@ def why_of(
 ) -> str:
     """Say how a copy was accepted, or why not.
 
-    `held_until` is the end of its edition's hold.
+    `held_until` is the end of the hold of the copy's edition, if it is held.
     """
     match delivery.outcome:
         case "sent":

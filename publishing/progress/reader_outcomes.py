@@ -23,8 +23,8 @@ ALL, MISSED = "all", "missed"
 LISTS = (ALL, *ORDER, MISSED)
 # The number of copies in memory while a file is written.
 CHUNK = 2000
-# A recipient's id that is higher than every other: a cursor with it continues after the batch. It
-# has as many digits as `_CURSOR` allows.
+# A recipient's id that is higher than all others. A cursor with this id continues after the batch.
+# The number has as many digits as `_CURSOR` allows.
 _BATCH_END = 10**18 - 1
 _CURSOR = re.compile(r"(\d{1,18})\.(\d{1,18})")
 

@@ -78,7 +78,7 @@ def publish_draft(
 ) -> Edition:
     """Publish a draft, or return its edition if it was published before.
 
-    Raises the errors above.
+    Raises `DraftChangedError`, `PublishedByOtherError` and `DifferentContentError`.
     """
     locked = Draft.objects.select_for_update(of=("self",)).filter(pk=draft).first()
     if locked is None:

@@ -205,8 +205,8 @@ def _frozen(audience: QuerySet[Any, Any], size: int) -> Iterator[Iterator[list[A
     """Read an audience as it is now, `size` recipients at a time.
 
     A cursor of the database reads all readers as they are at one moment. Its transaction has a
-    separate connection, so progress can be saved meanwhile. It also works behind a connection
-    pooler.
+    separate connection, so progress can be saved meanwhile. The cursor also works behind a
+    connection pooler.
     """
     rows, parameters = audience.order_by("id").query.sql_with_params()
     source = connection.copy()

@@ -1,6 +1,6 @@
 """Parse the local time of a scheduled issue.
 
-If a local time occurs twice, it is refused, not guessed. Pure.
+A local time that occurs twice is refused, unless the author chose one of the two moments. Pure.
 """
 
 from __future__ import annotations

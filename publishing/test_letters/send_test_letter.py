@@ -81,7 +81,7 @@ def _reader_of(
 ) -> tuple[str, str, Sequence[str]]:
     """Return a recipient with the address.
 
-    If the author may see readers, it has the values of the reader with this address.
+    If the author may see readers, the recipient has the values of the reader with this address.
     """
     without_reader = (address, "", [""] * len(fields))
     if not any(may(author, permission) for permission in TAKE_READERS_AWAY):

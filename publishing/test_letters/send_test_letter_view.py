@@ -165,11 +165,6 @@ def form_again(request: HttpRequest, sentence: str, *, status: int) -> HttpRespo
     return _refused(request, form, status=status)
 
 
-def _still_working(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
-    sentence = _("Your earlier click is still being processed. Press the button again.")
-    return form_again(request, sentence, status=200)
-
-
 def no_other_content(request: HttpRequest, form: forms.Form, key: str) -> HttpResponse:
     """Raise an error: this cannot happen, because other content has another key."""
     raise AssertionError("two letters under one key of a test")
@@ -185,7 +180,11 @@ def key_of_test(key: str, fingerprint: bytes) -> str:
     fields=FIELDS,
     show_form=lambda request, form, _: _refused(request, form),
     different_content=no_other_content,
-    in_progress=_still_working,
+    in_progress=lambda request, _form, _key: form_again(
+        request,
+        _("Your earlier click is still being processed. Press the button again."),
+        status=200,
+    ),
     invalid_key=lambda request, why: form_again(
         request, " ".join((str(why), _("Nothing was sent."))), status=200
     ),
