@@ -27,8 +27,8 @@ ALL_REACHED = gettext_lazy(
 )
 NO_TAG_MATCHES = gettext_lazy("This issue goes to nobody: no confirmed reader matches the tags.")
 NONE_OF_BOTH = gettext_lazy(
-    "This version goes to nobody: no confirmed reader matches both the tags and the choice by "
-    "earlier versions."
+    "This version goes to nobody: no confirmed reader meets both conditions, the tags and the "
+    "choice under “Who gets it”."
 )
 # A message's tags name its issue or test letter, so a repeated post leads to the same page as the
 # first one. The tag `until` names the facts after which the message is outdated: names from

@@ -130,8 +130,8 @@ _WENT_TO_NOBODY = {
     "nobody": ARCHIVE_ONLY,
 }
 _NO_MATCH = gettext_lazy(
-    "This version went to nobody: no confirmed reader matched both the tags and the choice by "
-    "earlier versions."
+    "This version went to nobody: no confirmed reader met both conditions, the tags and the choice "
+    "under “Who gets it”."
 )
 _BY_TAGS_TO_NOBODY = {
     "everyone": gettext_lazy("This issue went to nobody: no confirmed reader matched the tags."),

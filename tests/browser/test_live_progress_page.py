@@ -169,7 +169,9 @@ def test_open_page_of_a_starting_issue_equals_a_fresh_one(windows, author):
     come_to_watch(windows, waits)
     for page in windows:
         expect(page.locator(".crumb")).to_contain_text("Version 1. Scheduled by Edith Marlow for ")
-        expect(page.get_by_text("The readers are fixed when the issue goes out.")).to_be_visible()
+        expect(
+            page.get_by_text("The list of readers is made when the issue goes out.")
+        ).to_be_visible()
         page.locator(".crumb").get_by_role("link", name="Issues").focus()
 
     make_edition_due(waits)

@@ -285,7 +285,7 @@ def test_the_count_follows_the_choice(window: WindowOf, author: Any, tags: tuple
     ("goes_to", "sentence"),
     [
         ("nobody", "Not mailed: archive only."),
-        ("unreached", "no confirmed reader matched both the tags and the choice by earlier"),
+        ("unreached", "no confirmed reader met both conditions, the tags and the choice"),
     ],
 )
 def test_a_page_says_why_a_version_went_to_nobody(
