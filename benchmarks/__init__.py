@@ -1,8 +1,8 @@
 """Measurements of Homing's speed, each on a separate site.
 
-libpq reads missing options from environment variables, and an address there overrides a socket
-folder. So this module clears these variables: a shell's settings must never lead a benchmark to
-another database.
+If an option of a connection is missing, libpq reads it from an environment variable. A server's
+address in such a variable takes precedence over a socket folder. So this module clears these
+variables: a shell's settings must never lead a benchmark to another database.
 """
 
 import os

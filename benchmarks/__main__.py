@@ -106,7 +106,7 @@ def _file(text: str) -> Path:
 
 
 def _result(name: str, options: Options) -> RowResult:
-    """Return one row's result. If the row fails, return its error in the notes."""
+    """Return one row's result. If the row fails, the result's notes contain the error."""
     say(name)
     try:
         result: RowResult = import_module(f"benchmarks.rows.{name}").measure(options)
@@ -117,7 +117,7 @@ def _result(name: str, options: Options) -> RowResult:
 
 
 def _error_lines(error: Exception) -> Iterator[str]:
-    """Yield the lines of an error: failed commands print several."""
+    """Yield the lines of an error; a failed command prints several lines."""
     first, *rest = str(error).splitlines() or [""]
     yield f"It failed: {type(error).__name__}: {first}"
     yield from rest

@@ -1,6 +1,6 @@
 """CPU time of a process and its children, as Linux counts it.
 
-The figures include the children that have ended. Linux counts them in steps of 10 ms.
+The figures include the children that have ended. Linux counts CPU time in steps of 10 ms.
 """
 
 import os

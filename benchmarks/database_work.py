@@ -2,7 +2,7 @@
 
 The work is counted in bytes of write-ahead log and updated rows. The first change of a page after a
 checkpoint writes the whole page into the log. So callers check whether a checkpoint occurred
-between the two moments. `tests/database_cost` uses it too.
+between the two moments. `tests/database_cost` uses this module too.
 """
 
 import time
@@ -25,7 +25,7 @@ OTHER_SESSIONS = """
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The number of updated rows of a table, and how many stayed in their page."""
+    """Updates of a table's rows, and how many new versions stayed in the same page."""
 
     updated: int
     hot: int
@@ -67,7 +67,8 @@ class DatabaseWork:
     def _wait_for_reports(self) -> None:
         """Wait until other sessions have reported their work.
 
-        A session reports its work at the latest when it ends, shortly after its program.
+        A session reports its work when it ends at the latest, and it ends shortly after its
+        program.
         """
         until = time.monotonic() + REPORTED_WITHIN_S
         while self._one(OTHER_SESSIONS, self._began_at):

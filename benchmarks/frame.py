@@ -64,8 +64,8 @@ def at_least(words: str, figure: Measured, bound: float) -> Target:
 class RowResult:
     """One row: its text, its targets and further figures.
 
-    `beside` contains further figures: the two sides of a ratio, and the parts of a time. `notes`
-    explain the figures. `name` is the row's name on the command line.
+    `beside` contains further figures, such as the two sides of a ratio, or the parts of a total
+    time. `notes` explain the figures. `name` is the row's name on the command line.
     """
 
     row: str
@@ -119,10 +119,10 @@ def percent(name: str, part: Measured, whole: Measured) -> Measured:
 def in_turns(
     options: Options, sides: Mapping[str, Callable[[], float]], unit: str
 ) -> tuple[Measured, ...]:
-    """Measure all sides once per round; return one figure each, in order.
+    """Measure all sides once per round; return one figure for each side, in order.
 
-    An uncounted round warms the machine up. Every second round runs the sides in reverse order, so
-    no side is always first. A quick run has no warm-up.
+    A first round, which does not count, warms the machine up. Every second round runs the sides in
+    reverse order, so no side is always first. A quick run has no warm-up.
     """
     runs: dict[str, list[float]] = {name: [] for name in sides}
     for number in range(1 if options.quick else 0, options.rounds + 1):

@@ -1,4 +1,4 @@
-"""Hostile files that would take much memory, within the size limits. Pure."""
+"""Build files within the size limits that could still take much memory. Pure."""
 
 import io
 import json
@@ -34,7 +34,7 @@ def buttondown(letter: str) -> bytes:
 
 
 def ghost(html: str = "<p>x</p>", posts: str = "", **more: str) -> bytes:
-    """Write an export of Ghost: one post, and `more` JSON beside the posts."""
+    """Build an export of Ghost with one post; `more` is JSON before the list of posts."""
     post = {
         "id": "1",
         "slug": "a",
@@ -70,7 +70,7 @@ def _of(piece: str, size: int = 4 * MB) -> str:
 
 
 def _unlike(piece: str, number: int) -> str:
-    """Write a piece with a different number each time."""
+    """Repeat a piece, each time with the next number in it."""
     return "".join(piece.format(n) for n in range(number))
 
 

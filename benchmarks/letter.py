@@ -1,7 +1,7 @@
 """The letter that every measurement sends: 2 kB of HTML after merging.
 
-The letter is a whole HTML document, which Homing sends unchanged. To a fragment, Homing would add a
-frame and inlined styles: 2 kB of paragraphs would become 8 kB.
+The letter is a whole HTML document, which Homing sends unchanged. If the letter were only a
+fragment, Homing would add a frame and inline styles, and 2 kB of paragraphs would become 8 kB.
 """
 
 HOST = "letter.example.org"

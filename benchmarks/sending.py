@@ -87,7 +87,7 @@ class Sendings:
 
 
 def worker_rate(site: Site, readers: int, **how: Any) -> float:
-    """Return copies per second of a worker; `how` as in `sent_by_worker`."""
+    """Return a worker's copies per second; `how` has options of `sent_by_worker`."""
     return sent_by_worker(site, readers, **how).rate
 
 

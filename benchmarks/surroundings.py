@@ -95,7 +95,7 @@ def _postgresql() -> tuple[str, dict[str, str]]:
 
 
 def _cpu() -> str:
-    """Return the system's name of the CPU model, if the system names it."""
+    """Return the name of the CPU model, if the system knows it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Claim a key: decide whether a post is the first, and let the others wait."""
+"""Claim a key: decide whether a post is the first, and let later posts wait."""
 
 import hashlib
 import json
@@ -13,8 +13,8 @@ from idempotency.key import UserId
 from idempotency.saved_response import SavedResponse, find_earlier
 
 MAX_WAITING = 3  # each waiting post keeps one database connection
-# One slot for the post that works, and one for each waiting post. A waiting post keeps its slot
-# when it becomes the working post.
+# One slot for the post whose work is running, and one for each waiting post. A waiting post keeps
+# its slot when its own work begins.
 SLOTS = 1 + MAX_WAITING
 
 GONE_CHECK = "500ms"  # how often the server checks that a client is still connected
@@ -32,9 +32,9 @@ def claim(
     """Claim a key, or wait for an earlier post and return its response.
 
     Wait at most `wait_s` seconds. Call this in the transaction in which the work is done and its
-    response is saved. The first fingerprint is stored. If the result is None, the key was claimed,
-    and the caller does the work and commits. Raises InProgressError, DifferentContentError, and
-    WrongIsolationError unless the level is READ COMMITTED.
+    response is saved. The first of `fingerprints` is stored. If the result is None, the key was
+    claimed, and the caller does the work and commits. Raises InProgressError,
+    DifferentContentError, and WrongIsolationError unless the level is READ COMMITTED.
     """
     timeout_before, has_slot = _prepare(user_id, key)
     if not has_slot:
@@ -60,7 +60,7 @@ def claim(
 
 
 def allow_silence(longest: str) -> None:
-    """Let this transaction be silent for longer, while it reads a large file.
+    """Allow longer pauses between this transaction's statements, for large files.
 
     `longest` has a unit of PostgreSQL, such as “120s”.
     """

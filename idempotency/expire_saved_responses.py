@@ -21,7 +21,8 @@ def expire_saved_responses(*, at_most: int = ROWS_AT_ONCE) -> int:
     deleting. Call it until it returns 0.
     """
     with transaction.atomic(durable=True):
-        # Limit the silence, so that a process that freezes here does not lock its rows for long.
+        # Limit the pause between two statements, so that a process that freezes here does not lock
+        # its rows for long.
         allow_silence(LONGEST_SILENCE)
         with connection.cursor() as cursor:
             # Read along the index, even if the statistics are out of date.

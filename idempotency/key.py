@@ -13,7 +13,7 @@ FIELD = "idempotency_key"
 HEADER = "Idempotency-Key"
 LONGEST_KEY = 49
 
-# The primary key of a user, of whatever kind the site has.
+# The primary key of a user, of any type that a site may use.
 UserId: TypeAlias = int | str | UUID
 
 # A key has no space at its ends. Headers drop such a space and form fields keep it, so one key

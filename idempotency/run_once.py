@@ -78,8 +78,8 @@ def run_once(
             raise earlier
         saved = earlier
         if saved is None:
-            # `durable` refuses an outer transaction. Other posts with this key would wait for the
-            # end of that transaction.
+            # `durable` refuses an outer transaction, because other posts with this key would have
+            # to wait until the outer transaction ends.
             with transaction.atomic(durable=True):
                 saved = claim(user_id, key, fingerprints, wait_s=_wait_s())
                 if saved is None:
@@ -102,7 +102,7 @@ def _wait_s() -> float:
 
 
 def _report(outcome: PostOutcome) -> None:
-    # Django logs a failing receiver. The response stays the same.
+    # If a receiver raises an error, Django logs it, and the response stays the same.
     form_posted.send_robust(sender=PostOutcome, outcome=outcome)
 
 
@@ -123,7 +123,7 @@ def _work(
                     "Return an HttpResponse with its whole body."
                 )
             if isinstance(response, SimpleTemplateResponse):
-                # Inside the transaction, so that the page shows the state that is committed.
+                # Render inside the transaction, so that the page shows the state that is committed.
                 response.render()
             messages = captured.unread(response)
     finally:

@@ -105,7 +105,7 @@ def safe_to_retry(
 
 
 def _choose_key(user_id: UserId, keys: Sequence[str], fingerprints: Sequence[bytes]) -> str:
-    """Return the first key, unless this form was answered under another one."""
+    """Return the first key, unless this form was already answered under another key."""
     different = list(dict.fromkeys(keys))
     if len(different) > 1:
         for key in different:

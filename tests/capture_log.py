@@ -1,4 +1,4 @@
-"""Read the log lines that a process writes outside debug."""
+"""Read the log lines that a process writes outside debug mode."""
 
 import io
 import json
@@ -16,7 +16,7 @@ Lines = Callable[[], list[dict[str, Any]]]
 
 @contextmanager
 def log_lines(*secrets: str) -> Iterator[Lines]:
-    """Collect this process's log lines, without ids that earlier work bound."""
+    """Collect this process's log lines, without the ids that earlier work added."""
     clear_contextvars()
     stream = io.StringIO()
     handler = StderrHandler(stream)

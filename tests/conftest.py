@@ -63,7 +63,7 @@ django.setup()
 
 # Use the same examples in every run, so that a property fails only after a change. The examples
 # still vary slightly, because Hypothesis also tries constants of loaded modules.  `make proofs
-# PROOFS=properties` draws more examples, and random ones. There is no deadline, because the machine
+# PROOFS=properties` draws more examples, at random. There is no deadline, because the machine
 # decides how long an example takes.
 PROPERTIES = hypothesis.settings(
     deadline=None, database=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]

@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection
 def failed_statements() -> Iterator[list[DatabaseError]]:
     """Collect statements that fail on this thread's connection in the block.
 
-    Statements whose error the code catches count too.
+    Also collect a statement if the code catches its error.
     """
     failed: list[DatabaseError] = []
 

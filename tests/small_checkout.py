@@ -27,7 +27,7 @@ if sys.argv[1:] == ["wait"]:
 
 
 def lay_out(folder: Path) -> Path:
-    """Create a checkout with the script, empty locks and the two started programs."""
+    """Create a checkout with the script, empty locks and the two programs it starts."""
     (folder / "requirements").mkdir(parents=True)
     shutil.copy(SCRIPT, folder / "homing")
     for lock in ("production", "demo", "test"):

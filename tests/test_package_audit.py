@@ -1,4 +1,4 @@
-"""The step “Audit” fails for known holes, not for missing information."""
+"""The step “Audit” fails for known vulnerabilities, not for missing data."""
 
 import importlib.util
 import json

@@ -18,7 +18,7 @@ SOURCE = "https://github.com/knadh/listmonk"
 VERSION, COMMIT = "v6.2.0", "ef0a75872463f10a4848af6c547d1c057405453a"
 # Folders where Go may be installed, although PATH does not contain them.
 GO_FOLDERS = ("/usr/local/go/bin", "/usr/lib/go/bin", "/opt/homebrew/bin")
-# Files that listmonk reads beside its program.
+# Files that listmonk reads from the folder of its program.
 FILES = ("schema.sql", "permissions.json", "config.toml.sample", "queries", "static", "i18n")
 # This statement of listmonk is replaced, because the embedded PostgreSQL has no pgcrypto. listmonk
 # uses pgcrypto only for passwords, and here it has no users.

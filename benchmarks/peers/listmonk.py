@@ -1,10 +1,10 @@
 """listmonk on the site's PostgreSQL, with settings that make it fast.
 
 listmonk's fastest messenger is the HTTP postback, which sends one message in each call. After
-`app.message_rate` messages, each of its workers sleeps for a second; the number here is so high
-that this never happens. listmonk has the same readers and the same letter as Homing. listmonk keeps
-a single position for the whole list and no record of each message. If it is killed, messages in its
-memory are lost or sent twice.
+`app.message_rate` messages, each of its workers sleeps for a second. This module sets that number
+so high that no worker ever sleeps. listmonk has the same readers and the same letter as Homing.
+listmonk keeps a single position for the whole list and no record of each message. If it is killed,
+messages in its memory are lost or sent twice.
 """
 
 import json

@@ -98,7 +98,7 @@ class Sink:
 
 
 def main() -> None:
-    """Listen on a free port, print the address, and answer until ended."""
+    """Listen on a free port, print the address, and answer until the process ends."""
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
         print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
         with contextlib.suppress(KeyboardInterrupt):

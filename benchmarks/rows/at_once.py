@@ -9,8 +9,8 @@ copy must have arrived once.
 
 The CPU time of a copy is the time that the sender and PostgreSQL use for it. The provider and the
 sender's start are not included. Workers also measure the phases of a step. Threads wait in
-parallel, so the phases' sum exceeds the elapsed time. The sum of the phases' CPU time does not
-exceed the elapsed time, since one thread of a process runs at a time.
+parallel, so the times of all phases add up to more than the elapsed time. The CPU times of all
+phases add up to the elapsed time at most, because only one thread of a process runs at a time.
 """
 
 import json
@@ -49,12 +49,12 @@ PHASE_COUNTERS = {
     "all threads": "homing_worker_phase_seconds_total",
     "at work": "homing_worker_phase_cpu_seconds_total",
 }
-# Sums over all threads and workers, by phase and counter.
+# The seconds by phase and counter, summed over all threads and workers.
 Seconds = dict[tuple[str, str], float]
 
 
 def measure(options: Options) -> RowResult:
-    """Measure the worker's rate relative to the others, and the CPU time of a copy."""
+    """Measure the worker's rate relative to the other senders, and a copy's CPU time."""
     readers = options.size(100_000, 2_000)
     few = options.size(2_000, 100)
     sendings, phases = Sendings(), list[Seconds]()
@@ -145,7 +145,7 @@ def phase_figures(runs: Sequence[Seconds], copies: int) -> tuple[Measured, ...]:
 
 
 def _fastest(listmonk: Listmonk, options: Options) -> Listmonk:
-    """Send once with each of listmonk's settings; return it with the fastest ones."""
+    """Send once with each of listmonk's settings; return listmonk with the fastest."""
     if options.quick:
         return listmonk
     rates = {}

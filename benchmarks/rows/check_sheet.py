@@ -2,9 +2,10 @@
 
 Each checked letter has 1,000,000 characters. The letter repeats a piece that is hard for a parser,
 or it is a real letter made longer. The full check runs as on the page: Homing composes the mail,
-makes the plain text and checks both. The slowest kind of letter is the result. A letter of a
-quarter of the length is checked alternately with the full one: four times the length may take at
-most six times as long. The measure is CPU time, because other programs disturb it less.
+makes the plain text and checks both. The result is the time of the slowest kind of letter. A letter
+with a quarter of the length is checked in alternation with the full letter. The full letter may
+take at most six times as long as the short one. The measure is CPU time, because other programs
+disturb it less.
 """
 
 import json
@@ -19,7 +20,7 @@ from benchmarks.site.site import a_site
 from benchmarks.site.within_site import begin, within
 
 LONGEST, SHARE = 1_000_000, 4
-# The pieces by kind. In each repetition, `#` becomes a different number.
+# The pieces that the letters repeat, by kind. In each repetition, `#` becomes a different number.
 KINDS = (
     "<", "&#", '<a b="', "<!--", "<b><i></b>", "<h1>x</h1>", "<blockquote><p>x",
     "<table><tr><td>x", '<a href="https://x.org/#">x</a>', '<img src="x#">', "{{ f# }}",

@@ -1,8 +1,8 @@
 """What an idle worker costs PostgreSQL: CPU time and statements.
 
 One real `deliver` with its defaults runs on a site without readers. The CPU time is the sum over
-all processes of the server. Statements are counted in a second window, because logging the
-statements also costs CPU time.
+all processes of the server. Statements are counted later, in a separate window of time, because
+logging the statements also costs CPU time.
 """
 
 import time
@@ -43,7 +43,7 @@ def measure(options: Options) -> RowResult:
 
 
 def cpu_ms_a_second(site: Site, window_s: float) -> float:
-    """Return the CPU milliseconds of the server in one second of the window."""
+    """Return the server's CPU milliseconds per second, averaged over the window."""
     with site.connect() as connection:
         server = database_server(connection)
     before = cpu_s(server)
@@ -52,7 +52,7 @@ def cpu_ms_a_second(site: Site, window_s: float) -> float:
 
 
 def statements_a_second(site: Site, window_s: float) -> float:
-    """Return the statements of all sessions in one second, as the server logs them."""
+    """Return the statements of all sessions per second, counted in the server's log."""
     log = server_log(site.folder)
     with site.connect() as connection:
         connection.execute("ALTER SYSTEM SET log_statement = 'all'")

@@ -115,7 +115,7 @@ def write_list(path: Path, rows: int, name: str = "") -> dict[str, int]:
 
 
 def by_the_command(site: Site, content: Path) -> Step:
-    """Run `import_subscribers --confirmed` with a full report and a file of rejects."""
+    """Run `import_subscribers --confirmed` with a full report and a file of bad rows."""
     rejects = content.with_suffix(".rejects.csv")
     return run_step(
         site,

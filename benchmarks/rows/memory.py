@@ -22,7 +22,7 @@ LOOKS_EVERY_S, SHARE_EVERY = 0.05, 10
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """The largest resident memory and share of a process in MB, and their number."""
+    """A process's largest resident memory and share (MB); the number of processes."""
 
     resident_mb: float
     share_mb: float

@@ -113,7 +113,8 @@ def with_issues(site: Site, issues: int) -> str:
     """Publish an issue and add older ones up to `issues`; return the published one."""
     issue = site.publish()
     with site.connect() as database, database.transaction():
-        database.execute("SET LOCAL session_replication_role = replica")  # without foreign keys
+        # turn off the checks of foreign keys
+        database.execute("SET LOCAL session_replication_role = replica")
         for statement in ISSUES.split(";"):
             database.execute(statement, {"issue": issue, "issues": issues, "batch": BATCH})
     with site.connect() as database:

@@ -3,10 +3,10 @@
 One real `deliver` with four processes sends to a million readers, and the provider takes 200 ms per
 call. The worker keeps both cores of a small machine busy. Another process requests the page's
 counts forty times a round through the site's own WSGI application. The time begins after the
-middleware, so it includes the session, the user and the permissions. The whole answer is a further
-figure. The target is for a request that reads fresh counts from the database. Pages that are open
-in the same web process share the counts for a second; the time with shared counts is a further
-figure.
+middleware, but it includes the queries for the session, the user and the permissions. The whole
+answer is a further figure. The target is for a request that reads fresh counts from the database.
+Pages that are open in the same web process share the counts for a second; the time with shared
+counts is a further figure.
 """
 
 import statistics
@@ -90,7 +90,7 @@ def measure(options: Options) -> RowResult:
 
 
 def publish(site: Site) -> str:
-    """Publish an issue, wait until it sends, and return its progress URL."""
+    """Publish an issue, wait until it is being sent, and return its progress URL."""
     before = site.one(ACCEPTED)
     issue = site.publish()
     for _ in range(round(BEGINS_WITHIN_S / 0.2)):

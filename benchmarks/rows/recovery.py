@@ -201,7 +201,7 @@ class Scene:
         return [batch for (batch,) in rows]
 
     def _when_settled(self, lost: Sequence[int]) -> dict[int, datetime]:
-        """Return when each batch had no open lost call and no unconfirmed copy left."""
+        """Return the time from which each batch had no lost call and no unconfirmed copy."""
         settled_at: dict[int, datetime] = {}
 
         def all_are() -> bool:

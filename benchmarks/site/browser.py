@@ -1,8 +1,8 @@
 """Signed-in users, and their simple browsers: get pages and post forms.
 
 `OverHttp` calls a web server. `InProcess` calls the site's own WSGI application in this process,
-with all middleware, so that only the answer is timed and no connection. Both classes send the
-header of a TLS proxy.
+with all middleware, so the measured time is that of the answer alone, without a connection. Both
+classes send the header of a TLS proxy.
 """
 
 import io

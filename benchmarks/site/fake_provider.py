@@ -7,7 +7,7 @@ measured sender, so it saves CPU time: it does not parse requests, finds the add
 regular expression, and joins the answer from bytes.
 
 `--delay-ms` delays every answer. The provider remembers the delivery key of each message, which
-takes about 50 bytes a message:
+takes about 50 bytes for each. The provider returns its counts at this address:
 
     GET /counts     {"calls": …, "messages": …, "bytes": …, "readers": …}
 """
@@ -201,7 +201,7 @@ class Call:
 
 
 def main() -> None:
-    """Listen on a free port, print the address, and answer until ended."""
+    """Listen on a free port, print the address, and answer until the process ends."""
     options = argparse.ArgumentParser(description="A provider that answers at once.")
     options.add_argument("--delay-ms", type=float, default=0.0, help="delay of every answer")
     chosen = options.parse_args()

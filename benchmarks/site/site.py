@@ -53,7 +53,7 @@ class Site:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return the environment of a new process; it names the current provider."""
+        """Return the environment of a new process, with the provider's current address."""
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         ours = {"POSTMARK_BASE_URL": self.provider.url, OF_A_BENCHMARK: str(self.folder)}
         return kept | self.settings | ours
@@ -61,7 +61,7 @@ class Site:
     def manage(self, *command: str, **settings: str) -> str:
         """Run a management command under these settings; return its output.
 
-        Raises an error if it fails.
+        Raises an error if the command fails.
         """
         done = subprocess.run(
             [sys.executable, "manage.py", *command],

@@ -14,7 +14,7 @@ from benchmarks.site.site import OF_A_BENCHMARK, ROOT, Site
 
 
 def within(site: Site, function: Callable[..., Any], *values: Any) -> Any:
-    """Call the function in a process of the site. Values and result pass as JSON."""
+    """Call the function in a process of the site; pass values and result as JSON."""
     done = subprocess.run(
         [sys.executable, *command_of(function, *values)],
         cwd=ROOT,
@@ -39,7 +39,7 @@ def command_of(function: Callable[..., Any], *values: Any) -> tuple[str, ...]:
 
 
 def begin() -> None:
-    """Set Django up with the site's settings, for a function that needs it.
+    """Set Django up with the site's settings, for a function that needs Django.
 
     The functions publish, sign users in and import, so they refuse to run outside a benchmark's
     site.

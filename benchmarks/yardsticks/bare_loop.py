@@ -61,7 +61,7 @@ CLAIM_ROW = """
 def run_bare_loop(
     database: str, provider: str, readers: int, batch: int, threads: int
 ) -> list[float]:
-    """Send to this number of readers in batches. Return the times of `_timed`."""
+    """Send to this number of readers in batches. Return the result of `_timed`."""
 
     def send() -> None:
         with ThreadPoolExecutor(threads) as pool:
@@ -74,7 +74,7 @@ def run_bare_loop(
 
 
 def run_one_by_one(database: str, provider: str, readers: int) -> list[float]:
-    """Send to this number of readers, one by one. Return the times of `_timed`."""
+    """Send to this number of readers, one by one. Return the result of `_timed`."""
     send = partial(_one_by_one, database, provider)
     return _timed(database, PREPARE_ROWS, readers, send, unsent="true")
 

@@ -93,7 +93,7 @@ def count(page: Page, outcome: str) -> int:
 
 
 def edition(version: int = 1) -> Edition:
-    """Return the edition of this version; a test has one issue."""
+    """Return the edition with this version; a test has only one issue."""
     return Edition.objects.get(kind="newsletter", version=version)
 
 
@@ -111,7 +111,7 @@ def accepted_by(provider: SandboxServer) -> list[Message]:
 
 
 def copies_of(provider: SandboxServer, edition: Edition) -> Counter[str]:
-    """Return how many copies of an edition each address got, if any."""
+    """Return the number of copies of an edition by address."""
     mine = f"{edition.issue_id.hex}.{edition.version}."
     return Counter(
         address

@@ -131,7 +131,8 @@ def test_unknown_findings_are_looked_up_once_on_the_page(desk, author):
     assert looks[0].endswith(f"{draft.pk}/looks/")
 
 
-# On any day, at least one of these zones has such a clock change within the next 360 days.
+# On any day, at least one of these zones puts its clocks back within the next 360 days, and at
+# least one puts them forward.
 ZONES = ("Europe/Lisbon", "America/New_York")
 
 

@@ -42,6 +42,6 @@ def test_an_author_tags_selected_and_found_readers(
     page.get_by_role("button", name="Continue…").click()
     page.get_by_role("button", name="Put a tag on").click()
     expect(page.get_by_role("status")).to_contain_text(f"Readers done: 0 of {AT_ONCE + 10}.")
-    assert run_chunk()  # as a worker does; then the page updates
+    assert run_chunk()  # apply the change as a worker does; then the page updates
     expect(page.get_by_role("status")).to_have_text(f"Done: {AT_ONCE + 10} readers changed.")
     assert Subscriber.objects.filter(tags=[tag.pk]).count() == AT_ONCE + 11

@@ -1,6 +1,6 @@
 """An issue from draft to receipt in a real browser, with real workers.
 
-Also without scripts.
+One of the tests uses a browser without scripts.
 """
 
 import csv

@@ -44,7 +44,7 @@ class WebSite:
 
     @contextmanager
     def worker(self, *, is_awaited: bool = False, **settings: Any) -> Iterator[None]:
-        """Run a worker during the block. `is_awaited`: let it finish all work at the end."""
+        """Run a worker during the block. `is_awaited`: finish all work first."""
         shared = {name: self.environment[name] for name in SHARED}
         # The worker starts processes for separate tasks, which read the environment.
         with patch.dict(os.environ, self.environment), override_settings(**shared, **settings):
@@ -96,7 +96,8 @@ def running_site(
 ) -> Iterator[WebSite]:
     """Start the site of the folder `code` with these settings, and stop it afterwards.
 
-    This process binds the socket and passes it on, so early connections wait in its backlog.
+    This process binds the socket and passes it on, so connections that arrive early wait in the
+    socket's backlog.
     """
     requests = RequestsInFlight()
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -60,7 +60,7 @@ def running_proxy(
 def _configure(port: int, site_port: int, folder: Path, plain_port: int | None) -> Path:
     """Write the configuration of deploy/nginx for loopback, and return its path.
 
-    Without `plain_port` the part for plain HTTP is left out.
+    If `plain_port` is missing, the part for plain HTTP is left out.
     """
     site = (ROOT / "deploy" / "nginx" / "homing.conf").read_text()
     site = re.sub(r"/etc/letsencrypt/live/[^/]+/", f"{folder}/", site)
@@ -77,7 +77,8 @@ def _configure(port: int, site_port: int, folder: Path, plain_port: int | None) 
         f"{kind}_temp_path {folder}/{kind};"
         for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
-    # nginx needs write access to store request bodies in this folder, which only we can enter.
+    # nginx needs write access to store request bodies in this folder, which only the user of the
+    # tests can enter.
     user = "user root;" if os.geteuid() == 0 else ""
     file = folder / "nginx.conf"
     file.write_text(

@@ -1,4 +1,4 @@
-"""The site as `manage.py serve` serves it, outside debug."""
+"""The site as `manage.py serve` serves it, outside debug mode."""
 
 import os
 import socket
@@ -71,7 +71,8 @@ class ServedSite:
 def served_site(database_url: str, **settings: str) -> Iterator[ServedSite]:
     """Start a site with these settings in addition to the tests', and stop it.
 
-    This process binds the socket and passes it on, so early connections wait in its backlog.
+    This process binds the socket and passes it on, so connections that arrive early wait in the
+    socket's backlog.
     """
     with socket.create_server(("127.0.0.1", 0)) as listener:
         process = subprocess.Popen(

@@ -90,7 +90,7 @@ def test_alerts_and_dashboard_use_existing_metrics_and_labels() -> None:
 
 
 def test_alert_for_short_lists_covers_two_tries_of_a_batch() -> None:
-    """Otherwise the alert would end between two tries, although the outage continues."""
+    """With a shorter time, the alert would end between two tries during an outage."""
     minutes = re.findall(r"\[(\d+)m\]", RULES["HomingNoCallAnswered"]["expr"])
     assert min(map(int, minutes)) * 60 >= 2 * settings.DELIVERY_RETRY_CAP_S
 

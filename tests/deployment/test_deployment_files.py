@@ -61,7 +61,7 @@ def test_compose_file_matches_the_compose_schema() -> None:
 def test_all_services_run_one_image_that_is_built_once() -> None:
     services = [COMPOSE[name] for name in ("migrate", "web", "worker")]
     assert {service["image"] for service in services} == {"homing:${TAG:-local}"}
-    # Compose starts `migrate` before the others, so they find the image and never pull it.
+    # Compose starts `migrate` before the other services, so these find the image and never pull it.
     assert ["build" in service for service in services] == [True, False, False]
     assert {service["pull_policy"] for service in services} == {"never"}
 
@@ -103,7 +103,7 @@ def directive(unit: str, name: str) -> str:
 
 
 def shortest_end_s(service: str, unit: str) -> int:
-    """Return how many seconds a service has to end before it is killed.
+    """Return the number of seconds after which a stopping service is killed.
 
     This is the smaller value of the container and the systemd unit.
     """
@@ -134,12 +134,12 @@ def test_services_have_their_own_user_and_belong_to_the_target() -> None:
         assert directive(service, "User") == "homing"
         assert directive(service, "EnvironmentFile") == "/etc/homing/homing.env"
         assert directive(service, "PartOf") == "homing.target"
-        # If the file of settings is empty, the site must not start in debug.
+        # If the file of settings is empty, the site must not start in debug mode.
         assert "DEBUG=off" in re.findall(
             r"^Environment=(.*)$", (SYSTEMD / service).read_text(), re.MULTILINE
         )
         assert service.replace("@.", "@1.") in directive("homing.target", "Wants")
-    # Otherwise the socket would start the site again after `systemctl stop 'homing*'`.
+    # Without `PartOf`, the socket would start the site again after `systemctl stop 'homing*'`.
     assert directive("homing-web.socket", "PartOf") == "homing.target"
 
 

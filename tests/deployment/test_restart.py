@@ -58,7 +58,7 @@ def test_site_names_its_release_and_its_warnings_once(database_url: str) -> None
     assert log.count("DELIVERY_RATE is set and has no effect") == 1
 
 
-# Sites write their counters when they end.
+# When a site ends, it writes its counters to the database.
 @pytest.mark.django_db(transaction=True)
 def test_restart_refuses_no_visitor(database_url: str) -> None:
     answered, is_over = threading.Semaphore(0), threading.Event()

@@ -67,7 +67,7 @@ def test_only_the_last_line_may_keep_the_terminal(block: Block) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_in_containers_read_no_pasted_line(page: str) -> None:
-    """Such a command reads its input, so it would read the lines pasted after it."""
+    """A command in a container reads its input, also lines that are pasted after it."""
     for line in (ROOT / page).read_text().splitlines():
         assert "exec -T" not in line or " < " in line, line
 
@@ -75,7 +75,7 @@ def test_commands_in_containers_read_no_pasted_line(page: str) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_every_command_in_a_sentence_exists(page: str) -> None:
     for typed in inline_commands(page):
-        # Skip names of commands alone, and patterns, which have these marks.
+        # Skip a command's name without arguments, and patterns, which contain these marks.
         if typed.split()[2:] and not re.search(r"[…|\[]", typed):
             found = problems_of_script(typed)
             assert [one for one in found if "arguments are required" not in one] == [], typed
@@ -103,7 +103,7 @@ def test_blocks_about_imports_tokens_and_accounts_run(
             number = words[-1] if words else ""
             if number in newest:
                 words[-1] = str(newest[number].objects.latest("pk").pk)
-            if name != "changepassword":  # This command asks at a terminal.
+            if name != "changepassword":  # `changepassword` asks for the password at a terminal.
                 call_command(name, *words)
 
 

@@ -46,7 +46,7 @@ class Stage:
     def in_a_call(
         self, *options: str, readers: int = 20, **settings: str
     ) -> tuple[Edition, WatchedWorker]:
-        """Publish to `readers` readers; hold the worker's call when it was accepted."""
+        """Publish to `readers` readers; hold the worker's call after it is accepted."""
         edition = self.newsroom.publish(readers)
         self.sandbox.set_fault("hold", moment="after_accept", calls=1)
         worker = self.worker(*options, **{"DELIVERY_HTTP_DEADLINE_S": "60"} | settings)

@@ -205,7 +205,8 @@ def homing(
         environment = {
             **os.environ,
             **TIMES,
-            # Use small batches, so that some remain when a worker was killed or has met its faults.
+            # Use small batches, so that some batches remain after a worker was killed or has met
+            # its faults.
             "DELIVERY_BATCH_SIZE": "20",
             **SECRETS,
             "DATABASE_URL": database,

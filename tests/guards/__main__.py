@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 class _Guard:
     """A guard that is ready to be taken out: the files without it and its tests.
 
-    If this could not be prepared, `fault` is the reason.
+    If the guard could not be prepared, `fault` is the reason.
     """
 
     promise: str

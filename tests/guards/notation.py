@@ -76,8 +76,9 @@ def _is_quote(word: str) -> bool:
 class Guard:
     """One guard with its promise, and the tests that must fail without it.
 
-    Several `changes` take out the guard and a second guard that would hide its loss; `why` gives
-    the reason for the second one. `sql` takes a guard out of the database.
+    If there are several `changes`, they take out the guard and also a second guard that would hide
+    the loss of the first; `why` gives the reason for the second guard. `sql` takes a guard out of
+    the database.
     """
 
     promise: str

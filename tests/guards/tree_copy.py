@@ -20,7 +20,7 @@ from pathlib import Path
 from tests.guards.verdict import Case, Run, read
 from tests.postgres_cluster import ROOT
 
-# The time limit of a test, which is longer than tests wait for the effect of a guard.
+# The time limit of a test. No test waits so long for the effect of a guard.
 LONGEST_TEST_S = 90
 LONGEST_RUN_S = 240
 # Move the modification time of a changed file by this number of seconds, so that Python does not

@@ -213,7 +213,10 @@ class Histories(RuleBasedStateMachine):
 
     @rule(hours=st.sampled_from([-1, 1]))
     def set_the_clock(self, hours: int) -> None:
-        """Move only the database's clock. A lagging search may then hide a copy too long."""
+        """Move only the database's clock.
+
+        End all faults first, because a lagging search could then hide a copy for too long.
+        """
         self.sandbox.faults.clear()
         self.newsroom.let_time_pass(hours * HOUR_S)
         self.clock_was_set = True
@@ -231,7 +234,7 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: self.sandbox.outbox.copies(bool))
     @rule(index=st.integers(0, 20), day=st.integers(1, 2), at_once=st.booleans())
     def report_a_copy(self, index: int, day: int, at_once: bool) -> None:
-        """Let a webhook report a copy: early, late, repeated, or with another day."""
+        """Let a webhook report a copy at any time, repeatedly, with one of two dates."""
         keys = list(self.sandbox.outbox.copies(bool))
         message = self._messages(keys[index % len(keys)])[0]
         reader = Subscriber.objects.get(pk=message.metadata["delivery"].rpartition(".")[2])
@@ -303,7 +306,8 @@ class Histories(RuleBasedStateMachine):
             if row.outcome == "sent":
                 assert row.bears in copies, row
             elif not is_open and row.key not in self.risked:
-                # Before a queued copy could be resent, a worker finds its evidence.
+                # If a queued copy has evidence, a worker finds the evidence before it would send
+                # the copy again.
                 unexplained = copies - set(row.evidence) if row.outcome == "waiting" else copies
                 assert not unexplained, row
 
@@ -369,7 +373,7 @@ class Histories(RuleBasedStateMachine):
 
 @pytest.mark.timeout(300 + 20 * HISTORIES)
 def test_every_reader_gets_one_copy_and_the_counts_balance(transactional_db: None) -> None:
-    # The same histories in every run, unless more are asked for.
+    # Draw the same histories in every run, unless HOMING_HISTORIES asks for more.
     how = settings(
         max_examples=HISTORIES or 10,
         stateful_step_count=60 if HISTORIES else 30,

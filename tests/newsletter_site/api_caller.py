@@ -26,7 +26,7 @@ class Program:
         return self.client.get(f"{API}{path}", secure=True, headers=self._headers(headers))
 
     def patch(self, path: str, body: Any) -> Any:
-        """PATCH a value as JSON under a new key."""
+        """Send a PATCH with a value as JSON and a new key."""
         return self.post(path, body, method="PATCH")
 
     def post(
@@ -37,7 +37,7 @@ class Program:
         method: str = "POST",
         **headers: str,
     ) -> Any:
-        """POST a value as JSON under a key: a new one by default, none if it is None."""
+        """Send a POST with a value as JSON and a key: by default a new key; None: no key."""
         if key is not None:
             headers["Idempotency-Key"] = key or str(uuid.uuid4())
         data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body)

@@ -110,7 +110,8 @@ def test_every_answer_has_its_policy_headers(people: Any, addresses: Any) -> Non
             assert headers["Referrer-Policy"] in {"same-origin", "no-referrer"}, (name, one)
             assert headers["Cross-Origin-Opener-Policy"] == "same-origin", (name, one)
             assert "camera=()" in headers["Permissions-Policy"], (name, one)
-            # Without `includeSubDomains`: the operator decides about other names below this domain.
+            # The header has no `includeSubDomains`, because the operator decides about other names
+            # below this domain.
             assert headers["Strict-Transport-Security"] == "max-age=31536000", (name, one)
 
 
@@ -136,7 +137,7 @@ ELSEWHERE = ("https://evil.example/", "//evil.example", "/\\evil.example", "java
 
 
 def test_no_address_redirects_to_another_site(people: Any, addresses: Any) -> None:
-    """Each address gets one of these targets, in rotation. The sign-in page gets all."""
+    """Try one of these targets at each address, in rotation; all at the sign-in page."""
     turn = itertools.cycle(ELSEWHERE)
     for name, client in people.items():
         for one in addresses:

@@ -14,7 +14,7 @@ def run(sql: str) -> None:
 
 
 def chosen() -> list[tuple[str | None, list[str]]]:
-    """Return this database's settings with their role, which is None for every role."""
+    """Return this database's settings, each with its role; None means every role."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

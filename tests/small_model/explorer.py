@@ -33,7 +33,7 @@ class Machine(Generic[S]):
 
 @dataclass(frozen=True)
 class Exploration(Generic[S]):
-    """The result: the number of states, and the shortest way to the first fault."""
+    """Result of an exploration: how many states, and the shortest way to a fault."""
 
     states: int
     steps: int
@@ -60,7 +60,7 @@ def explore(machine: Machine[S]) -> Exploration[S]:
             number = before
         return way[::-1]
 
-    for number, state in enumerate(states):  # Grows during the loop.
+    for number, state in enumerate(states):  # The list grows during the loop.
         prompt, last = [], []
         for step, after in machine.transitions(state):
             steps += 1
@@ -94,7 +94,7 @@ def _first_that_may_stick(
             before[other].append(number)
     ends_well = [end(state) for state in states]
     settled = [number for number, ends in enumerate(ends_well) if ends]
-    for number in settled:  # Grows during the loop.
+    for number in settled:  # The list grows during the loop.
         for earlier in before[number]:
             open_ways[earlier] -= 1
             if open_ways[earlier] == 0 and not ends_well[earlier]:

@@ -198,7 +198,7 @@ def _asked_for_later_mail(state: State, worker: Worker, variant: Variant) -> Wor
 
 
 def has_later_mail(call: Call, variant: Variant) -> bool:
-    """Return whether other mail was accepted after this call's last chance."""
+    """Return whether other mail was accepted after this call's deadline."""
     return call.checked or (variant.other_mail and call.left <= 0)
 
 
@@ -222,7 +222,7 @@ def _needs_check_mail(state: State, worker: Worker, variant: Variant) -> bool:
 
 
 def _found(state: State, worker: Worker) -> str:
-    """Return the result of a search by the attempt, or by the delivery without one."""
+    """Search by the attempt, or if there is none by the delivery; return the result."""
     attempt = worker.claim.attempt
     hits = (call.shown for call in state.calls if attempt == 0 or call.number == attempt)
     return "found" if worker.kept or any(hits) else "absent"

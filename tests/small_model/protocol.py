@@ -99,7 +99,7 @@ def same_but_for_names(state: State) -> Hashable:
 
 
 def has_ended(state: State) -> bool:
-    """Return whether nothing is open, or the open work waits for an author to resume."""
+    """Return whether no work is open, or the open work waits until an author resumes."""
     return state.batch.state == "done" or (state.batch.state, state.control) == ("paused", "paused")
 
 

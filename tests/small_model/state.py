@@ -19,7 +19,7 @@ class Batch(NamedTuple):
     crashes: int = 0
     outcome: str = "waiting"
     evidence: bool = False
-    orphaned: bool = False  # the process that holds it has ended
+    orphaned: bool = False  # the process that holds the batch has ended
 
 
 class Claim(NamedTuple):

@@ -137,7 +137,7 @@ def _weight(step: Step) -> float:
 
 
 def _as_stored(batch: Batch) -> tuple[object, ...]:
-    # The real queue does not count the try that fails a copy.
+    # The real queue does not count the try in which a copy finally fails.
     tries = 0 if batch.outcome == "failed" else batch.tries
     return batch.state, batch.outcome, tries, batch.crashes, batch.lookups, batch.evidence
 

@@ -1,7 +1,7 @@
 """Worlds that keep every promise, and rules without which a promise is broken.
 
-Times are whole ticks. The numbers are small, because only their order matters. Guards in the code
-are removed from the code itself (tests/guards). This module has only the rules about time and
+Times are whole ticks. The numbers are small, because only their order matters. Another program
+removes the guards in the code (tests/guards). This module has only the rules about time and
 silence, which no single test can check.
 """
 
@@ -59,7 +59,7 @@ class Variant:
 
 PROMPT_SEARCH = Variant()
 LAGGING_SEARCH = Variant(lag=None, other_mail=True, max_tries=1)
-# Nothing else is sent: the last batch of an issue, or its only one.
+# Nothing else is sent on the stream, as after the last or only batch of an issue.
 SILENT_STREAM = Variant(lag=None, check_mail=True, max_tries=1)
 PEOPLE = Variant(people=True, max_tries=1)
 # The search shows later mail while it hides an acceptance, but for no longer than the schedule
@@ -89,9 +89,9 @@ LARGER_WORLDS = {
     "a lease that ends before the deadline: look-ups count from the deadline on record": (
         replace(PROMPT_SEARCH, held_after_start=1, max_tries=1)
     ),
-    # One empty result counts if the search shows later mail, without the whole schedule. The
-    # provider does not say that its search keeps the order of mail, so the real rules do not use
-    # this (docs/decisions/0036-a-crash-costs-seconds.md).
+    # One empty result counts if the search shows later mail, even before the schedule has ended.
+    # The provider does not say that its search keeps the order of mail, so the real rules do not
+    # use this (docs/decisions/0036-a-crash-costs-seconds.md).
     "one silence, in order": replace(LAGGING_SEARCH, one_silence=True),
 }
 

@@ -121,7 +121,7 @@ def entry_faults(entry: Entry, catalogue: Catalog) -> Iterator[str]:
         yield f"{len(forms)} plural forms instead of {catalogue.num_plurals}"
     for form in forms:
         found, expected = _parts(form), [_parts(source) for source in sources]
-        # The plural form for one or two may write the number as a word.
+        # A translation for the number one or two may write the number as a word.
         if found not in expected and not (len(sources) > 1 and found <= max(expected, key=len)):
             yield "other placeholders or tags"
         if '"' in _TAG.sub("", form) and not any('"' in source for source in sources):

@@ -1,4 +1,4 @@
-"""Pages and mails of readers in Hebrew, in which no English word is left."""
+"""Pages and mails for readers contain no English word if they are in Hebrew."""
 
 import re
 from html import unescape

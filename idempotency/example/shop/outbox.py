@@ -52,6 +52,6 @@ def find_lost_attempts() -> int:
 
 
 def settle(attempt: uuid.UUID, *, provider_has_it: bool) -> None:
-    """Store whether the provider has an unknown attempt. If not, queue the mail again."""
+    """Store whether the provider has an unknown attempt; if not, requeue the mail."""
     state = "sent" if provider_has_it else "waiting"
     Mail.objects.filter(attempt=attempt, state="unknown").update(state=state)

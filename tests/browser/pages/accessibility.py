@@ -44,7 +44,7 @@ IDS_TWICE = """() => {
   const ids = Array.from(document.querySelectorAll("[id]"), element => element.id);
   return ids.filter((id, place) => ids.indexOf(id) !== place);
 }"""
-# Collect the controls that get the focus and show it.
+# Collect the controls that get the focus and show this visibly.
 RECORD_STOPS = """() => {
   window.stops = new Set();
   document.addEventListener("focusin", ({ target }) => {

@@ -351,7 +351,7 @@ def missed(edition: Edition) -> Delivery:
 def watching(author: Any) -> Pages:
     """Return an issue in each of its states, and confirmation pages.
 
-    All of these have one template.
+    All of these pages use the same template.
     """
     moment = scheduled_time_in_zone(
         timezone.now().replace(second=0) + timedelta(days=9), "Europe/Lisbon"

@@ -102,7 +102,7 @@ class Machine:
 
 
 class Drill:
-    """An issue that one machine sends, and its backup on another machine."""
+    """A machine that sends an issue, and another machine that restores its backup."""
 
     def __init__(
         self,

@@ -97,7 +97,8 @@ def test_file_that_changes_after_the_check_is_not_restored(backup: Path, server:
     content = backup.read_bytes()
 
     def change(size: int) -> None:
-        # Damage the end of the dump. It contains data, which pg_restore does not check.
+        # Damage the end of the dump, because the end contains data, which pg_restore does not
+        # check.
         last = content.index(b"PGDMP") + size - 1
         with backup.open("r+b") as file:
             file.seek(last)
@@ -180,7 +181,7 @@ def test_database_without_our_tables_is_no_backup(server: OwnServer, tmp_path: P
 
 @pytest.fixture
 def hears_hangup() -> Iterator[None]:
-    """Let programs receive SIGHUP. Under nohup they would inherit that it is ignored."""
+    """Let programs receive SIGHUP; after nohup, they would ignore it."""
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGHUP, before)
@@ -227,7 +228,8 @@ def test_killed_restore_leaves_the_database_empty(backup: Path, server: OwnServe
         url = server.url(name)
         with psycopg.connect(url, autocommit=True) as onlooker:
             with psycopg.connect(url) as blocker:
-                # The restore has to wait until it is decided whether this new table exists.
+                # The restore must wait for this open transaction, which decides whether the new
+                # table exists.
                 blocker.execute("CREATE TABLE worker ()")
                 run = WatchedProcess("restore", str(backup), environment={"DATABASE_URL": url})
                 eventually(lambda: onlooker.execute(WAITING).fetchone() == (1,), "psql waits")

@@ -53,7 +53,7 @@ class CuttingProxy(Relay):
         return cut
 
     def passes_request(self, line: Line, piece: bytes) -> bool:
-        """Cut at a statement that a test named."""
+        """Cut the connection at a statement that a test named."""
         with self._lock:
             for cut in self._cuts:
                 ready = not cut.after or any(cut.after in seen for seen in line.seen)
@@ -69,5 +69,5 @@ class CuttingProxy(Relay):
             return True
 
     def passes_answer(self, line: Line) -> bool:
-        """Cut at an answer that must be lost."""
+        """Cut the connection at an answer that must be lost."""
         return not line.is_marked

@@ -28,8 +28,8 @@ SETTINGS = {
     "DELIVERY_NICENESS": "0",
 }
 UNITS = ("homing-web.socket", "homing-web", "homing-worker@1", "homing-migrate")
-# Run the parts of the code that a restriction might break: it draws an SVG image and limits the
-# memory of a process.
+# This program runs the parts of Homing that a restriction might break: it draws an SVG image and
+# limits the memory of a process.
 NEEDED = """
 import os, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "newsletter_site.settings"

@@ -41,7 +41,7 @@ pytestmark = [pytest.mark.process, pytest.mark.django_db, pytest.mark.timeout(PA
 
 @pytest.fixture
 def proxy(settings: Any) -> str:
-    """Return the header that a proxy adds after TLS, which the live server lacks."""
+    """Return the header with which a proxy says that a request arrived over TLS."""
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     return "X-Forwarded-Proto: https"
 

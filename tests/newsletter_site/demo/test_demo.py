@@ -139,7 +139,7 @@ def test_each_reader_gets_one_copy_and_the_site_stays_up(
     assert password
     site.sign_in("author", password[1])
     page = address_after("this issue", output).removeprefix(site.url)
-    # The results fill while the events arrive. A complaint may arrive before the delivery events.
+    # The counts grow while the events arrive. A complaint may arrive before the delivery events.
     while not re.search(r'id="result-complained">1<', html := site.open(page).text):
         pass
     delivered = re.search(r'id="result-delivered">([0-9,]+)<', html)

@@ -1,4 +1,4 @@
-"""The demo reports each broken promise by its own sentence."""
+"""The demo reports each broken promise with a sentence of its own."""
 
 from dataclasses import replace
 from typing import Any

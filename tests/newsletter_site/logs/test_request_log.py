@@ -126,7 +126,8 @@ def test_only_the_lines_of_an_issues_page_name_the_issue(author: Any, lines: Lin
     window = browser()
     window.force_login(author)
     window.get(f"/admin/newsletters/{issue}/", secure=True)
-    # The web server refuses the next request before Django, in a thread that answered another one.
+    # The web server refuses the next request before Django sees it, in a thread that answered an
+    # earlier request.
     logging.getLogger("a web server").warning("this is no request by HTTP's rules")
     browser().get("/", secure=True)
     answered, refused, following = lines()[-3:]

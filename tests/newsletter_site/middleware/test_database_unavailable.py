@@ -88,7 +88,7 @@ def test_a_locked_table_does_not_block_probes(other: psycopg.Connection) -> None
 
 @with_database
 def test_the_server_cancels_slow_queries() -> None:
-    """Otherwise every probe that gave up would leave a session on the server."""
+    """If the server did not, each probe that gave up would leave a session behind."""
     ended: list[str] = []
     is_over = threading.Event()
 

@@ -28,7 +28,8 @@ EXCEPTIONS: Mapping[str, str] = {}
 
 LOCK_NOTHING = (django.AlterModelOptions, django.AlterModelManagers, SqlFile)
 CONCURRENT = (postgres.AddIndexConcurrently, postgres.RemoveIndexConcurrently)
-# In a file that creates only functions, every line that is not indented begins with one of these.
+# In a file that creates only functions, every line that is not indented begins with one of these
+# words.
 FUNCTION_LINES = (
     *("CREATE OR REPLACE FUNCTION", "RETURNS", "LANGUAGE", "AS", "DECLARE", "BEGIN", "END"),
 )

@@ -76,7 +76,7 @@ _CAST = re.compile(r"::(?:text|character varying(?:\(\d+\))?)(?:\[\])?")
 
 
 def present_schema(cursor: CursorWrapper) -> str:
-    """Return the schema of our tables, the same on every supported server."""
+    """Return the schema of our tables, as the same text on every supported server."""
     models = [
         model
         for app in settings.OUR_APPS

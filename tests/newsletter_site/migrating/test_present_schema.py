@@ -1,6 +1,6 @@
-"""`docs/schema.sql` shows the present schema.
+"""`docs/schema.sql` shows the current schema.
 
-To write it again: `HOMING_WRITE_SCHEMA=1 ./homing test` with this file.
+To write `docs/schema.sql` again, run `HOMING_WRITE_SCHEMA=1 ./homing test` with this file.
 """
 
 import os

@@ -18,7 +18,7 @@ DESK = "/admin/newsletters/issues/"
 
 
 def accounts(*words: str) -> Any:
-    """Type the command, and return its last line."""
+    """Run the command, and return the last line of its output."""
     out = io.StringIO()
     call_command("accounts", *words, stdout=out, stderr=io.StringIO())
     return json.loads(out.getvalue().splitlines()[-1])

@@ -1,4 +1,4 @@
-"""Failed sign-ins count by name and network, and separately in known browsers."""
+"""Failed sign-ins are counted by name and network, or for each known browser."""
 
 import json
 import re

@@ -8,7 +8,7 @@ from tests.postmark_sandbox.webhook_receiver import Receiver
 
 
 def readers(receiver: Receiver, count: int) -> list[str]:
-    """Return the readers of the first events, by number."""
+    """Return the numbers of the readers in the first events."""
     return [e["Recipient"].removeprefix("reader").split("@")[0] for e in receiver.events(count)]
 
 

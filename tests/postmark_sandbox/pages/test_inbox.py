@@ -14,7 +14,7 @@ ACTIVE = re.compile(r"<(?:script|style)\b|<[^>]* (?:style|on\w+)=", re.IGNORECAS
 
 
 def check(reply: Reply) -> None:
-    """Check a page: no scripts or inline styles, its own policy."""
+    """Check that a page has no scripts or inline styles, and has its own policy."""
     assert reply.headers["content-type"] == "text/html; charset=utf-8"
     policy = reply.headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; style-src 'self';")

@@ -1,4 +1,4 @@
-"""Guards of decisions and faults: pauses stop starts, ends are final."""
+"""Guards of decisions and faults: a pause stops new calls, and an end is final."""
 
 from tests.guards.notation import guards
 

@@ -1,4 +1,4 @@
-"""Guards of look-ups: acceptances are found; an empty search proves nothing early."""
+"""Guards of look-ups: acceptances are found; an early empty search proves nothing."""
 
 from tests.guards.notation import guards
 

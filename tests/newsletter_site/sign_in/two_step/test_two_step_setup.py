@@ -55,7 +55,8 @@ def test_the_qr_code_has_no_script_and_is_not_cached() -> None:
     assert b"style" not in picture.content
     assert b"script" not in picture.content
     assert Browser().at(PICTURE).status_code == 302
-    # A wrong code does not turn it on. After the right code the QR code is gone.
+    # A wrong code does not turn two-step sign-in on. After the right code, the page no longer shows
+    # the QR code.
     assert 'role="alert"' in window.send(PAGE, do="confirm", code="000000").content.decode()
     assert Browser().sign_in().status_code == 302
     time_goes_by()
@@ -152,7 +153,7 @@ def thief(codes: list[str], settings: LazySettings) -> Browser:
 
 
 # The text “abcdefghjkmn” could be a password or a recovery code, so Homing checks both. A wrong
-# code starts a pause, in which a guess still counts.
+# code starts a pause, in which a further guess still counts as a failed sign-in.
 @pytest.mark.parametrize("guess", ["wrong", "abcdefghjkmn"])
 def test_guesses_at_an_open_session_count_as_failed_sign_ins(thief: Browser, guess: str) -> None:
     answers = [thief.send(PAGE, do="remove", password_or_code=guess) for _ in range(6)]
@@ -210,5 +211,5 @@ def test_the_check_for_required_set_up_costs_no_statement(
     window = Browser()
     window.sign_in()
     window.at("/admin/password_change/")
-    with django_assert_num_queries(2):  # one for the session, one for its author
+    with django_assert_num_queries(2):  # one query for the session, one for its author
         window.at("/admin/password_change/")
