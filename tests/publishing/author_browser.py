@@ -44,12 +44,12 @@ class Page:
 
     @property
     def html(self) -> str:
-        """The page's source in one line, without line breaks next to tags."""
+        """The page's source as one line; next to tags, line breaks are removed."""
         return re.sub(r"\s*\n\s*", " ", re.sub(r"\s*\n\s*(?=<)|(?<=>)\s*\n\s*", "", self.source))
 
     @property
     def words(self) -> str:
-        """The visible text in a wide window: no tags, entities resolved, spaces folded."""
+        """The text that a wide window shows, without tags, with single spaces."""
         wide = re.sub(r'<wbr>|<span class="narrow-only[^>]*>[^<]*</span>', "", self.source)
         text = re.sub(r"<(script|style|title|defs)\b.*?</\1>|<[^>]+>", " ", wide, flags=re.S)
         return " ".join(html.unescape(text).split())

@@ -34,11 +34,12 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
 def wait_until_somebody_waits(call: Future[Any] | None = None) -> None:
     """Wait until a session in this test's database waits for another session's lock.
 
-    Fails at once if `call` has ended, because it should wait.
+    Fail at once if `call` has ended: it was expected to wait.
     """
     with connection.cursor() as cursor:
         for _ in range(PATIENCE_S * 100):
-            # A session that waits for a transaction also holds a lock on a table of its database.
+            # The lock on which a session waits may name no database. But such a session also holds
+            # a lock on a table, and this lock names the database.
             cursor.execute(
                 "SELECT EXISTS (SELECT FROM pg_locks AS waits JOIN pg_locks AS held USING (pid) "
                 "JOIN pg_database ON pg_database.oid = held.database "

@@ -1,4 +1,4 @@
-"""The permissions of the four groups that a migration creates, at every URL."""
+"""Each of the four groups that a migration creates may open only its own URLs."""
 
 import importlib
 import itertools
@@ -118,7 +118,7 @@ def test_each_page_is_open_only_to_its_groups(somebody_in, name):
             assert page.status < 500
             if is_open:
                 assert page.status != 403, (people, asked)
-            elif page.status != 405:  # 405: the URL does not have this method for anybody
+            elif page.status != 405:  # 405: the URL does not accept this method from any user
                 assert page.status == 403, (people, asked)
 
 

@@ -1,4 +1,4 @@
-"""The actions on an edition, on pages and on the command line."""
+"""Actions on an edition, such as pause and cancel, on pages and by command."""
 
 import json
 import re
@@ -81,13 +81,13 @@ def parked(edition):
 
 
 def being_sent(edition):
-    """Mark the first batch as sent and start a call for the second; the third waits."""
+    """Mark batch 1 as sent and start a call with batch 2; batch 3 stays queued."""
     sent(edition)
     return Call()
 
 
 def asked_and_parked(edition):
-    """Park the first batch as unconfirmed; the second is still looked up at Postmark."""
+    """Park batch 1 as unconfirmed; batch 2 is unconfirmed and still looked up."""
     parked(edition)
     second = Batch.objects.filter(edition=edition).order_by("pk")[1]
     Delivery.objects.filter(batch=second).update(
@@ -310,7 +310,7 @@ def test_the_rest_of_a_cancelled_issue_needs_the_check_sheet(publish_letter, win
 
 
 class _PowerCutError(Exception):
-    """An error that ends the action as a power cut would."""
+    """An error that stops an action in the middle, as a power cut would."""
 
 
 @pytest.mark.parametrize("name", ["pause", "send-now", "call-back", "cancel"])

@@ -135,7 +135,7 @@ def operator(django_user_model: Any) -> Any:
 
 @pytest.fixture
 def done(author: Any, operator: Any, three_readers: list[Subscriber]) -> Any:
-    """Publish, pause and unlist an issue, import a list, erase a reader."""
+    """Perform actions for the log: publish, pause, unlist, import and erase."""
     edition = publish(author.pk, "k", letter("Herons"), hold_s=0).edition
     record_action(author.pk, edition, "pause")
     record_listing(operator.pk, edition.issue_id, unlisted=True)
@@ -270,7 +270,7 @@ def test_the_number_of_entries_does_not_change_the_queries(
 
 
 def happened(page: Page) -> list[str]:
-    """Return the sentences of the history on the issue's page."""
+    """Return the sentences that the issue's page has in its history."""
     part = re.search(r'<h2 id="what">.*?</section>', page.html, re.S)[0]
     return re.findall(r"</time><span>([^<]*)</span>", part)
 

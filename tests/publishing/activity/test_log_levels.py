@@ -1,4 +1,4 @@
-"""Log lines that operators need after a restore are written at every log level."""
+"""Lines that operators need after a restore are logged at every log level."""
 
 from typing import Any
 

@@ -68,7 +68,7 @@ def approved(draft, by):
 
 
 def the_database_refuses_a_copy_of(edition, **people):
-    """Check that the database refuses a copy of the edition with this approver."""
+    """Check that the database refuses a copy of the edition with these people."""
     copy = Edition.objects.get(pk=edition.pk)
     others = {"pk": None, "version": 2, "idempotency_key": "k2", **people}
     for name, value in others.items():
@@ -296,7 +296,7 @@ def test_an_approval_ends_when_the_approver_loses_permission(two, author, basil,
 
 
 def test_concurrently_saved_text_is_not_approved(two, basil, draft):
-    """A save commits after the approval read the draft and before the approval writes."""
+    """The text changes after the approval reads the draft and before it writes."""
     with transaction.atomic():
         Draft.objects.filter(pk=draft.pk).update(letter="Something else.", revision=2)
         approving = beside(lambda: approve(draft.pk, basil.pk, approval_hash(draft)))
@@ -381,7 +381,7 @@ def test_an_approval_covers_fallbacks_and_the_link_to_topics(two, author, basil,
 
 @pytest.fixture
 def scheduled(two, author, basil):
-    """Return an approved edition that is due, after a change of the newsletter."""
+    """Return an approved, due edition; the newsletter changed after the approval."""
     moment = tomorrow()
     asked = publish(author.pk, "key", letter(), hold_s=0, approved_by=basil.pk, at=moment)
     make_edition_due(asked.edition)
@@ -410,7 +410,7 @@ def test_the_page_says_that_an_unapproved_sender_cannot_send(
     page = WindowOf(author).get(f"/admin/newsletters/{scheduled.issue_id}/").words
     assert "This issue cannot be sent: the sender" in page
     assert "Goes out on" not in page
-    # A list makes this check once for every issue, so it must need few queries.
+    # A list makes this check once for every issue, so the check itself must make no query.
     found = status(scheduled)
     with django_assert_num_queries(0):
         refusal_of("reschedule", found)

@@ -73,7 +73,7 @@ def test_merge_fields_are_filled_for_nobody_in_particular(public_window, print_l
 
     assert "For you" in page.title
     assert "Dear reader, <i></i>" in page.html
-    # The page has a link for unsubscribing, although the site does not know who reads the page.
+    # The site does not know who reads the page, so its links lead to forms that ask for an address.
     assert 'href="https://letter.example.org/unsubscribe/"' in page.html
     assert 'href="https://letter.example.org/record/"' in page.html
     assert "Email me the link" in public_window.get("/unsubscribe/").words
@@ -109,7 +109,7 @@ ATTACKS = [
     "<base href='https://spy.example/alert(1)'>",
     "<img src='data:image/svg+xml,<svg onload=alert(1)>'>",
     "<template><img src=x onerror=alert(1)></template>",
-    # These addresses become active when the control characters are removed.
+    # If control characters were removed last, these addresses would become dangerous.
     "<a href='java&#7;script:alert(1)'>x</a><img src='ht&#11;tp://spy.example/'>",
 ]
 
@@ -196,7 +196,7 @@ def test_date_and_language_are_those_of_the_newsletter(public_window, print_lett
     assert '<div class="body" lang="en-GB" dir="ltr">' in page.html
 
 
-# Invisible characters, such as a word processor's line break, a page break, a bell and an escape.
+# These characters are invisible, for example the line break that word processors use.
 UNSEEN = ("\x0b", "\x0c", "\x07", "\x1b", "\x7f", "\ufffe", "\uffff")
 AS_ENTITIES = ("&#11;", "&#12;", "&#7;", "&#x1b;", "&#xfffe;", "&#0;", "&#xd800;")
 

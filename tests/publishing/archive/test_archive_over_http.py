@@ -42,7 +42,7 @@ def everywhere(edition):
 
 
 def again(public_window, address, answer):
-    """Request the address again, with the tag (ETag) of the first answer."""
+    """Request the address again, and send the ETag of the first answer."""
     asked = public_window.client.get(
         address, secure=True, headers={"If-None-Match": answer["ETag"]}
     )
@@ -149,7 +149,7 @@ def test_an_unknown_address_gets_a_styled_404(public_window, first, address):
     assert "The Hedgerow Almanack" in page.words
     assert "/archive/swifts/" in page.html
     assert dict(META.findall(page.html))["robots"] == "noindex"
-    # The 404 page is not cached, because a mail can arrive shortly before its page is public.
+    # Caches must not keep this 404 page: a mail can arrive shortly before its page is public.
     assert "no-store" in page.answer["Cache-Control"]
 
 

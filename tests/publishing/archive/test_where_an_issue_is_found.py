@@ -1,4 +1,4 @@
-"""Where readers find an issue: chosen or by default, and shown before publishing."""
+"""Where readers find an issue: by the author's choice or automatically."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -41,7 +41,7 @@ def founders(three_readers: list[Subscriber]) -> Tag:
         ("", FOUNDERS, None, False, "unlisted"),
         ("public", FOUNDERS, None, False, "public"),
         ("none", EVERYBODY, None, False, "none"),
-        # In these cases no reader has seen an earlier version.
+        # In these cases the issue exists, but none of its versions has been public yet.
         ("", EVERYBODY, "unlisted", False, "unlisted"),
         ("", FOUNDERS, "public", False, "unlisted"),
         ("public", FOUNDERS, "none", False, "public"),

@@ -27,8 +27,8 @@ from publishing.preflight.parse_letter import Link, ParsedLetter
 from tests.publishing.preflight.context_factory import found
 
 SHORT, LONG = 10_000, 40_000
-# A text that is four times as long may take at most `MOST_GROWTH` times as long. A linear parser
-# takes four times as long. Times below `FLOOR_S` vary by chance.
+# A linear parser needs four times the time for four times the text. The tests allow `MOST_GROWTH`
+# times, because the clock is not exact. Times below `FLOOR_S` vary too much to be compared.
 MOST_GROWTH, FLOOR_S = 10, 0.02
 
 # Each test letter repeats one of these pieces. In each repetition `#` becomes another number, and
@@ -59,7 +59,7 @@ a*** | {{ f# }}~~ | {{ f# }}
 
 
 def whole(length: int) -> dict[str, str]:
-    """Return letters that are hostile as a whole, not by repeating a piece."""
+    """Return hostile letters that do not just repeat one piece."""
     return {
         "attributes": f"<a {' '.join(f'a{n}=1' for n in range(length // 8))}>x</a>",
         "blanks in a tag": f"<a {' ' * length}",
@@ -133,7 +133,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
 
 def _seconds(parse: Callable[[str], object], letter: str) -> float:
     normalise.cache_clear()
-    # Measure without garbage collection, whose time depends on all objects of the test run.
+    # Garbage collection would disturb the measurement: it also visits objects of other tests.
     gc.disable()
     try:
         begun = time.process_time()
@@ -144,9 +144,9 @@ def _seconds(parse: Callable[[str], object], letter: str) -> float:
 
 
 def _grows_too_fast(parse: Callable[[Any], object], short: Any, long: Any) -> bool:
-    """Return whether the time grows too fast in each of five tries.
+    """Return whether the time grows too fast in all of five tries.
 
-    Another process may disturb some of the tries.
+    Five tries are needed, because other processes may slow down some of them.
     """
     return all(
         _seconds(parse, long) > MOST_GROWTH * max(_seconds(parse, short), FLOOR_S) for _ in range(5)
@@ -173,7 +173,7 @@ def test_time_grows_linearly_on_hostile_animations(block: bytes) -> None:
 
 
 def test_a_too_expensive_style_sheet_is_not_inlined() -> None:
-    """Applying each rule to each tag would take hours and produce gigabytes."""
+    """To apply every rule to every tag would take hours and produce gigabytes."""
     letter = whole(300_000)["properties"]
 
     made = inline_css.inline_styles(letter, look_of(Newsletter()))

@@ -1,4 +1,4 @@
-"""The list of an issue's attributes, and the code that depends on this list."""
+"""The list of an issue's attributes agrees with the code that depends on it."""
 
 from dataclasses import fields
 

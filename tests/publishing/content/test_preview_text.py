@@ -34,7 +34,7 @@ def test_the_form_asks_for_it_and_it_is_published(window, three_readers):
     edition = Edition.objects.get()
     assert edition.preview_text == WORDS
     assert WORDS in edition.html_mail
-    # The form of a correction is filled with the preview text of the newest version.
+    # The form for a correction begins with the preview text of the newest version.
     page = window.get(f"{FORM}?issue={edition.issue_id}")
     assert page.form_with("title").fields["preheader"] == WORDS
 

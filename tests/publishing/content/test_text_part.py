@@ -1,4 +1,4 @@
-"""The text part that is made from a letter, and the one-line title."""
+"""The text part that is made from a letter, and the title as one line."""
 
 import pytest
 from hypothesis import given
@@ -208,7 +208,7 @@ def test_quotes_of_windows_1252_that_were_misread_are_repaired() -> None:
     assert written == Content(title="It’s €9", html="<p>“Swifts” gone\x85</p>", text="LouŸs")
 
 
-# Line feed, tab, delete, and Unicode's next line, line separator and paragraph separator.
+# These are a line feed, a tab, a delete character, and three line ends of Unicode.
 BREAKS = ["\n", "\t", "\x7f", "\x85", "\u2028", "\u2029"]
 
 

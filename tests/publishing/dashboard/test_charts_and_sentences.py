@@ -78,7 +78,7 @@ def test_the_change_names_the_previous_and_the_first_issue() -> None:
         ([("1 Jul", 7), ("2 Jul", 7), ("", 7)], "No change since 1 Jul."),
         ([("1 Jul", 9), ("2 Jul", 7), ("3 Jul", 7), ("", 7)],
          "No change since 2 Jul. 2 fewer than on 1 Jul."),
-        # Of two issues on one day, the later one is compared.
+        # If two issues have the same day, the chart compares with the later issue.
         ([("1 Jul", 7), ("1 Jul", 7), ("", 7)], "No change since 1 Jul."),
         ([("1 Jul", 5), ("1 Jul", 6), ("", 7)], "1 more than on 1 Jul."),
     ],
@@ -109,7 +109,7 @@ def test_a_bar_on_another_scale_leaves_the_rest_empty() -> None:
     assert widths(72, suppressed=59, withdrawn=10, failed=3) == ["81.94%", "13.89%", "4.17%"]
     assert widths(72, suppressed=36, failed=0) == ["50.00%", "0.00%"]
     assert widths(0, suppressed=0) == ["0.00%"]
-    # A part of one in a million is still visible, and the parts do not exceed the bar.
+    # The bar still shows a part of one in a million, and all parts together fit into the bar.
     assert widths(1_000_001, suppressed=1_000_000, failed=1) == ["99.20%", "0.80%"]
 
 

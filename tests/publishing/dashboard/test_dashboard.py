@@ -90,7 +90,7 @@ def test_a_due_issue_without_a_worker_is_reported(
     assert section(page, "need")
     assert "Goes out" not in section(page, "issues")
     assert "goes out" not in lede(page)
-    # The poll of a page that was opened before makes the page offer to refresh.
+    # When a page that was opened before polls, the answer makes this page offer a refresh.
     assert IS_OLD.search(polled(window, f"?listed={contents(before.html)}"))
 
     a_worker()
@@ -199,7 +199,7 @@ def test_the_headline_counts_all_things_to_do(
         Draft.objects.create(title=f"Moth {number}", letter="Dear all")
     Draft.objects.create(title="One of one's own", letter="Dear all", saved_by=window.author)
     checked = {"state": "checked", "confirmed": False, "finished_at": None}
-    # The second import has no row that can be imported.
+    # The only row of the second import is rejected, so the desk does not list this import.
     SubscriberImportFactory(**checked, checked_at=timezone.now(), rows=1, added=1)
     SubscriberImportFactory(**checked, checked_at=timezone.now(), rows=1, rejected=1)
     for title in ("Herons", "Swifts"):

@@ -195,7 +195,7 @@ def test_a_page_correction_shows_the_numbers_of_the_send(
     assert "3 of 3 sent" in row
     assert re.search(r"The page was corrected on \d+ \w+ \d{4}\.", row)
     assert "archive only" not in row
-    # The rows are in the order of the times that they show.
+    # Issues are sorted by the time that their rows show.
     assert titles(page) == ["Terns", "Herons, fixed"]
     assert titles(window.get(f"{DESK}?sort=oldest")) == ["Herons, fixed", "Terns"]
     assert f"/admin/newsletters/{first.issue_id}/?version=1" in page.html

@@ -26,7 +26,7 @@ NOTHING = ["No edition needs your decision."]
 
 @pytest.fixture
 def stopped():
-    """Stop the edition of confirmation mails, as a fault of the account would."""
+    """Stop the confirmation mails, as an error of the Postmark account would."""
     Issue.objects.get_or_create(
         pk=CONFIRMATION_ISSUE, defaults={"title": "Confirmation mail", "slug": "confirmation-mail"}
     )

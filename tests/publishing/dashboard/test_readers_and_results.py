@@ -50,7 +50,8 @@ def test_the_chart_counts_confirmed_readers_whoever_got_the_issue(
     last = r"1 more confirmed reader than at the last issue on \d+ \w+ \d{4}"
     assert re.search(last, window.get(sheet).words)
 
-    # An issue that went only to some readers does not tell how many readers there were.
+    # If an edition did not store the number of confirmed readers, the chart and the check sheet
+    # leave this edition out.
     Edition.objects.update(confirmed_readers=None)
     assert "3; now 4." in figures_on(window.get(DESK))
     assert "than at the last" not in window.get(sheet).words

@@ -1,4 +1,4 @@
-"""Drafts are created once, saved over the revision that the form had, never lost."""
+"""A draft is created once, and saved only over the revision that the form shows."""
 
 import re
 import uuid
@@ -324,8 +324,8 @@ class TestThePages:
 
         assert page.status == 429
         assert Draft.objects.filter(created_by=window.author).count() == MOST_UNTOUCHED
-        # At the limit, an existing draft still opens. After its second save it no longer counts as
-        # untouched.
+        # At the limit, the form of an existing draft still leads to this draft. A draft that was
+        # saved twice is not untouched, so it no longer counts for the limit.
         assert post(0).status == 302
         again = page.form_with("letter")
         window.client.force_login(window.author)

@@ -35,7 +35,7 @@ class LocalNameServer:
         return int(self._socket.getsockname()[1])
 
     def known(self) -> NameServers:
-        """Return name servers that consist only of this server."""
+        """Return an object that sends its DNS queries only to this server."""
         return NameServers(["127.0.0.1"], self.port)
 
     def __enter__(self) -> LocalNameServer:

@@ -13,8 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    # A long queue, because a connection that finds the queue full is tried again only after a
-    # second.
+    # The queue must be long. If it is full, a client waits a second until it connects again.
     request_queue_size = 128
 
 

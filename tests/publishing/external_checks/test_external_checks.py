@@ -197,7 +197,7 @@ def test_certificate_must_match_the_name_in_the_link(opened):
 
 @pytest.fixture
 def fetch(names):
-    """Return a function that fetches from two HTTPS servers; only `host` is allowed."""
+    """Return a function that fetches a URL; only the server `host` is allowed."""
     trusted = ssl.create_default_context(cafile=CERTIFICATE)
     with LocalWebServer(CERTIFICATE) as site, LocalWebServer(CERTIFICATE) as another:
         host, other = f"127.0.0.1:{site.port}", f"127.0.0.1:{another.port}"
@@ -325,8 +325,8 @@ def test_opening_links_is_bounded_and_returns_partial_results(here, names, site)
 
     assert found[f"{here}/404"].status == 404
     assert {found[address].error for address in slow if address in found} <= {LinkError.TIMEOUT}
-    # The dead link is requested twice. The slow links take all the time, so later ones are not
-    # opened.
+    # The dead link is requested twice. The first slow links use up the time, so the other slow
+    # links are not opened.
     assert len(site.requests) <= 2 + CONCURRENCY
 
 

@@ -164,7 +164,7 @@ class TestMadeFitForMail:
 
     def test_a_gif_with_too_many_frames_is_refused_undecoded(self):
         screen = b"GIF89a" + bytes([10, 0, 10, 0, 0, 0, 0])
-        # This frame has no valid pixel.
+        # A decoder would fail at this frame, because its pixel data is invalid.
         frame = b"," + bytes([0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 1, 255, 0])
 
         most = resize_image(screen + frame * 500 + b";")

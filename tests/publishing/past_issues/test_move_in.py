@@ -1,4 +1,4 @@
-"""Past issues of other products are put into the archive and never mailed."""
+"""Past issues from other products get into the archive and are never mailed."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Moves of past issues survive that their process is killed."""
+"""Moves of past issues stay correct if their process is killed."""
 
 import io
 import os
@@ -51,7 +51,7 @@ def test_a_killed_move_ends_like_an_undisturbed_one(
     with connection.cursor() as cursor:
         cursor.execute("TRUNCATE issue, issue_move, moved_issue, uploaded_image, edition CASCADE")
 
-    # Another session locks the third issue, so the process waits there and is killed.
+    # Lock the third issue in another session: the process must wait, and is killed there.
     with psycopg.connect(database_url) as other:
         other.execute(
             "INSERT INTO moved_issue (key, issue_id) VALUES ('substack 2', %s)", (uuid4(),)
@@ -63,7 +63,8 @@ def test_a_killed_move_ends_like_an_undisturbed_one(
         other.rollback()
     IssueMove.objects.update(lease_until=timezone.now())
 
-    # The same command first continues the killed move. Then it finds nothing new in the file.
+    # The same command first finishes the move that was killed. Then it reads the file once more,
+    # and finds nothing new.
     again = ImportProcess(database_url, *words, command="import_issues").summary()
     assert again["known"] == again["issues"] == 4
     assert whole_state() == undisturbed

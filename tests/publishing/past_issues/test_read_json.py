@@ -24,7 +24,7 @@ def test_values_are_found_by_their_path() -> None:
         "n": -12, "yes": true, "none": null, "list": [1], "long": "12345"} ,
         {}, "]", 1.5, [] ] }""".encode()
     )
-    # If an object has two members with one name, the last one counts, as in Python.
+    # If an object has two members with the same name, the last member counts, as in Python.
     array = file.member(file.root, b"a")
     assert file.is_array(array)
     first, *others = file.elements(array)

@@ -1,4 +1,4 @@
-"""The check sheet counts the readers whose values break a link."""
+"""The check sheet counts readers whose field values would break a link."""
 
 from typing import Any
 

@@ -228,8 +228,7 @@ def test_other_images_are_checked_if_the_site_is_unreachable():
         for src in ("/pictures", "https://localhost")
     )
 
-    # There is no finding about the site's own images, because the finding about the site covers
-    # them.
+    # If readers cannot reach the site, they cannot load its images either. One finding is enough.
     assert own == ["Readers cannot reach this site"]
     assert other == ["Readers cannot load 1 image", *own]
 

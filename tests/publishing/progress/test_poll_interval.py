@@ -1,4 +1,4 @@
-"""The pauses between polls, and database reads that polls share."""
+"""How long pages wait between polls, and how polls share a read of the database."""
 
 import uuid
 from dataclasses import replace

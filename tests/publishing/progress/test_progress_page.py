@@ -130,7 +130,7 @@ def test_a_held_edition_shows_when_sending_starts(window, author, three_readers)
     page = window.get(address(held, "?version=1&outcome=sent"))
 
     assert f"{held.held_until:%H:%M:%S}" in page.words
-    # Without scripts the page reloads with the same list of readers.
+    # If scripts are off, the page reloads itself and keeps the chosen list of readers.
     there = address(held, "?version=1&amp;outcome=sent")
     assert re.search(rf'http-equiv="refresh" content="\d+; url={re.escape(there)}">', page.html)
     assert "View in archive" not in page.words
@@ -166,7 +166,7 @@ def test_a_succeeded_edition_stops_polling_and_keeps_its_alarm(window, edition):
 
 
 def time_left(window, edition):
-    """Return `eta_s`, and the words for the time left on the page."""
+    """Return `eta_s` from the JSON, and the page's words for the time left."""
     progress = window.get(address(edition, "progress.json")).answer.json()
     assert progress["state"] == "sending"
     words = re.search(r'<dd id="time-left">(.*?)</dd>', window.get(address(edition)).html, re.S)[1]

@@ -1,4 +1,4 @@
-"""Polls of an open progress page."""
+"""An open progress page asks for news (polls), and gets what changed."""
 
 import html
 import re
@@ -118,7 +118,7 @@ def test_polls_slow_down_without_changes(window, edition):
     pauses = [Answer(window, edition, f"{known}&same={n}").after_s for n in range(8)]
     hidden = Answer(window, edition, f"{known}&hidden=1")
 
-    # Each pause is varied by up to a tenth.
+    # The server varies each pause at random by up to a tenth.
     assert 1.8 <= first.after_s <= 2.2
     assert 9 <= pauses[0] <= 11
     assert pauses[1:] == sorted(pauses[1:]) or pauses[-1] >= 54
@@ -137,8 +137,8 @@ def test_polls_within_a_second_share_one_reading_of_the_counts(window, edition):
             Answer(window, edition, f"&page=0123456789abcde{number}&listed={listed}")
 
     about_counts = [query["sql"] for query in queries if "batch" in query["sql"]]
-    # There are fewer queries than polls. The limit is three, because the counts may be read again
-    # after a second.
+    # Polls that share the counts do not query the batches. Up to three queries are allowed, because
+    # the counts are read again if the polls take longer than a second.
     assert len(about_counts) <= 3
 
 

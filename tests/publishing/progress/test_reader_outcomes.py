@@ -279,7 +279,7 @@ def test_a_long_file_is_complete_and_streams_in_constant_memory(author, settings
     tracemalloc.stop()
 
     assert seen == expected
-    # Without streaming, the largest file would need three times the memory of the smallest.
+    # If all rows stayed in memory, 9,000 rows would take three times the memory of 3,000.
     assert peaks[-1] < 1.5 * peaks[0]
 
 
@@ -289,7 +289,7 @@ def test_copies_settled_while_reading_do_not_end_the_file(author, three_readers,
     moved_on = []
 
     def settle_first(execute, sql, params, many, context):
-        """Mark two copies as sent after the query of batches, before that of copies."""
+        """Mark two copies as sent between the query for batches and that for copies."""
         if 'FROM "delivery"' in sql and not moved_on:
             moved_on.append(True)
             sent(edition, "Ada", "Bram")

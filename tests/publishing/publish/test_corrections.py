@@ -1,4 +1,4 @@
-"""Each version of an issue is published once, and only the next is accepted."""
+"""Versions are published once and in order: only the next number is accepted."""
 
 import uuid
 
@@ -428,7 +428,7 @@ def test_renaming_a_called_back_issue_twice_publishes_once(author, three_readers
 
 
 def test_concurrent_publication_waits_and_returns_the_first_edition(author, correct, first):
-    """The insert waits at the constraint until the other call has committed."""
+    """The second insert waits at a constraint until the first call has committed."""
 
     def waits():
         with connection.cursor() as cursor:

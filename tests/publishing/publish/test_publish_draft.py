@@ -309,7 +309,7 @@ def test_press_on_changed_text_shows_the_sheet_again(window, author, draft, thre
 def test_text_changed_between_check_and_claim_is_not_published(
     window, author, draft, three_readers
 ):
-    """Somebody saves the draft after the post was validated, while the post waits."""
+    """Somebody saves the draft while the validated post waits for its turn."""
     fields = sheet(window, draft)
     with transaction.atomic():
         Draft.objects.select_for_update().get(pk=draft.pk)

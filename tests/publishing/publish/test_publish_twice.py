@@ -1,4 +1,4 @@
-"""An issue is published once, however often the real form is posted."""
+"""An issue is published once, even if its form is posted many times."""
 
 import pytest
 from django.contrib.admin.models import LogEntry

@@ -74,7 +74,7 @@ def test_a_form_with_errors_keeps_every_word_and_its_key(window):
 
     page = window.post(**fields)
 
-    # In URL encoding, a Chinese character would take nine bytes, and some other letters three.
+    # The form must not use URL encoding, in which one Chinese character takes nine bytes.
     for shown in (page, window.get()):
         assert shown.form_with("title").enctype == "multipart/form-data"
     again = page.form_with("title").fields
@@ -120,7 +120,7 @@ def test_every_desk_page_follows_the_content_security_policy(window, three_reade
 
 
 def test_too_large_form_is_refused_with_a_sentence(window):
-    # The browser may store the form's page, so the text is still there after going back.
+    # The browser may keep the form's page, so an author who goes back finds the text again.
     assert "no-store" not in window.get().answer.get("Cache-Control", "")
     page = window.publish(text_content="x" * 13_000_000)
 
@@ -161,8 +161,8 @@ def test_unreadable_choice_is_named_and_keeps_the_text(window, name, value, sent
         again = page.form_with("title").fields
         for kept in (*LETTER, "idempotency_key"):
             assert again[kept] == fields[kept]
-        # If the choice cannot be read, the form is unlisted, so that the issue is not public by
-        # mistake.
+        # If the value of `unlisted` cannot be read, the form returns with “Unlisted” chosen, so
+        # that no issue becomes public by mistake.
         assert again["unlisted"] == ("on" if name == "unlisted" else "")
     assert nothing_was_published()
     assert not Draft.objects.exists()

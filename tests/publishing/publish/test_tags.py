@@ -149,7 +149,7 @@ def test_command_and_program_name_tags(
     printed = capsys.readouterr()
     assert json.loads(printed.out)["audience"] == 1
     assert "goes to all confirmed readers with “Birds”, without “Fish”." in printed.err
-    for option, audience in (("--tag", 2), ("--without-tag", 1)):  # each option without the other
+    for option, audience in (("--tag", 2), ("--without-tag", 1)):  # only one of the two options
         call_command("publish", *given, option, "birds")
         assert json.loads(capsys.readouterr().out)["audience"] == audience
     with pytest.raises(CommandError, match="Did you mean “Birds”"):
@@ -237,7 +237,7 @@ def test_a_scheduled_issue_shows_its_readers_today(
     page = window.get(address)
     assert f"{whom}." in page.words
     assert "1 today This many readers would get the issue today." in page.words
-    # The page shows no zeros, which would look as if copies were lost.
+    # Zeros would look as if copies were lost, so the page shows none before sending starts.
     assert not re.search(r">\s*0\s*<", page.html.partition('id="reader-tabs"')[0])
     assert "1 today" in " ".join(
         strip_tags(

@@ -414,7 +414,7 @@ def test_worker_waits_for_due_but_not_for_future_issues(
 
 
 def until_empty() -> tuple[int, int, int]:
-    """Return the numbers of open editions, of their readers and of their sent copies."""
+    """Work until the queue is empty; count editions, readers and sent copies."""
     watch = Drain(OutputWrapper(io.StringIO()), is_terminal=False)
     Worker(1, is_awaited=True).run(until=watch.is_drained)
     totals, _ = watch.totals()
@@ -471,7 +471,7 @@ def test_a_scheduled_issue_does_not_start_in_another_database(newsroom: Newsroom
     make_edition_due(edition)
     database_identity.check_identity()
     DatabaseIdentity.objects.update(database=1)
-    # No worker has noticed the restore yet. The SQL that starts editions checks for it.
+    # No worker has noticed the restore yet, but the SQL that starts editions notices it.
     assert not start_due()
     assert start_scheduled.start_now(edition.pk) is None
     assert not scheduled_editions.cancel(edition.pk, called_back=False)

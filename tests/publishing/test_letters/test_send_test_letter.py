@@ -547,7 +547,7 @@ def test_test_form_older_than_session_returns_with_text(window):
     again = answer.form_with("title").fields
     assert {name: again[name] for name in words} == words
     assert again["test_email"] == TO
-    # The form keeps its key, because a test of this text may have been sent with it.
+    # The form keeps its key, so pressing the button again cannot send a second test letter.
     assert again["idempotency_key"] == "a form"
     assert not sent_as_tests()
 
