@@ -33,7 +33,7 @@ def program(author: Any) -> Program:
 
 @pytest.fixture
 def held(author: Any, three_readers: list[Subscriber]) -> Edition:
-    """Publish a letter to Ada, Bram and Cleo that is held for a minute."""
+    """Publish a letter to Ada, Bram and Cleo, with a hold of one minute."""
     return publish(author.pk, "k", letter(), hold_s=60).edition
 
 

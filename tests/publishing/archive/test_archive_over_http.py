@@ -85,7 +85,7 @@ def test_caches_notice_a_removed_issue_without_a_newer_one(public_window, author
     cancelled(gone)
 
     for address, answer in before.items():
-        # There is no time of the last change, because it would not show that an issue was removed.
+        # The page has no `Last-Modified`: if an issue is removed, that time would not change.
         assert "Last-Modified" not in answer
         page = again(public_window, address, answer)
         assert page.status == 200

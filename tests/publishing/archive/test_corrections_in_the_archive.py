@@ -1,4 +1,4 @@
-"""Corrected, called-back and half-cancelled issues in the archive."""
+"""The archive after an issue was corrected, called back or cancelled halfway."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Everything can be exported, and the export file is complete or missing."""
+"""An export has all data, and an incomplete file never appears as an export."""
 
 import csv
 import io

@@ -21,7 +21,7 @@ CERTIFICATE = str(Path(__file__).parents[2] / "delivery" / "loopback.pem")
 DOMAIN = "almanack.example"
 SPF = "v=spf1 include:spf.mtasv.net ~all"
 LONG_AGO = 30.0
-# The public root certificates, read once for all tests because that takes about 40 ms.
+# These are the public root certificates. They are read only once, because that takes 40 ms.
 TRUSTED = ssl.create_default_context(cafile=DEFAULT_CA_BUNDLE_PATH)
 
 
@@ -295,7 +295,7 @@ def test_redirect_to_nonsense_has_a_result_that_can_be_saved(here, opened, onwar
 
 
 def test_connection_goes_to_the_checked_address(here, opened, names, site):
-    """Without this, a second DNS query could get another address (DNS rebinding)."""
+    """A second look-up of the name could return an unchecked address (DNS rebinding)."""
     opened(f"{here}/")
 
     assert names.asked.count(("letters.test", "A")) == 1

@@ -58,7 +58,7 @@ def test_drawing_fills_the_largest_size_of_a_logo(box: str, size: tuple[int, int
         (b'<svg xmlns="urn:x"/>', "“svg” in this file is outside"),
         (b'<g xmlns="http://www.w3.org/2000/svg"/>', "“g” in this file is outside"),
         (svg('<x:a xmlns:x="urn:x"><image href="a.png"/></x:a>'), "contains “image”"),
-        # With these, the process that draws exceeds its limits and is ended.
+        # To draw these, the renderer needs more than its limits allow, so it is ended.
         (svg(box="0 0 1 100000"), "could not be drawn"),
         (
             svg(

@@ -1,4 +1,4 @@
-"""The newsletter's look can be saved with a logo, and previewed before that."""
+"""The newsletter's look can be previewed, and then saved with a logo."""
 
 import io
 

@@ -417,7 +417,7 @@ def test_renaming_a_called_back_issue_twice_publishes_once(author, three_readers
             hold_s=0,
             issue=held.issue_id,
             version=2,
-            goes_to="nobody",  # so the page is public at once, and the address fixed
+            goes_to="nobody",  # so the page is public at once, and its address stays
         )
 
     outcomes = at_once(lambda: again("a"), lambda: again("b"))

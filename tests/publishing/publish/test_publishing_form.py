@@ -1,4 +1,4 @@
-"""The publishing form keeps texts, refuses letters, and shares keys with drafts."""
+"""The publishing form keeps its texts, names its errors, and publishes only once."""
 
 import re
 from dataclasses import replace
@@ -227,7 +227,7 @@ def test_a_post_ignores_choices_of_a_draft_under_its_key(window, three_readers):
         "public",
         "swifts-leave-without-saying-goodbye",
     )
-    assert Draft.objects.get().edition == edition  # the draft has no text besides it
+    assert Draft.objects.get().edition == edition  # the draft has no unpublished text
 
 
 def test_a_post_publishes_its_text_and_keeps_the_draft(window, new_author, three_readers):

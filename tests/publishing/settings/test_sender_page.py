@@ -1,4 +1,4 @@
-"""A sender is tried by a test letter, and used only after Postmark accepted it."""
+"""A sender is tried by a test letter, and used once Postmark accepted the letter."""
 
 import pytest
 from django.contrib.admin.models import LogEntry
