@@ -39,6 +39,8 @@ for _field in READER_FIELDS:
     )
 
 
+_PLAIN_TEXT = models.CharField()
+
 if TYPE_CHECKING:
     ChoiceField = models.CharField
 else:
@@ -50,6 +52,11 @@ else:
             name, _, args, kwargs = super().deconstruct()
             kwargs.pop("choices", None)
             return name, "django.db.models.CharField", args, kwargs
+
+        def get_col(self, alias: str, output_field: Any = None) -> Any:
+            """Be a plain text in expressions, where Django refuses mixed types."""
+            is_own = output_field is None or output_field == self
+            return super().get_col(alias, _PLAIN_TEXT if is_own else output_field)
 
 
 if TYPE_CHECKING:
