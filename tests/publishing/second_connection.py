@@ -11,7 +11,7 @@ PATIENCE_S = 60
 
 
 def beside(call: Callable[[], Any]) -> Future[Any]:
-    """Start a call on a second connection; return its future result."""
+    """Start a call on a second connection, and return a future of its result."""
     pool = ThreadPoolExecutor(1)
     begun = pool.submit(_closing_its_connection, call)
     pool.shutdown(wait=False)

@@ -1,4 +1,4 @@
-"""The preview shows what will be sent, on a page that can run and post nothing."""
+"""The preview shows what will be sent. Its page cannot run scripts or post forms."""
 
 import json
 import re

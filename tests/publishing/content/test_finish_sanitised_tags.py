@@ -11,7 +11,7 @@ PAGE = "https://letter.example.org/archive/swifts/"
 
 
 def anchors(html: str) -> tuple[list[str], list[str]]:
-    """Return the ids, and the targets of links within the letter, without its prefix."""
+    """Return the ids and the targets of internal links, without the letter's prefix."""
     short = re.sub(r"at-[0-9a-f]{8}-", "at-", html)
     return re.findall(r' id="([^"]*)"', short), re.findall(r' href="#([^"]*)"', short)
 

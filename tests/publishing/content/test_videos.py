@@ -1,4 +1,4 @@
-"""A paragraph that is only the address of a video becomes a button."""
+"""A paragraph with nothing but the URL of a video becomes a button."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The newsletter's look on the pages of readers."""
+"""The pages for readers have the newsletter's look."""
 
 import re
 

@@ -52,7 +52,7 @@ def substack_rows(*rows: dict[str, str]) -> str:
 
 
 def substack(letter: str = LETTER, *more: dict[str, str], **files: str | bytes) -> bytes:
-    """Return a ZIP with one public issue, and `more` rows that all have a letter."""
+    """Return a ZIP with one public issue and the rows `more`, each with a letter."""
     first = {"post_id": "101.swifts-leave", "title": "Swifts&#x2019; farewell", "subtitle": "Sub"}
     rows = [first, *more]
     letters = {f"posts/{row['post_id']}.html": "<p>Secret.</p>" for row in more}

@@ -387,7 +387,7 @@ def left(edition):
 
 
 def refused(edition):
-    """Cancel the edition during a call that then cannot connect."""
+    """Cancel the edition while a call runs; the call then fails to connect."""
     call = Call()
     edition_control.cancel(edition.pk)
     call.ends(NotSent(because("The connection was refused.")))

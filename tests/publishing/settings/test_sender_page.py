@@ -1,4 +1,4 @@
-"""A sender is tried by a test letter, and used once Postmark accepted the letter."""
+"""A new sender is used only after Postmark accepted a test letter from it."""
 
 import pytest
 from django.contrib.admin.models import LogEntry
