@@ -4,7 +4,7 @@ import uuid
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -64,6 +64,7 @@ from publishing.scheduling.local_time import InvalidTimeError, parse_scheduled_t
 from subscribers.fields.find_tags import UnknownTagError, find_tags
 
 _MADE = {201: Published, 200: Published}
+_PUBLISHING: dict[str, Any] = {"tags": ["Publishing"], "auth": Bearer(issue_scopes.PUBLISH)}
 
 # The order of the calls matters: a fixed word in a path must come before a parameter.
 router = Router(tags=["Issues"])
@@ -102,13 +103,7 @@ def address_of(edition: Edition) -> str:
     return f"{reverse('api:issue_status', args=[edition.issue_id])}?version={edition.version}"
 
 
-@router.post(
-    "/",
-    tags=["Publishing"],
-    auth=Bearer(issue_scopes.PUBLISH),
-    summary="Publish a new issue",
-    **changing(_MADE),
-)
+@router.post("/", summary="Publish a new issue", **_PUBLISHING, **changing(_MADE))
 def publish_issue(request: HttpRequest, content: Body[NewIssue]) -> HttpResponse:
     """Publish an issue as its version 1, now or at a scheduled time.
 
@@ -120,9 +115,8 @@ def publish_issue(request: HttpRequest, content: Body[NewIssue]) -> HttpResponse
 
 @router.post(
     "/{uuid:issue}/versions/",
-    tags=["Publishing"],
-    auth=Bearer(issue_scopes.PUBLISH),
     summary="Publish the next version of an issue",
+    **_PUBLISHING,
     **changing(_MADE, 404),
 )
 def publish_version(
@@ -139,9 +133,8 @@ def publish_version(
 
 @router.post(
     "/{uuid:issue}/reschedule/",
-    tags=["Publishing"],
-    auth=Bearer(issue_scopes.PUBLISH),
     summary="Change the time of a scheduled issue",
+    **_PUBLISHING,
     **changing({200: IssueStatus}, 404),
 )
 @once

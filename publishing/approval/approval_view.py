@@ -66,13 +66,9 @@ def approve_draft(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         except CannotApproveError as error:
             messages.warning(request, str(error))
         else:
-            messages.success(request, _approved_sentence(draft, user_id_of(request)))
+            by, writer = user_id_of(request), Draft.objects.get(pk=draft).saved_by_id
+            verdict = judge(current_rule(), publisher=by, approver=by, writer=writer)
+            other = _("Approved. Another author may publish this version.")
+            either = _("Approved. You or another author may publish this version.")
+            messages.success(request, either if verdict is Verdict.ALLOWED else other)
     return see_other(reverse("desk:check", args=[draft]))
-
-
-def _approved_sentence(draft: uuid.UUID, approver: uuid.UUID) -> str:
-    writer = Draft.objects.values_list("saved_by", flat=True).get(pk=draft)
-    verdict = judge(current_rule(), publisher=approver, approver=approver, writer=writer)
-    if verdict is not Verdict.ALLOWED:
-        return _("Approved. Another author may publish this version.")
-    return _("Approved. You or another author may publish this version.")

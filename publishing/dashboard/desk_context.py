@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
-from delivery.humanise import counted, digits
+from delivery.humanise import clock_and_day, counted, digits
 from delivery.interface import database_time
 from delivery.models import Alarm, Edition, Newsletter
 from delivery.monitoring.alarms import load_unseen_by_edition
@@ -31,7 +31,7 @@ from publishing.approval.approval_rules import ApprovalRule
 from publishing.approval.record_approval import approved_drafts, rule_of, shortage_sentence
 from publishing.content.edition_content import Content, plain_title
 from publishing.content.word_count import estimate_word_count
-from publishing.dashboard import reader_counts, sender_domain
+from publishing.dashboard import reader_counts
 from publishing.dashboard.dashboard_headline import headline_sentence
 from publishing.dashboard.first_steps import STEPS, load_first_steps
 from publishing.dashboard.issue_pages import (
@@ -55,7 +55,9 @@ from publishing.dashboard.todo_items import (
 from publishing.desk_permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH
 from publishing.editions.audience import EVERY_READER, EVERYONE, TagChoice, select_audience
 from publishing.editions.edition_status import EditionStatus, status_from_counts
-from publishing.models import Draft
+from publishing.external_checks.domain_records import DnsStatus, DomainRecords, domain_of
+from publishing.models import Draft, ExternalCheck
+from publishing.preflight.link_address import is_placeholder
 from publishing.progress.issue_list import rows_of, shown_in
 from publishing.templatetags.desk import scheduled_for
 from subscribers.importing.import_page import status_sentence
@@ -238,7 +240,7 @@ def _health(newsletter: Newsletter) -> list[HealthLine]:
         ceiling_per_s=settings.DELIVERY_RATE_PER_S,
         takes_webhooks=bool(settings.POSTMARK_WEBHOOK_PASSWORD),
     )
-    return [*lines, sender_domain.load_line(newsletter, found.now), _imports()]
+    return [*lines, _sender_domain(newsletter, found.now), _imports()]
 
 
 def _imports() -> HealthLine:
@@ -251,3 +253,48 @@ def _imports() -> HealthLine:
     else:
         state = counted("{n} is running", "{n} are running", len(names))
     return HealthLine(_("Imports"), "sending", "sent", state, ", ".join(names[:3]))
+
+
+def _sender_domain(newsletter: Newsletter, now: datetime) -> HealthLine:
+    """Return the health line of the sender's domain, from the last DNS look-up.
+
+    A DKIM key that was not found is no fault, because the name of Postmark's key cannot be guessed.
+    """
+    name, domain = _("Sender domain"), domain_of(newsletter.sender)
+    if is_placeholder(domain):
+        more = _("{domain} is a placeholder. Set your own sender under Settings")
+        state = _("Placeholder")
+        return HealthLine(name, "waiting", "calm", state, more.format(domain=domain))
+    check = ExternalCheck.objects.filter(kind=ExternalCheck.Kind.DOMAIN, subject=domain).first()
+    if check is None:
+        more = _("{domain} is checked when you check an issue before publishing")
+        state = _("Not checked yet")
+        return HealthLine(name, "waiting", "calm", state, more.format(domain=domain))
+    found = DomainRecords.from_json(check.found)
+    at = _("{domain}, checked at {time}").format(
+        domain=domain, time=clock_and_day(check.looked_at, now, newsletter.zone)
+    )
+    if found.texts.status is DnsStatus.NO_SUCH_NAME:
+        return HealthLine(name, "attention", "fault", _("The domain does not exist"), at)
+    if not found.dkim.is_known:
+        return HealthLine(name, "unknown", "doubt", _("No name server answered"), at)
+    if not found.has_dkim_key:
+        key = _("Postmark’s key usually has a name that cannot be guessed")
+        more = f"{key}; {_dmarc(found)}; {at}"
+        return HealthLine(name, "waiting", "calm", _("DKIM unknown"), more)
+    return HealthLine(name, "sent", "sent", _("DKIM found"), f"{_dmarc(found)}; {at}")
+
+
+def _dmarc(found: DomainRecords) -> str:
+    if not found.dmarc.is_known:
+        return _("no name server answered for DMARC")
+    number = len(found.dmarc_records)
+    if not number:
+        return _("no DMARC record")
+    if number == 1:
+        return _("DMARC is “{policy}”").format(policy=found.dmarc_policy)
+    return counted(
+        "{n} DMARC record, which receivers ignore",
+        "{n} DMARC records, which receivers ignore",
+        number,
+    )

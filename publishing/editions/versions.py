@@ -262,11 +262,6 @@ class VersionPlan:
         """Whether an earlier version reached someone."""
         return self.went_out > 0
 
-    @property
-    def offers_reached(self) -> bool:
-        """Whether an earlier version reached or may have reached someone."""
-        return self.is_correction or self.unreached < self.everyone
-
     def readers_of(self, goes_to: str) -> int:
         """Return how many readers this choice of audience has now."""
         otherwise = {REACHED.value: self.reached, UNREACHED.value: self.unreached, NOBODY.value: 0}
@@ -336,7 +331,8 @@ def audience_choices(
         _("Nobody: archive only"),
         _("Nothing is mailed. Only the page, the archive and the feed change."),
     )
-    if plan is None or not plan.offers_reached:
+    # Whether an earlier version reached or may have reached someone.
+    if plan is None or not (plan.is_correction or plan.unreached < plan.everyone):
         return [AudienceChoice(EVERYONE, everyone), to_nobody]
     unknown = plan.unknown_reached
     if unknown:

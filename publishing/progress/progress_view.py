@@ -1,22 +1,30 @@
 """The progress page of an edition: its state, its readers, and the actions."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
+from django.contrib.admin.models import LogEntry
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from delivery.humanise import counted
+from delivery.interface import reason_sentence
 from delivery.models import Edition, Newsletter
 from delivery.reports.load_edition_results import EditionResults, load_results
 from delivery.reports.worker_warnings import load_warnings
 from publishing.actions.edition_actions import ACTIONS, readers_now
+from publishing.activity import activity_sentences
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_look
 from publishing.desk_permissions import MAY_ACT, MAY_WRITE, PUBLISH
+from publishing.display_name import called
 from publishing.drafts.save_draft import open_draft_of_issue
 from publishing.editions.edition_status import EditionStatus
 from publishing.editions.find_edition import edition_from_url, statuses_from_url
@@ -27,8 +35,7 @@ from publishing.editions.versions import (
     versions_of,
 )
 from publishing.flash_messages import notes_of
-from publishing.models import Draft
-from publishing.progress.edition_history import history_of
+from publishing.models import Draft, Issue
 from publishing.progress.edition_progress import EditionProgress, is_at_rest
 from publishing.progress.issue_list import hides_a_send, rows_of
 from publishing.progress.live_page import (
@@ -47,6 +54,9 @@ from publishing.progress.reader_outcomes_view import chosen_list, listed_readers
 from publishing.progress.result_sentences import result_rows
 
 ALARMS_SHOWN = 10
+MAX_LINES = 50
+# A line of the history: a time and a sentence.
+HistoryLine = tuple[datetime, str]
 _LIVE_PARTS = ("head", "notices", "counts", "results", "details", "versions", "reader_tabs")
 
 
@@ -88,7 +98,7 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             **shown,
             "newsletter": reading.newsletter,
             "readers": listed_readers(request, edition, status, reading.newsletter.zone),
-            "history": history_of(edition, status),
+            "history": _history_of(edition, status),
             "poll": next_poll(request, ask_again_s(status)),
             "reload_s": reload_s(status),
             "notes": notes_of(request),
@@ -132,7 +142,7 @@ def _update(request: HttpRequest, issue: uuid.UUID, poll: Poll) -> HttpResponse:
         has_new_list = _is_list_news(context["listed"], poll.listed, context["progress"])
         if has_new_list:
             context["readers"] = listed_readers(request, edition, status, reading.newsletter.zone)
-            context["history"] = history_of(edition, status)
+            context["history"] = _history_of(edition, status)
         body = render_to_string(
             "publishing/progress/progress_update.html",
             {**context, "parts": "" if unchanged else parts, "has_new_list": has_new_list},
@@ -244,3 +254,51 @@ def _is_list_news(listed: str, before: str, shown: EditionProgress) -> bool:
     if listed.partition(".")[0] != before.partition(".")[0]:
         return True
     return shown.is_at_rest and listed != before
+
+
+def _history_of(edition: Edition, status: EditionStatus) -> list[HistoryLine]:
+    """Return what users did with the version or issue, and automatic events."""
+    entries = (
+        LogEntry.objects.filter(
+            content_type__app_label=Issue._meta.app_label,
+            content_type__model=Issue._meta.model_name,
+            object_id=str(edition.issue_id),
+        )
+        .select_related("user")
+        .order_by("-pk")[: 4 * MAX_LINES]
+    )
+    people = [
+        (entry.action_time, sentence.on_own_page(called(entry.user)))
+        for entry in entries
+        for sentence in [activity_sentences.sentence_of(entry)]
+        if sentence.version in (None, edition.version)
+    ]
+    lines = [*people, *_automatic_events(edition, status)]
+    return sorted(lines, key=itemgetter(0), reverse=True)[:MAX_LINES]
+
+
+def _automatic_events(edition: Edition, status: EditionStatus) -> Iterator[HistoryLine]:
+    counts = status.counts
+    if counts.now >= counts.held_until > counts.published_at and (counts.sent or counts.unknown):
+        yield (counts.held_until, _("The hold ended and the first copies were sent."))
+    stopped = edition.control == "stopped" or (
+        edition.control == "paused" and edition.control_reason
+    )
+    if stopped and edition.control_at is not None:
+        reason = reason_sentence(edition.control_reason)
+        text = (
+            _("Homing paused it: {reason}")
+            if edition.control == "paused"
+            else _("Homing stopped it: {reason}")
+        )
+        yield edition.control_at, text.format(reason=reason)
+    # If the worker was killed, `unknown_since` is the deadline of its call, which may lie ahead.
+    if counts.unknown and counts.unknown_since is not None and counts.unknown_since <= counts.now:
+        yield (
+            counts.unknown_since,
+            counted(
+                "No answer came back for {n} copy.",
+                "No answer came back for {n} copies.",
+                counts.unknown,
+            ),
+        )

@@ -89,10 +89,8 @@ def choices_of(moment: ScheduledTime) -> tuple[ScheduledTime, ...]:
 
 def fold_choice(moment: ScheduledTime) -> Which:
     """Return `first` or `second` if the local time occurs twice, otherwise empty."""
-    choices = choices_of(moment)
-    if not choices:
-        return ""
-    return "first" if moment == choices[0] else "second"
+    names: tuple[Which, ...] = ("first", "second")
+    return dict(zip(choices_of(moment), names, strict=False)).get(moment, "")
 
 
 def _parse_zone(name: str) -> ZoneInfo:
