@@ -35,7 +35,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Target of a row: its text, the figure that is judged, and the bound."""
+    """A row's target: its text, the figure that the target judges, and the bound."""
 
     words: str
     figure: Measured
@@ -101,7 +101,7 @@ Measure = Callable[[Options], RowResult]
 
 
 def ratio(name: str, over: Measured, under: Measured) -> Measured:
-    """Return one figure as a multiple of another, round by round."""
+    """Divide one figure by another in each round; return the ratios as a figure."""
     if len(over.runs) != len(under.runs):
         raise ValueError(
             f"{name!r} needs as many runs of {over.name!r} ({len(over.runs)}) as of "
@@ -111,7 +111,7 @@ def ratio(name: str, over: Measured, under: Measured) -> Measured:
 
 
 def percent(name: str, part: Measured, whole: Measured) -> Measured:
-    """Return one figure as a percentage of another, round by round."""
+    """Return one figure as a percentage of another, for each round."""
     share = ratio(name, part, whole)
     return Measured(name, "%", tuple(100 * run for run in share.runs))
 

@@ -59,7 +59,7 @@ class Sendings:
         self._runs: dict[str, list[Sent]] = {}
 
     def rate_of(self, name: str, send: Callable[[], Sent]) -> Callable[[], float]:
-        """Return a function that sends, keeps the result and returns the rate."""
+        """Return a function that sends once, keeps the result and returns the rate."""
 
         def rate() -> float:
             sent = send()
@@ -169,7 +169,7 @@ def _ended_children_s() -> float:
 
 
 def _each_once(site: Site, readers: int) -> int:
-    """Return the provider's calls; raise an error unless each reader's copy came once."""
+    """Return the provider's calls; raise an error unless each reader got one copy."""
     counts = site.provider.counts()
     if counts.messages != readers or counts.readers != readers:
         raise NotTheSameError(

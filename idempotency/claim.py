@@ -62,7 +62,7 @@ def claim(
 def allow_silence(longest: str) -> None:
     """Allow longer pauses between this transaction's statements, for large files.
 
-    `longest` has a unit of PostgreSQL, such as “120s”.
+    `longest` is a length of time as PostgreSQL writes it, such as “120s”.
     """
     with connection.cursor() as cursor:
         cursor.execute(

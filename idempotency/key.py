@@ -1,4 +1,4 @@
-"""The key of a posted form. The server creates one for every form that it shows."""
+"""The key of a posted form. The server creates a key for every form it shows."""
 
 import re
 import uuid

@@ -33,7 +33,7 @@ SAVE = """
 
 
 class CannotBeReplayedError(TypeError):
-    """The response of a view cannot or must not be sent a second time."""
+    """A view's response cannot be sent a second time, or must not be."""
 
 
 class BrokenClaimError(RuntimeError):

@@ -23,7 +23,7 @@ from tests.postgres_cluster import KeptCluster
 
 pytest_plugins = ["tests.tiers"]
 
-# Unset every variable that the settings read, so that its default applies.
+# Unset every variable that the settings read, so that each has its default.
 SETTINGS = Path(__file__).resolve().parent.parent / "newsletter_site" / "settings.py"
 SERVER = {"DATABASE_URL", "HOMING_DATA_DIR", "HOMING_POSTGRES_BIN"}
 for name in re.findall(r'"([A-Z]+_[A-Z_]+|DEBUG|PORT)"', SETTINGS.read_text()):

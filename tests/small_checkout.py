@@ -38,7 +38,7 @@ def lay_out(folder: Path) -> Path:
 
 
 def start(checkout: Path, *arguments: str, **options: Any) -> subprocess.Popen[str]:
-    """Start the script in an environment with only the variables of a login."""
+    """Start the script with only the environment variables that a login sets."""
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(checkout / "home")}
     return subprocess.Popen(
         [options.pop("python", PYTHON), checkout / "homing", *arguments],

@@ -78,7 +78,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
             item.add_marker(pytest.mark.process)
     yield
     # Keep the tests of a file together, so that module fixtures are created once. Put the slowest
-    # kinds first, so that no core waits for one long file at the end.
+    # kinds of tests first, so that no core waits for one long file at the end.
     with_database = {item.path for item in items if _needs_database(item)}
     items.sort(key=lambda item: (not files[item.path], item.path not in with_database))
 

@@ -94,7 +94,7 @@ class Listmonk:
     pace: RateSettings = TRIED_SETTINGS[0]
 
     def send(self) -> Sent:
-        """Send one campaign to all readers; each reader's message must arrive once."""
+        """Send one campaign to all readers; check that each reader's message arrives once."""
         sink = ProviderProcess("benchmarks.peers.sink")
         try:
             sink.start()

@@ -4,8 +4,8 @@ One real `deliver --until-empty` with its defaults is compared with three other 
 PostgreSQL with full durability. A naive worker sends one message in each call. A loop of psycopg
 and requests sends batches without any guarantee, with the number of threads that is fastest.
 listmonk posts single messages to a server that uses even less CPU than the provider. All senders
-send the same 2 kB letter to the same readers, one after the other. After each run every reader's
-copy must have arrived once.
+send the same 2 kB letter to the same readers, one after the other. After each run the row checks
+that every reader's copy has arrived once.
 
 The CPU time of a copy is the time that the sender and PostgreSQL use for it. The provider and the
 sender's start are not included. Workers also measure the phases of a step. Threads wait in

@@ -71,7 +71,7 @@ def measure(options: Options) -> RowResult:
 
 
 def one_round(site: Site, rows: int, number: int, session: str) -> dict[str, Step]:
-    """Import one list with the command, and another of the same length on the desk."""
+    """Import a list with the command, and another list of equal length on the desk."""
     one, other = (site.folder / f"{way}{number}.csv" for way in ("command", "desk"))
     of_one = write_list(one, rows, f"-{one.stem}")
     of_other = write_list(other, rows, f"-{other.stem}")

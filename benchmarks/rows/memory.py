@@ -34,7 +34,7 @@ def measure(options: Options) -> RowResult:
     sizes = [options.size(*each) for each in ((10_000, 500), (100_000, 1_000), (1_000_000, 2_000))]
     peaks: dict[int, list[Peak]] = {size: [] for size in sizes}
     for number in range(1, options.rounds + 1):
-        # Use one site per round, because a list of readers cannot shrink.
+        # Use a new site in each round, because a list of readers cannot shrink.
         with a_site() as site:
             for size in sizes:
                 peak = peak_of(site, size)

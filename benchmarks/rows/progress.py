@@ -23,7 +23,7 @@ from benchmarks.site.within_site import begin, within
 PROCESSES, CALL_MS, READINGS = 4, 200.0, 40
 BEGINS_WITHIN_S = 60.0
 WARMING_UP = 3
-REST_S = 0.1  # pause, so that the workers keep the processor
+REST_S = 0.1  # pause between two requests, so that the workers keep the processor
 WAITING = "SELECT coalesce(sum(waiting), 0)::bigint FROM batch"
 ACCEPTED = "SELECT coalesce(sum(accepted), 0)::bigint FROM attempt"
 

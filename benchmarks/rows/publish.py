@@ -6,8 +6,8 @@ measured in the database. This time runs from the creation of the edition's row 
 audit trail, which is written when all copies exist. The baseline is a single `INSERT … SELECT` in
 its own transaction. This statement copies the same rows from a prepared table without keys into an
 empty table. Both tables have the same columns, keys, indexes, checks and fillfactor; the row
-verifies that. The two are measured alternately. Each of them starts with an empty table and after a
-checkpoint, and the new rows are counted each time.
+verifies that. The two are measured alternately. Each of the two starts with an empty table,
+directly after a checkpoint. Its new rows are counted each time.
 """
 
 import uuid
@@ -115,7 +115,7 @@ class Press:
         self.enqueued.clear()
 
     def compare(self) -> None:
-        """Verify that both tables are alike; otherwise the ratio is meaningless."""
+        """Verify that both tables are alike, because otherwise the ratio has no meaning."""
         ours, bare = (self._one(MADE_OF, {"table": table})[0] for table in ("delivery", "bare"))
         assert ours == bare, f"the tables differ:\n{ours}\n{bare}"
 

@@ -53,7 +53,7 @@ SETTINGS = {
     "DELIVERY_HTTP_DEADLINE_S": f"{DEADLINE_S:g}",
     "DELIVERY_LOOKUP_AFTER_S": ",".join(f"{after:g}" for after in LOOK_UPS_S),
 }
-# More copies than all processes have in flight.
+# This number is larger than the number of copies that all processes can have in flight.
 READERS_BY_DEFAULT = 5_000
 BY_DEFAULT_S = 120.0
 LONGEST_S = 300.0
@@ -143,7 +143,7 @@ class Scene:
         return float(took)
 
     def killed_with_calls_in_flight(self) -> tuple[float, float]:
-        """Return the seconds from the deadline to the last settlement, for both groups.
+        """Return the seconds from the deadline to the last settlement, for two groups.
 
         The first group contains the calls that the provider accepted, and the second group the
         other calls.

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def draft(author: Any) -> Draft:
-    """Create a draft whose link was already checked, so nothing is looked up."""
+    """Create a draft whose link was already checked, so no link is looked up."""
     link_was_opened()
     return begun(author, WELL)
 

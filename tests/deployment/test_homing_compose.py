@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# This script replaces both Docker programs. `ps` prints the id of a running container, if it is
-# set. Other commands print their arguments and input, and exit with 3.
+# This script replaces both Docker programs. `ps` prints the id of a running container if a test
+# sets one. Other commands print their arguments and input, and exit with 3.
 DOCKER = """#!/bin/sh
 case "$*" in
 *version) exit $HAS_PLUGIN ;;

@@ -28,7 +28,7 @@ def environment(folder: Path, **variables: str) -> dict[str, str]:
 
 @contextmanager
 def listening(folder: Path, sysctl: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Start the web server in a network of its own, with one setting of the kernel."""
+    """Start the web server in a separate network namespace, with one kernel setting."""
     if os.geteuid() != 0:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(
             "This test makes a network namespace. Run it as root."

@@ -100,7 +100,8 @@ def test_nginx_closes_an_idle_connection_before_the_site_does(tmp_path: Path) ->
             connection.recv(65536)
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
             assert b" 200 OK" in visitor.recv(65536)
-            # If nginx keeps the connection as long as the site does, this raises TimeoutError.
+            # If nginx kept the connection as long as the site does, `recv` would raise
+            # TimeoutError.
             assert connection.recv(1) == b""
 
 

@@ -90,7 +90,7 @@ def test_uncollected_file_is_served_under_its_own_name(
     assert b"".join(answer).startswith(b"/*")  # type: ignore[call-overload]
     assert "immutable" not in answer["Cache-Control"]
 
-    # Act as if this file did not exist yet when the others were collected.
+    # Act as if this file had not yet existed when the other files were collected.
     manifest = (collected / "staticfiles.json").read_text()
     without = re.sub(r'"homing\.css": "[^"]*", ?', "", manifest)
     assert without != manifest

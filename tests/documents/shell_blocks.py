@@ -88,7 +88,7 @@ def _without_redirections(words: list[str]) -> list[str]:
 
 
 def _with_inner(words: list[str]) -> Iterator[list[str]]:
-    """Yield a command, and the commands in its words and after a wrapper."""
+    """Yield a command, and the commands within it, in `$(…)` or after `runuser --`."""
     for word in words:
         for inner in re.findall(r"\$\(([^()]*)\)", word):
             yield from simple_commands(inner)

@@ -18,7 +18,7 @@ def pins(lock: str) -> dict[str, str]:
 
 
 def without_marker(pin: str) -> str:
-    """Return a pin without markers, because larger locks may have other markers."""
+    """Return a pin without markers, because the markers differ between the locks."""
     return re.sub(r" ;[^\\]*(?= )", "", pin)
 
 

@@ -55,7 +55,7 @@ class Stage:
 
     @contextmanager
     def hold(self, statement: str) -> Iterator[psycopg.Connection]:
-        """Open a session that keeps a transaction open after this statement."""
+        """Run this statement in another session, and keep its transaction open."""
         with psycopg.connect(self.url) as session:
             session.execute(statement)
             yield session

@@ -41,7 +41,8 @@ def test_migration_names_lock_holders_without_their_statements(
         pid = session.info.backend_pid
         run = migrates("--patience", "1", "--lock-timeout", "0.2")
         run.end(exit_code=1)
-    # The server's own processes may be named too: an autovacuum can run at the same time.
+    # The message may also name processes of the server, because an autovacuum can run at the same
+    # time.
     holder = rf"session {pid} \(transaction open for \d+ s, idle in transaction\)"
     retry = r"Next try in 0\.25 s, the last one within \d+ s\."
     assert re.search(rf"{WAITS}.*{holder}.*\. {retry}", run.output)

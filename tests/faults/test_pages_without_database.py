@@ -124,7 +124,7 @@ def test_database_that_refuses_connections_is_not_ready(server: OwnServer, here:
 
 
 MANY = MAX_CONCURRENT_REQUESTS + 12
-# Far longer than a refusal takes, and short enough to end a test without a refusal.
+# This time is far longer than a refusal takes, and short enough to end a test that gets no refusal.
 REFUSED_WITHIN_S = 30
 
 

@@ -139,7 +139,7 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: len(self.editions) < MOST_EDITIONS)
     @rule(index=an_index, batch=st.integers(1, 3), goes_to=st.sampled_from(["everyone", "reached"]))
     def correct(self, index: int, batch: int, goes_to: str) -> None:
-        """Publish the next version of an issue, if allowed."""
+        """Publish the next version of an issue, if Homing allows it."""
         issue = self._edition(index).issue_id
         version = 1 + sum(edition.issue_id == issue for edition in self.editions)
         try:

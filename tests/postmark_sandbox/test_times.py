@@ -1,4 +1,4 @@
-"""Postmark's times: seven digits, and Eastern time with its two offsets."""
+"""Postmark's times: seven decimals of a second, Eastern time with two offsets."""
 
 from datetime import datetime
 

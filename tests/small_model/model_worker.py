@@ -222,7 +222,7 @@ def _needs_check_mail(state: State, worker: Worker, variant: Variant) -> bool:
 
 
 def _found(state: State, worker: Worker) -> str:
-    """Search by the attempt, or if there is none by the delivery; return the result."""
+    """Return the result of a search by the attempt, or else by the delivery."""
     attempt = worker.claim.attempt
     hits = (call.shown for call in state.calls if attempt == 0 or call.number == attempt)
     return "found" if worker.kept or any(hits) else "absent"

@@ -30,7 +30,7 @@ class Claim(NamedTuple):
 
 
 class Worker(NamedTuple):
-    """A worker between two steps; `at` is its last step.
+    """A worker between two steps. `at` names the step that it made last.
 
     A frozen worker makes no step while other workers continue.
     """

@@ -22,7 +22,7 @@ ENGLISH_ONLY = (
     "idempotency/example/",
     *("newsletter_site/api/", "newsletter_site/check_site_settings.py", "newsletter_site/demo/"),
     *("newsletter_site/embedded_postgres/", "newsletter_site/environment", "newsletter_site/logs/"),
-    "newsletter_site/groups.py",  # names in the database; pages translate the models' names
+    "newsletter_site/groups.py",  # these names are stored in the database
     *("newsletter_site/management/commands/serve.py", "newsletter_site/operations/metrics/"),
     "newsletter_site/settings",
     *("newsletter_site/serving/", "publishing/api/", "newsletter_site/demo/material/"),

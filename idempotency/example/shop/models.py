@@ -19,10 +19,11 @@ class Order(models.Model):
 class Mail(models.Model):
     """A mail of the outbox.
 
-    The state `started` is committed before the call, and the result after the call.
+    The state `started` is committed before the call to the provider, and the call's result is
+    committed after it.
     """
 
     order = models.OneToOneField(Order, on_delete=models.CASCADE)
     state = models.CharField(max_length=8, default="waiting")  # started, sent, refused, unknown
-    attempt = models.UUIDField(null=True)  # the provider gets this id
+    attempt = models.UUIDField(null=True)  # the provider gets this id with the mail
     started_at = models.DateTimeField(null=True)

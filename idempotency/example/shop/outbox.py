@@ -52,6 +52,6 @@ def find_lost_attempts() -> int:
 
 
 def settle(attempt: uuid.UUID, *, provider_has_it: bool) -> None:
-    """Store whether the provider has an unknown attempt; if not, requeue the mail."""
+    """Settle an unknown attempt: the mail is sent, or it is queued again."""
     state = "sent" if provider_has_it else "waiting"
     Mail.objects.filter(attempt=attempt, state="unknown").update(state=state)

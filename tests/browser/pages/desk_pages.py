@@ -92,7 +92,7 @@ def everything_is_looked_up(page: Page) -> None:
 
 
 def _posted(address: str, heading: str, /, **fields: str) -> Shown:
-    """Return the answer to a form that was opened long ago."""
+    """Return the answer to a form that was posted long after it was opened."""
     data = urlencode({"csrfmiddlewaretoken": TOKEN, **fields})
     form = {"content-type": "application/x-www-form-urlencoded"}
 

@@ -215,7 +215,7 @@ def readers(author: Any) -> Pages:
 
 
 def readers_acted_on(_author: Any) -> Pages:
-    """Return pages with the result of an action."""
+    """Return pages that show the result of an action on readers."""
     reader = SubscriberFactory()
 
     def do(action: str, done: str) -> Shown:

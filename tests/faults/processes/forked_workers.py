@@ -22,7 +22,7 @@ COMMON = {"POSTMARK_SERVER_TOKEN": "sandbox", "DELIVERY_PROCESSES": "1"}
 
 
 class Crew:
-    """Any number of workers with these options and settings. `log` gets their output."""
+    """Workers that all have these options and settings. `log` gets their output."""
 
     def __init__(
         self, database_url: str, provider_url: str, log: Path, *options: str, **settings: str

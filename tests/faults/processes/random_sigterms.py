@@ -17,7 +17,7 @@ from tests.faults.processes.forked_workers import Crew
 from tests.faults.processes.watched_worker import TIMES
 
 AT_ONCE = 6
-# The share of all signals that hits the newest worker.
+# The share of the signals that go to the newest worker.
 YOUNGEST = 0.2
 MOST_COPIES = 100
 LONGEST_MOMENT_S = 0.05

@@ -55,7 +55,7 @@ class Relay:
         return True
 
     def passes_answer(self, line: Line) -> bool:
-        """Return whether an answer's next piece reaches the client.
+        """Return whether this piece of an answer reaches the client.
 
         Otherwise the connection is cut.
         """

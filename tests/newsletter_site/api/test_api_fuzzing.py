@@ -33,7 +33,7 @@ SEED = int(os.environ.get("FUZZ_SEED", "20261122"))
 PATIENCE_S = 900 if EXAMPLES <= 2 else 7200
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 HOOKS = Path(__file__).with_name("api_fuzzing_hooks.py")
-# Most actions can be done only once to an object, so each action needs several objects.
+# Most actions succeed only once for each object, so each action needs several objects.
 OF_EACH = 30
 
 pytestmark = [pytest.mark.process, pytest.mark.django_db, pytest.mark.timeout(PATIENCE_S + 30)]

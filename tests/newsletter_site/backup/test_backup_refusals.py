@@ -1,4 +1,4 @@
-"""Each reason to refuse a restore, tested as a function of plain values."""
+"""Test each reason to refuse a restore with plain values, without a database."""
 
 import io
 from dataclasses import replace

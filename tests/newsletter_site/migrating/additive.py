@@ -135,7 +135,7 @@ def _is_safe(
 
 
 def _is_safe_to_add(field: Field[Any, Any]) -> bool:
-    """Return whether old code may leave the column out, and no row is rewritten."""
+    """Return whether old code may omit the new column, and no row is rewritten."""
     return field.many_to_many or (
         not isinstance(field, GeneratedField)
         and not field.unique

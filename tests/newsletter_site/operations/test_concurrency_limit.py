@@ -9,7 +9,7 @@ from django.test import RequestFactory
 
 from newsletter_site.operations.concurrency_limit import LimitConcurrency, RequestSlots
 
-# Longer than any test may take.
+# This time is longer than any test may take.
 LONG_S = 600.0
 # Waiting with this limit raises an error. So a test with this limit proves that no thread waits.
 NO_WAIT_S = float("inf")
