@@ -17,7 +17,7 @@ NO_PROOF = "A quick run with small sizes and one round. It shows only that the r
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One figure over several runs: its name, its unit and each run's value."""
+    """One figure of several runs: its name, its unit and the value of each run."""
 
     name: str
     unit: str

@@ -44,7 +44,7 @@ class Surroundings:
     load_after: float | None = None
 
     def lines(self) -> list[str]:
-        """Return the lines for the end of a table."""
+        """Return the facts as lines for the end of a table."""
         machine = f"{self.cpu}, {self.cores} cores, {self.memory_gb:.0f} GB, {self.kernel}"
         settings = ", ".join(f"{name} {value}" for name, value in self.settings.items())
         began_at = f"{self.began_at:%Y-%m-%d %H:%M}"
@@ -61,7 +61,7 @@ class Surroundings:
 
 
 def surroundings() -> Surroundings:
-    """Describe this machine and a database server that is started as in measurements."""
+    """Describe this machine and a database server that is started as for measurements."""
     # Record the load of the minute before the measurement, because other programs disturb it.
     load = os.getloadavg()[0]
     version, settings = _postgresql()

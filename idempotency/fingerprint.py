@@ -29,7 +29,7 @@ Value = str | FileDigest
 
 
 def content_hash(method: str, path: str, fields: Mapping[str, Sequence[Value]]) -> bytes:
-    """Hash the content to 32 bytes. CRLF and LF give the same hash."""
+    """Hash the content to 32 bytes. Line ends CRLF and LF give the same hash."""
     content = [
         method.upper(),
         path,

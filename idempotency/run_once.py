@@ -64,9 +64,9 @@ def run_once(
 
     `check` runs first, outside any transaction. If `check` returns a response, `run_once` returns
     this response and claims no key. A response of 200 to 399 is committed and saved. Any other
-    response or an exception rolls everything back and frees the key. The first fingerprint is
-    saved. An earlier post has the same content if its saved fingerprint is any of `fingerprints`.
-    Raises InProgressError and DifferentContentError; `work` may raise the latter too.
+    response or an exception rolls everything back and frees the key. The first of `fingerprints` is
+    saved. An earlier post has the same content if its saved fingerprint is one of `fingerprints`.
+    Raises InProgressError and DifferentContentError; `work` may also raise DifferentContentError.
     """
     # Look for a saved response before `check` runs: a replay must work even if the content is no
     # longer valid, such as a date that has passed.

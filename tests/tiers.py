@@ -85,7 +85,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Forget earlier processes before any fixture of a test starts one."""
+    """Forget earlier processes before any fixture of a test starts a process."""
     _started.clear()
     return (yield)
 

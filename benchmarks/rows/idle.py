@@ -20,7 +20,7 @@ STATEMENTS = ("LOG:  statement: ", "LOG:  execute ")
 
 
 def measure(options: Options) -> RowResult:
-    """Measure both figures in windows of a minute."""
+    """Measure CPU time and statements, each in windows of a minute."""
     window_s = options.size(60, 3)
     cpu: list[float] = []
     statements: list[float] = []

@@ -64,7 +64,7 @@ LISTED = re.compile(rb'id="listed" value="([^"]*)"')
 
 
 def measure(options: Options) -> RowResult:
-    """Measure the median of each page."""
+    """Measure the median time of an answer for each page."""
     readers, issues = options.size(1_000_000, 2_000), options.size(500, 30)
     times = options.size(40, 5)
     with a_site() as site:

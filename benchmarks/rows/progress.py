@@ -29,7 +29,7 @@ ACCEPTED = "SELECT coalesce(sum(accepted), 0)::bigint FROM attempt"
 
 
 def measure(options: Options) -> RowResult:
-    """Measure the median of each round."""
+    """Measure the median time of a request in each round."""
     deliveries = options.size(1_000_000, 200_000)
     readings = options.size(READINGS, 5)
     rounds: list[dict[str, Any]] = []
@@ -101,7 +101,7 @@ def publish(site: Site) -> str:
 
 
 def read_progress(session: str, path: str, times: int) -> dict[str, list[Any]]:
-    """Read `progress.json`, alternately with the request of an open page.
+    """Request `progress.json` and the update of an open page, alternately.
 
     For each of the two requests, return the milliseconds in the view, of the whole answer, and of
     CPU time. The view begins after the middleware. It includes the queries for the user and their

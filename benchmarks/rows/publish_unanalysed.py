@@ -29,7 +29,7 @@ KNOWN = """
 
 
 def measure(options: Options) -> RowResult:
-    """Measure the answers of both sites."""
+    """Measure how long each of the two sites takes to answer."""
     readers = options.size(300_000, 6_000)
     with (
         _press(readers, analyse=True) as (known, _),

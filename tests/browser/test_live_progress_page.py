@@ -1,4 +1,4 @@
-"""An author watches an issue in a real browser and changes their mind."""
+"""Open pages follow an issue in a real browser, and an author acts on them."""
 
 import io
 import re

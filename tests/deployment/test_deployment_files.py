@@ -105,7 +105,7 @@ def directive(unit: str, name: str) -> str:
 def shortest_end_s(service: str, unit: str) -> int:
     """Return the number of seconds after which a stopping service is killed.
 
-    This is the smaller value of the container and the systemd unit.
+    The container and the systemd unit each set a limit; the smaller limit counts.
     """
     written = (COMPOSE[service]["stop_grace_period"], directive(unit, "TimeoutStopSec"))
     return min(int(one.removesuffix("s")) for one in written)

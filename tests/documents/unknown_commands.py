@@ -29,7 +29,8 @@ def problems(words: list[str]) -> list[str]:
             found = [f"there is no module {rest[1]}"]
         case "make" if not re.search(rf"^{rest[0]}:", (ROOT / "Makefile").read_text(), re.M):
             found = [f"make has no target {rest[0]}"]
-    if "manage.py" in words:  # also inside a container
+    # `manage.py` may follow a command that runs it in a container
+    if "manage.py" in words:
         found = _problems_of_homing(words[words.index("manage.py") + 1 :])
     files = filter(None, map(repository_path, words))
     found += [

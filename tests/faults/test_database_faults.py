@@ -125,7 +125,7 @@ def test_sigterm_during_an_outage_ends_the_worker_with_0(stage: Stage) -> None:
 
 def test_outage_before_the_start_of_a_call_counts_no_crash(stage: Stage) -> None:
     edition = stage.newsroom.publish(readers=20)
-    # The stopped server ends the session that holds the lock, which raises this error.
+    # The stopped server ends the session that holds the lock, so the session raises this error.
     with suppress(psycopg.OperationalError), stage.hold("LOCK TABLE subscriber"):
         worker = stage.worker("--until-empty", DELIVERY_LEASE_S="60", LOG_LEVEL="debug")
         stage.newsroom.wait_for_a_backend_that_waits_for_a_lock(doing=THE_LAST_LOOK)

@@ -35,7 +35,7 @@ class Facts(Protocol):
 
 
 class HistoryWorker:
-    """One worker of a history. If the worker is lost, it is replaced."""
+    """One worker of a history. If the worker is lost, another worker replaces it."""
 
     def __init__(self, sandbox: Sandbox, url: str, facts: Facts, *, resends: bool) -> None:
         self._policy = after_call_or_lookup.Policy(

@@ -12,7 +12,7 @@ from babel.messages.extract import extract_python
 from django.utils.translation.template import templatize
 
 REPOSITORY = Path(__file__).parents[2]
-Message = str | tuple[str, str]  # a text, or its singular and plural
+Message = str | tuple[str, str]  # one text, or a singular and a plural
 
 PRODUCT = ("delivery", "idempotency", "newsletter_site", "publishing", "subscribers", "templates")
 # The texts of these files stay English: programs read them, operators search for them, or they are
@@ -33,8 +33,8 @@ KEYWORDS = {
     **dict.fromkeys(("_", "gettext", "gettext_lazy", "gettext_noop"), None),
     **dict.fromkeys(("ngettext", "ngettext_lazy", "counted"), (1, 2)),
 }
-# Files with texts on the pages and in the mails of readers. A test renders every page of readers
-# and so finds files that are missing here.
+# Files with texts on the pages and in the mails of readers. A test renders every page of readers,
+# so it finds files that are missing in this list.
 FOR_READERS = (
     *("templates/400.html", "templates/403.html", "templates/404.html", "templates/413.html"),
     *(

@@ -27,7 +27,7 @@ NAMES = re.compile(r"Homing|RSS|JSON|UTC|Cookie|MB|[\w.*]+@[\w.*]+|\{\{ [\w|]+ \
 
 @pytest.fixture
 def newsletter() -> Newsletter:
-    """Return a newsletter in Hebrew whose own words are Hebrew too."""
+    """Return a newsletter in Hebrew, for which the author wrote Hebrew texts."""
     own = {"name": "ציפורים", "language": "he", "tagline": "", "postal_address": "חיפה"}
     return Newsletter.objects.update_or_create(pk=1, defaults=own)[0]
 

@@ -154,7 +154,7 @@ def composer(author: Any) -> Pages:
     snippet = Snippet.objects.create(name=LONGEST[:60], text=LONGEST * 2)
 
     def write_over(page: Page) -> None:
-        """Let another author save the draft while it is open here."""
+        """Let another author save the draft while it is open on this page."""
         is_ready(page)
         revision = Draft.objects.get(pk=plain.pk).revision
         theirs = DraftFields(title=PLAIN.title, format=MARKDOWN, letter=f"Theirs, {uuid.uuid4()}.")

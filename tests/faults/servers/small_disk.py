@@ -1,4 +1,4 @@
-"""Make a file system of a few megabytes for one database, which a test can fill."""
+"""Make a file system for one database, so small that a test can fill it."""
 
 import os
 import shutil

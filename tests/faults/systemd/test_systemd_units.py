@@ -92,8 +92,8 @@ def test_target_starts_everything_and_stops_it_for_good(
     assert requests.get(address, headers=FROM_THE_PROXY, timeout=100).json()["status"] == "ok"
     eventually(lambda: '"ok"' in machine.homing("health", "workers"), "the worker has started")
     assert "warnings" not in json.loads(machine.homing("health", "workers").splitlines()[-1])
-    # Stop all units by name: for the target alone, systemctl would not wait until its parts have
-    # ended.
+    # Stop all units by name: if only the target were named, systemctl would not wait until the
+    # services have ended.
     machine.must("systemctl", "stop", "homing*")
     for unit in UNITS:
         assert machine.run("systemctl", "is-active", unit)[1] == "inactive", unit

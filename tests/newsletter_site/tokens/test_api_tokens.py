@@ -76,7 +76,7 @@ def test_a_mistyped_token_costs_no_query(edith: Any) -> None:
         with CaptureQueriesContext(connection) as queries:
             assert load_status(program) == 401
         assert len(queries) == 0
-    program.token = build_token("a" * 43)  # One query looks for the hash.
+    program.token = build_token("a" * 43)  # One query looks for the hash of the token.
     with CaptureQueriesContext(connection) as queries:
         assert load_status(program) == 401
     assert len(queries) == 1

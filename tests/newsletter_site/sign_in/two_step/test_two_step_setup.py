@@ -1,4 +1,4 @@
-"""Setting up two-step sign-in, turning it off, and requiring it."""
+"""Authors set up two-step sign-in and turn it off, and settings can require it."""
 
 import base64
 import re
