@@ -1,7 +1,7 @@
 """Unsubscribing."""
 
 from django.db import transaction
-from django.db.models import Case, CharField, F, Q, Value, When
+from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Now
 
 from delivery.interface import count_unsubscribed, queue_suppression_change
@@ -19,7 +19,6 @@ def leave(subscriber_id: int, how: How = How.LINK, *, network: str = "", detail:
             state=Case(
                 When(Q(state__in=ON_THE_LIST), then=Value(Subscriber.State.UNSUBSCRIBED)),
                 default=F("state"),
-                output_field=CharField(),
             ),
             unsubscribed_at=Now(),
         )
