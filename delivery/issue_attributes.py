@@ -36,7 +36,7 @@ class ApiText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssueAttribute:
-    """One attribute of an issue, with its name in each place; empty if it has none.
+    """One attribute of an issue, with its name in each place; no name is empty text.
 
     `name` is the column of a draft. `control` is the field of the form, also in the form's script.
     `content` is the name in the content and in the content's hash. `column` is the column of an

@@ -1,4 +1,4 @@
-"""Redact email addresses in texts of other programs, in every spelling. Pure."""
+"""Redact email addresses in texts of other programs, in every spelling."""
 
 import re
 
@@ -48,7 +48,7 @@ _BEFORE_IT = re.compile(r"['`]*(?:(?:e-?mail|address|recipient|to|from|user)=)?"
 
 
 def redact_addresses(text: str, mark: str) -> str:
-    """Replace every address in a text by `mark`. Punctuation after an address stays."""
+    """Replace every address in a text by `mark`. Punctuation after an address is kept."""
     parts: list[str] = []
     end = 0
     for at in _AT.finditer(text):

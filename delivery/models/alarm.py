@@ -1,4 +1,4 @@
-"""Alarms: events that must not happen and did."""
+"""Alarms: records of events that must not happen but did happen."""
 
 from django.conf import settings
 from django.db import models
@@ -28,7 +28,7 @@ class Alarm(models.Model):
     about = models.CharField(max_length=120)
     reason = ReasonField()
     raised_at = models.DateTimeField(db_default=Now())
-    # The desk shows it first until an author or operator marks it as seen.
+    # The list of issues shows the alarm first until an author or operator marks it as seen.
     seen_at = models.DateTimeField(null=True)
     seen_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, related_name="+", **UNCONSTRAINED

@@ -51,7 +51,8 @@ class ProviderEvent(models.Model):
 class ProviderSuppression(models.Model):
     """The provider's latest statement about one address and stream, by its clock.
 
-    Nothing is decided by these rows. Operators see in them why the provider refuses an address.
+    Nothing is decided by these rows. Operators see in these rows why the provider refuses an
+    address.
     """
 
     id = models.BigAutoField(primary_key=True)

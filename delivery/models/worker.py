@@ -113,8 +113,8 @@ class DatabaseIdentity(models.Model):
 class MetricValue(models.Model):
     """A counter: one row for each name and its labels. Values are only ever increased.
 
-    A killed process loses the counts of its last seconds. If the answer to a commit is lost, they
-    may be counted twice.
+    A killed process loses the counts of its last seconds. If the answer to a commit is lost, the
+    committed counts may be added twice.
     """
 
     pk = models.CompositePrimaryKey("name", "labels")

@@ -49,7 +49,7 @@ def pause_automatically(cursor: CursorWrapper, edition: int, reason: Reason | No
 def _hold_back(
     cursor: CursorWrapper, edition: int, control: str, guard: str, reason: Reason | None
 ) -> bool:
-    # A pause keeps `probing`: after a fault one batch still goes first.
+    # A pause keeps `probing`: after a fault, one batch is still sent before the others.
     cursor.execute(
         f"""
         UPDATE edition SET control = %(control)s, control_at = clock_timestamp(),
@@ -175,7 +175,8 @@ def call_back(edition: int) -> int | None:
             control_reason=Reason.of(ReasonCode.CALLED_BACK).dumps(),
             reason=ReasonCode.EDITION_CALLED_BACK,
         )
-        # Attempts are read after the batches are withdrawn, because then no further call can start.
+        # Attempts are read after the batches are withdrawn, because no further call can start once
+        # they are withdrawn.
         attempts = Attempt.objects.filter(edition=edition).exclude(batch_id=NO_BATCH)
         unfinished = open_batches(edition).exclude(state=Batch.State.DONE)
         if attempts.exists() or unfinished.exists():
@@ -240,8 +241,8 @@ def _reconciled(edition: int) -> QuerySet[Edition]:
 def send_to_missed(edition: int, *, batch_size: int) -> int | None:
     """Retry the deliveries that failed after all tries or were parked.
 
-    Returns how many, or None if the edition has ended or is not reconciled. The deliveries wait in
-    new batches of `batch_size` and may be tried as often as new ones.
+    Returns the number of these deliveries, or None if the edition has ended or is not reconciled.
+    The deliveries wait in new batches of `batch_size` and may be tried as often as new deliveries.
     """
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
@@ -294,8 +295,8 @@ _WAS_MISSED = """delivery.outcome = 'failed' AND delivery.missed
 def ask_again(edition: int, *, silences: int) -> int | None:
     """Look up again the deliveries that wait for a decision; return how many.
 
-    Returns None if the edition is closed. The number of look-ups becomes `silences`, one less than
-    the maximum, so one more look-up is made.
+    Returns None if the edition is closed. The batch's number of look-ups becomes `silences`, which
+    is one less than the maximum, so one more look-up is made.
     """
     with short_transaction() as cursor:
         if lock_edition(cursor, edition) == "closed":

@@ -23,9 +23,9 @@ def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, batch_size: int) 
     """Enqueue one delivery for each row of `audience`; return how many there are.
 
     `audience` is a query of exactly (recipient id, address, *reader fields). If the edition has
-    `merge_fields`, an array of their values follows. `batch_size` is the largest batch. Runs in
-    the caller's transaction, for a new edition. Raises `LookupError` if the audience needs more
-    batches than fit.
+    `merge_fields`, an array of their values follows. `batch_size` is the largest size of a batch.
+    Runs in the caller's transaction, for a new edition. Raises `LookupError` if the audience needs
+    more batches than an edition can have.
     """
     size = batch_size_for(edition, batch_size)
     rows, parameters = audience.order_by().query.sql_with_params()

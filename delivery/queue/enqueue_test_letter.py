@@ -1,4 +1,4 @@
-"""Enqueue test letters, and load those that were sent."""
+"""Enqueue test letters, and load test letters that were sent."""
 
 from collections.abc import Sequence
 

@@ -150,7 +150,7 @@ def _new_batch(cursor: CursorWrapper, edition: int, place: int, deliveries: int)
 
 
 def requeue_inactive(cursor: CursorWrapper, key: DeliveryKey) -> bool:
-    """Queue a mail again that the provider refused as inactive, with all its tries.
+    """Queue a mail again that the provider refused as inactive; its tries start at 0.
 
     The mail keeps its key and link, and was provably not accepted. Returns False if it no longer
     counts as refused. Runs in the caller's transaction, which must not lock anything before this.

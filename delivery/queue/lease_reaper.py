@@ -123,7 +123,9 @@ def _load_held(
 
 
 def _try_to_recover(held: _HeldBatch, *, is_unsent: bool) -> bool:
-    """Return whether the batch was recovered. A failure must not block other batches.
+    """Try to recover a batch; return whether it was recovered.
+
+    A failure must not block other batches.
 
     A fault of the whole database, such as a full disk, is raised, so that the caller logs it once.
     """
@@ -185,7 +187,7 @@ def _seen(held: _HeldBatch) -> dict[str, Any]:
 
 
 def _requeue(cursor: CursorWrapper, held: _HeldBatch, control: str) -> bool:
-    """Queue a batch again whose call was certainly not sent."""
+    """Put a batch back into the queue, because its call was certainly not sent."""
     cursor.execute(
         f"""
         UPDATE batch SET state = %(state)s, owner = NULL, lease_until = NULL, attempt = NULL,
@@ -223,9 +225,9 @@ def _requeue(cursor: CursorWrapper, held: _HeldBatch, control: str) -> bool:
 
 
 def _make_unknown(cursor: CursorWrapper, held: _HeldBatch) -> bool:
-    """Make a batch unknown, with a look-up at once.
+    """Make a batch unknown; its first look-up is due at once.
 
-    The schedule counts from the call's deadline.
+    The schedule of the look-ups counts from the call's deadline.
     """
     cursor.execute(
         f"""
@@ -256,5 +258,6 @@ def _raise_if_repeated(cursor: CursorWrapper, held: _HeldBatch, crashes: int) ->
 
 
 def _end_attempt(held: _HeldBatch, result: str) -> None:
-    # The end of the call is unknown, so it is not recorded. Look-ups are timed from its deadline.
+    # The end of the call is unknown, so it is not recorded. Look-ups are timed from the call's
+    # deadline.
     Attempt.objects.filter(pk__in=[held.attempt]).update(result=result)

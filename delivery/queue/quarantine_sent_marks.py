@@ -2,7 +2,7 @@
 
 A delivery is always sent first and then marked. Two cases break this order: a mark without a
 settled delivery, and an acceptance after the claim was lost (docs/decisions/0006). Only the first
-raises an alarm.
+of these two cases raises an alarm.
 """
 
 import logging
@@ -82,8 +82,8 @@ def _raise_alarms(cursor: CursorWrapper, batch: int, edition: int, marked: Seque
 def quarantine_marked(cursor: CursorWrapper, edition: int, *, batch: int | None = None) -> int:
     """Quarantine marked deliveries in an edition's paused batches, or in one batch.
 
-    Returns how many. Call it before waiting deliveries are withdrawn. The caller has locked the
-    edition.
+    Returns the number of quarantined deliveries. Call this before waiting deliveries are withdrawn.
+    The caller has locked the edition.
     """
     cursor.execute(
         f"""

@@ -35,7 +35,7 @@ def _scheduled(edition: int) -> QuerySet[Edition]:
 
 
 def begin(edition: int, *, immediately: bool = False) -> bool:
-    """Run a scheduled edition that is due, or `immediately`.
+    """Start a scheduled edition if it is due, or at once if `immediately`.
 
     The caller enqueues the audience in the same transaction. Returns False if the edition is not
     due or no longer scheduled, or if the database was restored and does not know whether it was

@@ -23,7 +23,8 @@ logger = logging.getLogger(__name__)
 # The time over which acceptances are measured: several calls, but still recent.
 MEASURED_OVER_S = 10
 
-# In SQL: whether a 429 slows the workers down. Takes no lock and costs almost nothing.
+# In SQL: whether a 429 slows the workers down. This condition takes no lock and costs almost
+# nothing.
 IS_SLOWED = "EXISTS (SELECT FROM send_rate WHERE slowed_at IS NOT NULL)"
 
 # The columns that `slowdown_from` reads.
@@ -96,8 +97,8 @@ def slow_down(
 ) -> bool:
     """Halve the rate because the call of `attempt` was refused as too fast.
 
-    Returns True if the rate was halved. Refused calls that were in flight together halve it only
-    once. In every case workers claim again only after `retry_after_s`.
+    Returns True if the rate was halved. Refused calls that were in flight together halve the rate
+    only once. Whether or not the rate was halved, workers claim again only after `retry_after_s`.
     """
     ensure_row()
     with short_transaction() as cursor:

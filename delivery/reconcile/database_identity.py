@@ -54,8 +54,8 @@ class IdentityCheck:
 def check_identity() -> IdentityCheck:
     """Compare the database's identity with the stored one, and store it.
 
-    If it differs, every open edition stops in the same transaction. While nothing has changed, the
-    check takes only one statement.
+    If it differs, every open edition stops in the same transaction. While the identity has not
+    changed, the check takes only one statement.
     """
     with short_transaction() as cursor:
         stored = _compare_identity(cursor, lock=False)
@@ -104,7 +104,7 @@ def short_name(cursor: CursorWrapper) -> str:
 
 
 def _lock_identity(cursor: CursorWrapper) -> IdentityCheck:
-    """Lock the identity's row and compare.
+    """Lock the row of the stored identity and compare it with the server's.
 
     Call it before any edition is locked: a check and a declared restore must not deadlock.
     """

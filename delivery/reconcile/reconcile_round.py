@@ -45,7 +45,7 @@ class RecipientSet:
         self._chunks: dict[int, int] = defaultdict(int)
 
     def add(self, recipient: int) -> bool:
-        """Add a recipient; return False if it was there before."""
+        """Add a recipient; return False if the set already had this recipient."""
         is_new = recipient not in self
         chunk, bit = divmod(recipient, CHUNK_BITS)
         self._chunks[chunk] |= 1 << bit
@@ -271,7 +271,8 @@ class ReconcileRound:
     def _do_for(self, walked: EditionRecord, do: Callable[..., None], *what: object) -> bool:
         """Call `do` for an edition; False if the database refuses it.
 
-        The edition is then left out, because its counts do not balance.
+        If the database refuses the edition, the round leaves it out, because its counts do not
+        balance.
         """
         if walked.edition in self.report.obstacles:
             return False

@@ -1,7 +1,7 @@
 """Load editions to reconcile, and record the acceptances that the provider shows.
 
-It never sends copies, and never marks a delivery as not sent. A leased batch is left to its worker,
-which finds the evidence.
+This module never sends copies, and never marks a delivery as not sent. A leased batch is left to
+its worker, which finds the evidence.
 """
 
 import uuid

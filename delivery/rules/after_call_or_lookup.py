@@ -1,4 +1,4 @@
-"""Decide what happens to a batch after a call, a look-up or a crash. Pure.
+"""Decide what happens to a batch after a call, a look-up or a crash.
 
 The caller passes the random number (`jitter`, from 0 to 1) and the times of the database.
 """
@@ -35,7 +35,8 @@ from delivery.rules.outcomes import (
 )
 from delivery.rules.reason import Reason, ReasonCode, Remedy
 
-# A firewall before the provider sometimes refuses a call or two and then lets one pass.
+# A firewall before the provider sometimes refuses one or two calls and then lets the next call
+# pass.
 BLOCKED_CALLS_BEFORE_STOPPING = 3
 
 # The least pause, whatever the settings and the jitter are. Without this pause, a provider that
@@ -56,7 +57,7 @@ CRASHES_BEFORE_SUSPICION = 2
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The settings that the decisions use. Times in seconds."""
+    """The settings that the decisions use. All times are in seconds."""
 
     retry_base_s: float
     retry_cap_s: float
@@ -84,7 +85,7 @@ class AttemptCounters:
 def delay_after(deferrals: int, jitter: float, policy: Policy) -> float:
     """Compute the seconds until the next try, with full jitter over a doubling span.
 
-    `deferrals` is 0 for the first. Source: Brooker, *Exponential Backoff And Jitter*, AWS
+    `deferrals` is 0 for the first delay. Source: Brooker, *Exponential Backoff And Jitter*, AWS
     Architecture Blog, 2015.
     """
     span = min(policy.retry_cap_s, policy.retry_base_s * 2.0 ** min(deferrals, 30))
@@ -242,9 +243,9 @@ def after_lookup(
 
     `unknown` maps each delivery's key to its recipient. With `forgotten` the provider may have no
     record of the call. `elapsed_s` counts from the end of the call, or from its deadline if no end
-    was recorded; it is negative before that. An empty result proves nothing while the search hides
-    `later_mail`, if `forgotten`, or before the first time of the schedule. The last empty result
-    counts only if the search shows later mail.
+    was recorded; before that moment, `elapsed_s` is negative. An empty result proves nothing while
+    the search hides `later_mail`, if `forgotten`, or before the first time of the schedule. The
+    last empty result counts only if the search shows later mail.
     """
     retry = _put_off(Next.LOOK_UP, history, jitter, policy)
     # An early look-up may come before the deadline, from which the schedule counts.

@@ -1,4 +1,4 @@
-"""The provider's answers to calls and look-ups, as values. Pure."""
+"""The provider's answers to calls and look-ups, as values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -125,7 +125,7 @@ class LaterMail(Enum):
 
     NONE = auto()  # Nothing was accepted later.
     HIDDEN = auto()
-    CHECK_MAIL_HIDDEN = auto()  # Only Homing's check mail was accepted later, and it is hidden.
+    CHECK_MAIL_HIDDEN = auto()  # Only check mail came later; the search hides it.
     SHOWN = auto()
 
 

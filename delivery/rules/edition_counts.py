@@ -1,4 +1,4 @@
-"""The counts of an edition, which always add up to its audience. Pure."""
+"""The counts of an edition, which always add up to its audience."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""The state of an edition, derived from its counts, never stored. Pure."""
+"""The state of an edition, which is derived from its counts and never stored."""
 
 from enum import StrEnum
 from uuid import UUID

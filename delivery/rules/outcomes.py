@@ -1,4 +1,4 @@
-"""The outcome of each delivery, and all values that settling a batch writes. Pure."""
+"""The outcome of each delivery, and all values that settling a batch writes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The copy may have been accepted. First of all, the provider is asked about it."""
+    """The copy may have been accepted. The provider is asked about it first."""
 
 
 @dataclass(frozen=True, slots=True)

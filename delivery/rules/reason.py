@@ -1,4 +1,4 @@
-"""Codes for why a batch waits, a delivery failed or an edition stopped. Pure."""
+"""Codes for why a batch waits, a delivery failed or an edition stopped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ReasonCode(StrEnum):
     STATUS_AMBIGUOUS = auto()  # status
     WORKER_LOST = auto()
 
-    # The provider's answer. `text` is its own sentence, bounded and cleaned.
+    # The provider's answer. `text` is the provider's sentence, shortened and cleaned.
     PROVIDER_ERROR = auto()  # text, error_code
     CALL_REFUSED_FOR_ONE = auto()  # text, error_code
     INACTIVE_RECIPIENT = auto()

@@ -1,12 +1,12 @@
-"""The send rate: the ceiling and the rate after a 429 (docs/decisions/0009). Pure."""
+"""The send rate: the ceiling and the rate after a 429 (docs/decisions/0009)."""
 
 import math
 from dataclasses import dataclass
 
 # A reduced rate doubles in this time. At a provider's true limit, about one call is refused in each
-# such time. With a much longer time, calls refused by chance would decide the rate. If one call in
-# 20 is refused, a rate that doubles in a minute falls to the floor. A rate that doubles in two
-# seconds settles at some thousands per second.
+# such time. If this time were much longer, calls that are refused by chance would decide the rate.
+# If one call in 20 is refused, a rate that doubles in a minute falls to the floor. A rate that
+# doubles in two seconds settles at some thousands per second.
 DOUBLES_IN_S = 2.0
 
 # A reduced rate is at least the refused rate divided by this. Six doublings restore it.
@@ -30,8 +30,8 @@ class Slowdown:
     """The result of the last 429. Rates are copies per second over all workers.
 
     `too_fast_per_s` is the fastest refused rate since the last slowdown ended. `to_per_s` is the
-    rate after the last refusal. `for_s` is the seconds since then, negative after a clock
-    change.
+    rate after the last refusal. `for_s` is the number of seconds since that refusal; it is negative
+    after a clock change.
     """
 
     too_fast_per_s: float

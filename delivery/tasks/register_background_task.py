@@ -1,4 +1,4 @@
-"""Work that workers do apart from sending. Several workers may run a task at once."""
+"""The work of workers other than sending. Several workers may run a task at once."""
 
 import logging
 from collections.abc import Callable, Sequence

@@ -63,13 +63,13 @@ class ClaimedTask(Generic[Task]):
         self._renew(columns)
 
     def step(self) -> AbstractContextManager[CursorWrapper]:
-        """Open the transaction of a step. A frozen process loses it with its lease."""
+        """Open the transaction of a step. A frozen process loses it and the lease."""
         return _limited_transaction(type(self.task))
 
     def hold(self) -> None:
         """Renew the lease and lock the row until the end of the step.
 
-        So nobody can cancel or claim the task during the step. Raises `TaskInterruptedError`.
+        While the row is locked, nobody can cancel or claim the task. Raises `TaskInterruptedError`.
         """
         self._renew({})
 

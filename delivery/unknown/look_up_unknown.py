@@ -51,11 +51,11 @@ class LookupContext:
     """The data for one look-up, and for judging an empty result.
 
     `unknown` maps delivery keys to recipients. `later` is mail that was accepted on the stream
-    after the unknown call's deadline. While the search does not show it, an empty result proves
-    nothing. `may_check`: it is late enough to send a check mail. `kept` is evidence that came after
-    the claim was lost. With `has_provider_id` the deliveries must never be resent automatically.
-    `is_forgotten`: the provider may no longer have a record of the call. `elapsed_s` counts from
-    the moment at which the batch became unknown.
+    after the unknown call's deadline. While the search does not show this later mail, an empty
+    result proves nothing. `may_check`: it is late enough to send a check mail. `kept` is evidence
+    that came after the claim was lost. With `has_provider_id` the deliveries must never be resent
+    automatically. `is_forgotten`: the provider may no longer have a record of the call. `elapsed_s`
+    counts from the moment at which the batch became unknown.
     """
 
     stream: str

@@ -52,7 +52,7 @@ def retry_write(
     is_stopping: Callable[[], bool],
     jitter: Callable[[], float],
 ) -> Result:
-    """Do `write`, and repeat it while the database has a temporary fault.
+    """Call `write`, and call it again while the database has a temporary fault.
 
     Returns its result. Raises the last error at `until_s`, a reading of `now_s()`, or sooner if the
     worker is stopping. `what` names the write in the log, and `work` its kind in `fault`.

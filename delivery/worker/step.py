@@ -311,7 +311,7 @@ class Dispatcher:
     def _put_back_on_trouble(
         self, claimed: Claim, attempt: uuid.UUID, until_s: float, is_stopping: Callable[[], bool]
     ) -> Iterator[None]:
-        """Put the batch back if the database fails before its call."""
+        """Put the batch back if the database fails before the batch's call."""
         try:
             yield
         except Error as error:
@@ -333,7 +333,7 @@ class Dispatcher:
     def _put_back(self, claimed: Claim, attempt: uuid.UUID) -> None:
         """Put back a batch without sent copies, with or without an attempt.
 
-        Otherwise the batch would count as one that crashed its worker.
+        If the batch were not put back, it would count as a batch that crashed its worker.
         """
         if release(claimed):
             return

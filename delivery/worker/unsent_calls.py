@@ -49,14 +49,14 @@ class UnsentCall:
         offset: int = 0,
         report: Callable[[OSError | None], None] = lambda _: None,
     ) -> None:
-        """Without a `file` nothing is listed. `report` gets an error, or None."""
+        """Without a `file`, no call is listed. `report` gets an error, or None."""
         self._file = file
         self._offset = offset
         self._report = report
         self._is_listed = False
 
     def add(self, attempt: UUID) -> None:
-        """List an attempt before it is committed. If the write fails, it is not listed."""
+        """List an attempt before its commit. If the write fails, nothing is listed."""
         if self._file is not None:
             try:
                 os.pwrite(self._file, attempt.bytes + _LISTED, self._offset)

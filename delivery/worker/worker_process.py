@@ -44,7 +44,8 @@ MAX_POLL_S = 1.0
 POLL_WHEN_AWAITED_S = 0.2
 BEAT_EVERY_S = 5.0
 MAX_PAUSE_S = 60.0
-# Kinds of work that the worker reports to the database fault. READING wrote nothing.
+# Kinds of work that the worker reports to the database fault. Work of the kind READING wrote
+# nothing.
 SHORT_TASKS = "short tasks"
 READING = "reading"
 STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -171,7 +172,8 @@ class Worker:
     def _release_all(self) -> None:
         """Release the claims and look-ups that a broken connection left behind.
 
-        Otherwise they would wait until their leases expire, and count as crashes.
+        Without this release, these claims and look-ups would wait until their leases expire, and
+        would count as crashes.
         """
         retry_write(
             lambda: release_all(self.id),
@@ -331,7 +333,7 @@ class Worker:
     def _log_failure(self, work: str, began_s: float, message: str, error: Exception) -> None:
         """Log a failure of work that began at `began_s`.
 
-        The level is DEBUG if a fault of the database explains it, else ERROR.
+        The level is DEBUG if a fault of the database explains the failure, else ERROR.
         """
         explained = self._fault.explains(error, work, began_s)
         level = logging.DEBUG if explained else logging.ERROR

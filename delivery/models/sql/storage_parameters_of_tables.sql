@@ -1,6 +1,6 @@
 -- A delivery is inserted once and updated once. Pages are filled only half, so that the second
--- version of a row fits on the page of the first version. Then the update changes no index
--- (docs/decisions/0005).
+-- version of a row fits on the page of the first version. For this reason, the update changes no
+-- index (docs/decisions/0005).
 ALTER TABLE delivery SET (
     fillfactor = 45,
     autovacuum_vacuum_scale_factor = 0.01,

@@ -55,8 +55,8 @@ def count_feedback(
 ) -> bool:
     """Mark a delivery as `bounced` or `complained` (`what`); count it in its batch.
 
-    `delivery` and `unless` are SQL conditions. Returns False if it was counted before, or if
-    `unless` is true.
+    `delivery` and `unless` are SQL conditions. Returns False if the event of this delivery was
+    counted before, or if `unless` is true.
     """
     cursor.execute(
         f"""
@@ -81,8 +81,8 @@ def withdraw_waiting(
 ) -> int:
     """Withdraw waiting deliveries in an edition's paused batches, or in one batch.
 
-    Returns how many. The caller has locked the edition. Raises `AssertionError` if the rows
-    contradict the counts.
+    Returns the number of withdrawn deliveries. The caller has locked the edition. Raises
+    `AssertionError` if the rows contradict the counts.
     """
     cursor.execute(
         """

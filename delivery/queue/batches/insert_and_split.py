@@ -58,9 +58,9 @@ def insert_batches(rows: str, *more_columns: str) -> str:
 def split_off(cursor: CursorWrapper, batch: int, edition: int, recipients: Sequence[int]) -> int:
     """Move waiting deliveries of `recipients` into a new batch; return its id.
 
-    The new batch keeps position, due time and tries, and starts without crashes. The caller holds
-    the edition's lock and the batch's row. Raises `AssertionError` if a delivery was not
-    waiting.
+    The new batch keeps the position, due time and tries of `batch`, and starts with a crash count
+    of 0. The caller holds the edition's lock and the batch's row. Raises `AssertionError` if a
+    delivery was not waiting.
     """
     rows = f"""
         SELECT {NEXT_BATCH_ID}, edition_id, position,
@@ -94,7 +94,7 @@ def waiting_recipients(batch: int) -> list[int]:
 def halve(cursor: CursorWrapper, batch: int, edition: int) -> None:
     """Move the second half of the waiting deliveries of `batch` into a new batch.
 
-    Both start without crashes.
+    Both batches start with a crash count of 0.
     """
     recipients = waiting_recipients(batch)
     split_off(cursor, batch, edition, recipients[(len(recipients) + 1) // 2 :])

@@ -13,7 +13,7 @@ BATCHES_AT_ONCE = 2_000
 ROLLED_UP = ("size", "sent", "suppressed", "withdrawn", "failed", "bounced", "complained")
 _COLUMNS = ", ".join(ROLLED_UP)
 
-# Use it in place of `batch` to sum counts. The query must select an edition.
+# Use this sub-query in place of the table `batch` to sum counts. The query must select an edition.
 COUNTED_BATCHES = f"""(
     SELECT edition_id, state, {_COLUMNS}, waiting, unknown FROM batch WHERE NOT rolled_up
     UNION ALL
@@ -52,7 +52,7 @@ def roll_up_finished(*, at_once: int = BATCHES_AT_ONCE) -> int:
         with short_transaction() as cursor:
             # A lost commit is harmless: the next run does the work again.
             cursor.execute("SET LOCAL synchronous_commit = off")
-            # Use the index of these batches, even if the statistics are out of date.
+            # Use the index of finished batches, even if the statistics are out of date.
             with plan_without(cursor, "enable_seqscan"):
                 cursor.execute(_ROLL_UP, [at_once])
                 rolled = int(cursor.fetchone()[0])

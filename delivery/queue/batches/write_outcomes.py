@@ -83,8 +83,8 @@ def write_outcomes(
     """Write `outcomes` (by recipient) to the deliveries of `batch` that were `old`.
 
     `settle_batch` writes accepted deliveries. A delivery that becomes unknown keeps its provider id
-    and sent time. With any other outcome here it loses both. Raises `AssertionError` if a delivery
-    had another outcome.
+    and sent time. A delivery that gets any other outcome here loses both. Raises `AssertionError`
+    if a delivery had another outcome.
     """
     if not outcomes:
         return
