@@ -27,7 +27,7 @@ _HAS_NOT_ENDED = f"control IN {NOT_ENDED}"
 
 
 def stop(cursor: CursorWrapper, edition: int, reason: Reason) -> None:
-    """Stop an edition after a fault that would affect every other delivery.
+    """Stop an edition after a fault that would affect all its other deliveries.
 
     The caller has locked the edition. A cancelled or closed edition keeps its state.
     """

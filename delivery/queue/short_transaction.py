@@ -22,9 +22,9 @@ _is_joined: ContextVar[bool] = ContextVar("_is_joined", default=False)
 
 @contextmanager
 def short_transaction() -> Iterator[CursorWrapper]:
-    """Open a cursor in a new transaction, or in one already joined.
+    """Open a cursor in a new transaction, or in the transaction already joined.
 
-    `together` and `join_transaction` provide the joined one.
+    `together` and `join_transaction` join a transaction.
     """
     with transaction.atomic(durable=not _is_joined.get()), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{LONGEST_SILENCE_S}s'")

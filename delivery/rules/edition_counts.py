@@ -19,14 +19,14 @@ class EditionCounts:
     `crashing` counts the batches that crashed a worker since their last call, and the parts of such
     batches. `last_call_at` is when the last call started or ended. `write_fault` is a fault of the
     database that stops all workers. `missed` counts failed copies that need a decision. `bounced`
-    and `complained` are no outcomes: most of these copies are also in `sent`. `being_sent` counts
-    the waiting copies that a worker holds. `awaiting_decision` counts the unknown copies that need
-    a decision. `unreconciled` is true while a restored database is not yet compared with the
-    provider. `slowed_to_per_s` is the rate of all workers after a 429. The `audience` of
-    transactional mail is everyone who has requested it so far. `scheduled` stays set after
-    publication. `goes_to` is a value of `Edition.GoesTo`. `with_tags` and `without_tags` are the
-    names of the tags that limit the audience. After `deliveries_dropped_at` only these counts are
-    kept, and no deliveries.
+    and `complained` do not count outcomes: most of these copies are also counted in `sent`.
+    `being_sent` counts the waiting copies that a worker holds. `awaiting_decision` counts the
+    unknown copies that need a decision. `unreconciled` is true while a restored database is not yet
+    compared with the provider. `slowed_to_per_s` is the rate of all workers after a 429. The
+    `audience` of transactional mail is everyone who has requested it so far. `scheduled` stays set
+    after publication. `goes_to` is a value of `Edition.GoesTo`. `with_tags` and `without_tags` are
+    the names of the tags that limit the audience. After `deliveries_dropped_at` only these counts
+    are kept, and no deliveries.
     """
 
     edition: int

@@ -76,7 +76,7 @@ def acquire(
 
 
 def ensure_exists(name: str, *, due_in_s: float = 0.0) -> None:
-    """Register the task if it is missing; a new one is due in `due_in_s` seconds."""
+    """Register the task if it is missing; a new task is due in `due_in_s` seconds."""
     # This is one statement and not `bulk_create`, which opens a transaction. A worker that froze
     # before its commit would hold the row, and every other worker would wait for it.
     with connection.cursor() as cursor:

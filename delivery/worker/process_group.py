@@ -57,8 +57,8 @@ Runner = TypeVar("Runner", bound=Stoppable)
 class ProcessGroup(Generic[Runner]):
     """`size` child processes. In each, `make` makes a worker and `work` runs it.
 
-    `make` gets the child's number, from 0. `work` returns whether the queue is drained. If it is,
-    the group stops. `name` is what log lines call a child, such as “worker”.
+    `make` gets the child's number, from 0. `work` returns whether the queue is drained. If the
+    queue is drained, the group stops. `name` is what log lines call a child, such as “worker”.
     """
 
     def __init__(
