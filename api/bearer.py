@@ -27,7 +27,7 @@ class Scope:
     permissions: tuple[str, ...]
 
     def is_allowed_for(self, user: Any) -> bool:
-        """Return whether the user has one of the permissions now."""
+        """Return whether the user now has one of the permissions of this scope."""
         return any(map(user.has_perm, self.permissions))
 
 
@@ -62,9 +62,10 @@ class Bearer(AuthBase):
         self.scope = scope
 
     def __call__(self, request: HttpRequest) -> Caller:
-        """Return the caller.
+        """Return the caller whom the token names.
 
-        Raise `ProblemError` with the status 401 without a token, and 403 without a permission.
+        Raise `ProblemError` with the status 401 if the token is missing or not accepted, and with
+        403 if the scope or the permission is missing.
         """
         caller = _authenticate(request.headers.get("Authorization", ""))
         scope = self.scope
@@ -88,7 +89,7 @@ class Bearer(AuthBase):
 
 def get_caller(request: HttpRequest) -> Caller:
     """Return the caller that `Bearer` accepted."""
-    caller: Caller = request.auth  # type: ignore[attr-defined]  # where ninja keeps it
+    caller: Caller = request.auth  # type: ignore[attr-defined]  # ninja keeps the caller here
     return caller
 
 

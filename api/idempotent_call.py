@@ -1,4 +1,4 @@
-"""Run a call only once for each `Idempotency-Key`, by the same rules as forms."""
+"""Run a call only once for each `Idempotency-Key`, as a form does for its key."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from idempotency.run_once import RETRY_AFTER_S, run_once
 from idempotency.saved_response import DifferentContentError
 
 _KEY_SCHEMA = {"type": "string", "pattern": KEY_PATTERN, "minLength": 1, "maxLength": LONGEST_KEY}
-# The header that every operation needs if it changes something, for the OpenAPI document.
+# Describes, in the OpenAPI document, the header that every call must have if it changes something.
 KEY_PARAMETER: dict[str, Any] = {
     "parameters": [
         {
@@ -37,9 +37,9 @@ KEY_PARAMETER: dict[str, Any] = {
 def changing(made: Mapping[int, Any], *problems: int, described: Any = None) -> dict[str, Any]:
     """Return the arguments that describe an operation that changes something.
 
-    `made` maps each status of the operation's answers to a body. `problems` are the statuses of the
-    operation's problems, besides those that all changing operations share. `described` lists the
-    operation's parameters for the OpenAPI document. By default, the key is the only parameter.
+    `made` maps each status of a successful answer to the answer's body. `problems` are the statuses
+    of the operation's problems, besides those that all changing operations share. `described` lists
+    the operation's parameters in the OpenAPI document. By default, the key is the only parameter.
     """
     responses = {**made, **problem_responses(409, 413, 415, 422, *problems)}
     return {"response": responses, "openapi_extra": described or KEY_PARAMETER}
@@ -67,8 +67,9 @@ def run_call(
     """Run `work` once for the caller and the request's key. Return its response.
 
     `check` runs first. If `check` raises `ProblemError`, no key is claimed. An exception in `work`
-    rolls back its changes and frees the key. Raises `ProblemError` if there is no usable key, if
-    the key was used with other content, and while the first call is still running.
+    rolls back its changes and frees the key. Raises `ProblemError` if there is no usable key, if an
+    earlier call used the key with other content, or if the first call with the key is still
+    running.
     """
     key = require_key(request)
     if body is None and not files and request.body.strip() not in (b"", b"{}"):
@@ -120,7 +121,7 @@ def require_key(request: HttpRequest) -> str:
 def call_fingerprints(
     request: HttpRequest, body: BaseModel | None, files: Sequence[FileDigest] = ()
 ) -> list[bytes]:
-    """Return the fingerprints of a call. An omitted field counts as its default."""
+    """Return the fingerprints of a call. A missing field counts as its default."""
     content: dict[str, Sequence[str | FileDigest]] = {
         "files": files,
         "query": [
@@ -129,7 +130,8 @@ def call_fingerprints(
     }
     if body is not None:
         for name, value in body.model_dump(mode="json", exclude_defaults=True).items():
-            # Texts are not encoded as JSON, so `content_hash` can normalise their line ends.
+            # A text is passed without JSON encoding, so that `content_hash` can normalise its line
+            # ends.
             is_text = isinstance(value, str)
             content[f"body.{name}"] = ["text", value] if is_text else ["json", json.dumps(value)]
     return keyed_fingerprints(content_hash(request.method or "", request.path, content))

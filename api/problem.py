@@ -1,6 +1,6 @@
 """Problems: the shape of all error responses (RFC 9457).
 
-The responses do not repeat the input.
+An error response does not repeat what the caller sent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -73,12 +73,12 @@ class ProblemBody(BaseModel):
 
 
 def problem_responses(*statuses: int) -> dict[int, type[ProblemBody]]:
-    """Return an operation's problem responses, and those that all operations share."""
+    """Return problem responses for these statuses and for those of all operations."""
     return dict.fromkeys(sorted({400, 401, 403, 503, *statuses}), ProblemBody)
 
 
 def answers(found: Any, *problems: int) -> dict[int, Any]:
-    """Return the answers of a read-only operation in a dict, by status."""
+    """Return the answers of a read-only operation in a dict with statuses as keys."""
     return {200: found, **problem_responses(*problems)}
 
 
@@ -106,7 +106,7 @@ def problem_response(
 class ProblemError(Exception):
     """End a call with a problem, and roll back its work.
 
-    The arguments are those of `problem_response`.
+    The arguments are the same as those of `problem_response`.
     """
 
     def __init__(self, kind: ProblemType, detail: str, **more: Any) -> None:
@@ -115,7 +115,7 @@ class ProblemError(Exception):
 
 
 def first_of(rows: QuerySet[Row], sentence: str) -> Row:
-    """Return the first row, or raise `ProblemError` (404) with the sentence."""
+    """Return the first row; without a row, raise `ProblemError` (404) with `sentence`."""
     row = rows.first()
     if row is None:
         raise ProblemError(ProblemType.NOT_FOUND, sentence)
@@ -123,5 +123,5 @@ def first_of(rows: QuerySet[Row], sentence: str) -> Row:
 
 
 def field_problem(field: str, sentence: str) -> ProblemError:
-    """Return the problem of one field."""
+    """Return the problem that one field causes."""
     return ProblemError(ProblemType.NOT_VALID, sentence, errors=[FieldError(field, sentence)])

@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from ninja.params.functions import Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-LARGEST_NUMBER = 2**63 - 1  # the range of a bigint
+LARGEST_NUMBER = 2**63 - 1  # the largest bigint of PostgreSQL
 
 
 def _only_digits(given: Any) -> Any:

@@ -1,6 +1,6 @@
 """Read bodies and queries strictly.
 
-NUL characters, lone surrogates, repeated names and deep nesting are refused.
+The parser refuses NUL characters, lone surrogates, repeated names and deep nesting.
 """
 
 import json
@@ -19,17 +19,17 @@ from ninja.parser import Parser
 from api.problem import FieldError, ProblemError, ProblemType
 from delivery.control_characters import CONTROL_CHARACTERS
 
-# Valid calls are nested no deeper than a list in an object.
+# The JSON of a valid call is nested no deeper than a list in an object.
 DEEPEST = 8
 LONGEST_NAME_SHOWN = 60
 _SURROGATE = re.compile("[\ud800-\udfff]")
-LARGEST_SAFE_INTEGER = 2**53 - 1  # exact in every program that reads JSON
+LARGEST_SAFE_INTEGER = 2**53 - 1  # up to this integer, every program reads JSON exactly
 
 Run = Callable[..., HttpResponseBase]
 
 
 class StrictParser(Parser):
-    """Read bodies strictly, and queries without line breaks and repeated names."""
+    """Read bodies strictly; refuse queries with line breaks or repeated names."""
 
     def parse_body(self, request: HttpRequest) -> Any:
         if request.content_type != "application/json":
@@ -56,7 +56,7 @@ def refuse_unknown_queries(run: Run) -> Run:
 
     Use it with ninja's `add_decorator(…, mode="view")`.
     """
-    operation: Operation = run.__self__  # type: ignore[attr-defined]  # a bound method of it
+    operation: Operation = run.__self__  # type: ignore[attr-defined]  # a method of an `Operation`
     known = {
         name
         for model in operation.models

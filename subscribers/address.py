@@ -1,6 +1,7 @@
 """Validation and masking of addresses.
 
-Plain ASCII addresses match one stricter regular expression, which makes imports fast.
+Imports are fast because one strict regular expression accepts most plain ASCII addresses without a
+full validation.
 """
 
 import re
@@ -15,12 +16,12 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 from subscribers.refusal_sentences import InputRefusal, refuse
 
 LONGEST_LOCAL_PART = 64  # RFC 5321 4.5.3.1.1, in octets
-# Postmark accepts this before the @: RFC 5322 without `?`. For the domain, Postmark accepts what
-# email-validator accepts.
+# Before the @, Postmark accepts these characters: those of RFC 5322 without `?`. For the domain,
+# Postmark accepts what email-validator accepts.
 POSTMARK_LOCAL_PART = re.compile(r"[A-Za-z0-9.!#$%&'`*+\-/=^_{}|~]+")
 
-# This pattern is stricter than needed: it has no doubled hyphen (punycode), and only letters after
-# the last dot. Other addresses are validated in full.
+# This pattern is stricter than needed: it allows no doubled hyphen in the domain (punycode), and
+# only letters after the last dot. An address that does not match is validated in full.
 _PLAIN = re.compile(
     r"([A-Za-z0-9!#$%&'`*+\-/=^_{}|~]+(?:\.[A-Za-z0-9!#$%&'`*+\-/=^_{}|~]+)*)"
     r"@((?:[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*\.)+([A-Za-z]{2,63}))"
@@ -41,7 +42,7 @@ def read_address(text: str) -> str | InputRefusal:
 
 
 def read_address_cell(cell: str) -> tuple[str | InputRefusal, str]:
-    """Return the address in a cell or its refusal, and the name beside it, if any."""
+    """Return a cell's address or its refusal, and the name beside the address, if any."""
     email = strip_invisible(unguarded(cell))
     address = read_address(email)
     if isinstance(address, InputRefusal) and (copied := _NAME_AND_ADDRESS.fullmatch(email)):
@@ -62,10 +63,10 @@ def spellings(address: str) -> list[str]:
 
 
 def in_ascii(text: str) -> str:
-    """Write a searched text in ASCII, as addresses are stored.
+    """Convert a searched text to ASCII, because addresses are stored in ASCII.
 
-    Only the domain changes, or the whole text if it has no `@`. To find a part of a domain between
-    two dots, a search needs the complete Unicode spelling of this part.
+    Only the domain is converted, or the whole text if it has no `@`. A search for one label of an
+    international domain (the text between two dots) must contain the complete label.
     """
     local_part, at_sign, domain = text.rpartition("@")
     labels = [label if label.isascii() else _label_in_ascii(label) for label in domain.split(".")]
@@ -99,8 +100,8 @@ def _careful(typed: str) -> str | InputRefusal:
     if typed.count("@") > 1:
         return refuse("address_two_at_signs")
     if invisible := dict.fromkeys(INVISIBLE.findall(typed)):
-        # Validation would drop some invisible characters from a domain, and so turn it into another
-        # domain.
+        # Refuse invisible characters before the validation. The validation would drop some of them
+        # from a domain, and the result would be another domain.
         return refuse("address_invisible", characters=_codes(invisible))
     try:
         found = validate_email(typed, check_deliverability=False, allow_smtputf8=False, strict=True)
@@ -127,7 +128,7 @@ def _why_invalid(typed: str) -> InputRefusal:
 
 
 def _codes(characters: Iterable[str]) -> str:
-    """Write characters in a list, invisible ones as their code, such as U+200B."""
+    """Write characters as a list. An invisible one is shown as a code such as U+200B."""
     return " ".join(
         one if one.isprintable() and not INVISIBLE.match(one) else f"U+{ord(one):04X}"
         for one in characters

@@ -6,8 +6,8 @@ from ipaddress import ip_address, ip_network
 from django.conf import settings
 from django.http import HttpRequest
 
-# Networks of these sizes belong to about one household or office. This is exact enough for limits
-# and records of consent.
+# A network of this size usually belongs to one household or office. This is precise enough for
+# request limits and for records of consent.
 IPV4_BITS = 24
 IPV6_BITS = 48
 

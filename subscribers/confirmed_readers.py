@@ -1,4 +1,4 @@
-"""The readers who get an issue."""
+"""Queries that select and count the readers who get an issue."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from subscribers.models import Subscriber, Suppression
 
 
 class Audience(QuerySet[Subscriber]):
-    """Readers who get an issue; `count` uses hash joins, as publishing does."""
+    """The readers who get an issue. `count` uses hash joins, as publishing does."""
 
     def count(self) -> int:
         with (
@@ -45,9 +45,9 @@ def confirmed(
 ) -> QuerySet[Subscriber, tuple[Any, ...]]:
     """Select confirmed, unsuppressed readers as unordered (id, email, *reader fields).
 
-    If any own `fields` are named, one more column has their values. If `with_tags` are given, only
-    readers with at least one of these tags are selected. Readers with any of `without_tags` are
-    never selected.
+    If keys of own `fields` are given, one more column has the readers' values of these fields. If
+    `with_tags` are given, only readers with at least one of these tags are selected. Readers with
+    any of `without_tags` are never selected.
     """
     suppressed = Suppression.objects.filter(address_key=OuterRef("email_key"), lifted_at=None)
     readers = Audience(Subscriber).filter(~Exists(suppressed), state=Subscriber.State.CONFIRMED)
@@ -61,7 +61,7 @@ def confirmed(
 
 
 def count_without_value(fields: Sequence[str], **tags: Sequence[int]) -> dict[str, int]:
-    """Count the readers of `confirmed` without a value, by field, in one query."""
+    """For each field, count the confirmed readers without a value, all in one query."""
     any_value = ""  # the pattern that every value matches
     found = count_unfit_values([(name, any_value) for name in fields], **tags)
     return {name: without for (name, _), (_unfit, without) in found.items()}
@@ -70,10 +70,10 @@ def count_without_value(fields: Sequence[str], **tags: Sequence[int]) -> dict[st
 def count_unfit_values(
     patterns: Iterable[tuple[str, str]], **tags: Sequence[int]
 ) -> dict[tuple[str, str], tuple[int, int]]:
-    """Count the readers whose value does not match, and the readers without a value.
+    """For each field, count readers with an unfit value, and readers without a value.
 
     One query counts the readers for all fields. `patterns` are pairs of a field and a regular
-    expression.
+    expression. A value is unfit if it does not match the expression.
     """
     wanted = [*patterns]
     if not wanted:

@@ -17,7 +17,7 @@ from subscribers.models.consent_record import OF_FORMS, Act, How
 from subscribers.reserve_ids import reserve_ids
 from subscribers.suppression.apply_events_to_readers import apply_events
 
-# Which records show that a reader requested the mail, by the kind of the mail.
+# For each kind of mail: the records which show that the reader requested it.
 REQUESTED_BY: Mapping[str, Q] = {
     Edition.Kind.CONFIRMATION: Q(act=Act.ASKED, how__in=OF_FORMS),
     Edition.Kind.RECORD: Q(act=Act.RECORD_ASKED),
@@ -31,17 +31,18 @@ class RegisteredReaders:
     reserve_ids = staticmethod(reserve_ids)
 
     def suppressed_among(self, addresses: Sequence[str]) -> Collection[str]:
-        """Return the suppressed addresses, whatever their letter case."""
+        """Return those of `addresses` that are suppressed, in upper or lower case."""
         keys = [address.lower() for address in addresses]
         found = Suppression.objects.filter(address_key__in=keys, lifted_at=None)
         listed = set(found.values_list("address_key", flat=True))
         return {address for address in addresses if address.lower() in listed}
 
     def mark_refused(self, recipients: Sequence[int], kind: str) -> None:
-        """Mark readers as `bounced` because the provider refuses their addresses.
+        """Mark these readers as `bounced`, because the provider refuses their addresses.
 
-        Runs in the caller's transaction. If transactional mail was refused, only unconfirmed
-        readers change, because the newsletter uses another stream.
+        Runs in the caller's transaction. If the provider refused transactional mail, only
+        unconfirmed readers change: confirmed readers get the newsletter on another stream, which
+        may still accept the address.
         """
         mailable = [Subscriber.State.PENDING]
         if kind == Edition.Kind.NEWSLETTER:
@@ -54,7 +55,7 @@ class RegisteredReaders:
             record_consent(reader, Act.BOUNCED, How.PROVIDER, detail=REFUSED_ON_SENDING)
 
     def mark_inactive(self, recipients: Sequence[int], kind: str, version: int) -> None:
-        """Ask to lift suppressions of those readers who requested this mail themselves.
+        """Ask the provider to lift suppressions of readers who requested this mail.
 
         If an author, a program or an import caused the mail, no suppression is lifted.
         """
@@ -65,7 +66,7 @@ class RegisteredReaders:
         request_lifting(kind, version, list(readers))
 
     def reader_at(self, address: str) -> int | None:
-        """Return the reader with this address, whatever its letter case."""
+        """Return the reader with this address, in upper or lower case."""
         readers = Subscriber.objects.filter(email_key=address.lower())
         return readers.values_list("id", flat=True).first()
 
@@ -79,18 +80,18 @@ class RegisteredReaders:
         return bool(erased_among([address]))
 
     def unsubscribe_urls(self, recipients: Sequence[int]) -> list[str]:
-        """Return each reader's absolute one-click unsubscribe URL. It never redirects."""
+        """Return each reader's absolute one-click unsubscribe URL, which never redirects."""
         # reverse() is too slow to call for every delivery. A test compares its URL with this one.
         base_url = f"{settings.SITE_URL}/unsubscribe/"
         return [f"{base_url}{token}/" for token in tokens_for(recipients)]
 
     def preferences_urls(self, recipients: Sequence[int]) -> list[str]:
-        """Return the absolute URL at which each reader chooses topics."""
+        """Return, for each reader, the absolute URL of their page to choose topics."""
         base_url = f"{settings.SITE_URL}/preferences/"
         return [f"{base_url}{token}/" for token in tokens_for(recipients, PREFERENCES)]
 
     def mail_link(self, kind: str, recipient: int, version: int) -> str:
-        """Return the link of a transactional mail: to confirm, or to see personal data."""
+        """Return the link in a transactional mail, which confirms or shows personal data."""
         token = request_token.token_for(kind, Request(recipient, version))
         if kind == Edition.Kind.CONFIRMATION:
             return f"{settings.SITE_URL}/subscriptions/confirm/?subscription_token={token}"

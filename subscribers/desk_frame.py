@@ -42,8 +42,8 @@ class Guard:
         @wraps(view)
         def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> R | HttpResponse:
             if not request.user.is_authenticated:
-                # The open page stays as it is. The next link that the user follows leads to the
-                # sign-in.
+                # A page that is open stays as it is. The next link that the user opens leads to the
+                # sign-in page.
                 if "HX-Request" in request.headers:
                     return HttpResponse(status=401)
                 return redirect_to_login(request.get_full_path(), resolve_url(settings.LOGIN_URL))
@@ -57,7 +57,7 @@ class Guard:
 may_manage_readers = Guard(
     MANAGE, refusal=_("Your account may not manage readers. Ask your administrator for access.")
 )
-# Each user sees the sections that their permissions cover.
+# On the settings page, a user sees only the sections that their permissions cover.
 may_see_settings = Guard(
     MANAGE,
     CHANGE_NEWSLETTER,
@@ -66,7 +66,7 @@ may_see_settings = Guard(
 
 
 def user_id_of(request: HttpRequest) -> uuid.UUID:
-    """Return the id of the signed-in user; the guard of the page has checked for one."""
+    """Return the id of the signed-in user. The page's guard has refused anyone else."""
     if not request.user.is_authenticated:
         raise PermissionDenied(gettext("Sign in first."))
     return request.user.pk
@@ -82,11 +82,11 @@ def desk_page(
 ) -> HttpResponse:
     """Render a page of the desk in the newsletter's time zone.
 
-    The newsletter is read from the database unless the context has it. The page is not `no-store`,
-    because the back button must show a form with its text and key.
+    The newsletter is read from the database unless the context contains it. The response has no
+    `no-store`, because after the back button a form must still have its text and its key.
     """
     newsletter = context.get("newsletter") or Newsletter.objects.get_current()
-    # The sandbox has a page with the mail of a development site.
+    # Link to the sandbox's page, which shows the mail that a development site sent.
     in_sandbox = settings.DEBUG and settings.POSTMARK_SERVER_TOKEN == "sandbox"  # noqa: S105
     sandbox_url = settings.POSTMARK_BASE_URL if in_sandbox else ""
     with timezone.override(newsletter.zone):

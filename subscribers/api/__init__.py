@@ -1,1 +1,1 @@
-"""API calls about readers and imports. The calls only translate JSON."""
+"""API calls about readers and imports. They only translate JSON."""

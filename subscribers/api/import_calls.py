@@ -54,7 +54,7 @@ COLUMNS = Query(
 )
 NO_BODY = BodyParameter(UndoChoice())
 CSV = "text/csv"
-LONGEST_READING = "120s"  # of the files in one upload
+LONGEST_READING = "120s"  # the time limit for reading the files in one upload
 
 _UPLOAD = upload_parameters(CSV, example="email,name\nada@posthouse.example.org,Ada\n")
 
@@ -88,7 +88,7 @@ def upload_import(
     in the background, in a dry run that changes nothing. If the same content was uploaded before,
     the call returns the earlier import, unless `map` reads the columns in another way.
     """
-    require_key(request)  # before reading a large file
+    require_key(request)  # refuse a call without a key before reading a large file
     with uploaded_file(request, filename, CSV) as (file, name):
 
         def work() -> HttpResponse:

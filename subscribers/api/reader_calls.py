@@ -60,8 +60,8 @@ def list_readers(
     before: DecimalInt = BEFORE,
 ) -> reader_shapes.ReaderPage:
     """List the readers that match every filter, newest first."""
-    # Each filter is None if the call does not give it. `State | None` would allow null in the
-    # OpenAPI document.
+    # A filter that the call does not give is None. The parameters are not annotated with `| None`,
+    # because the OpenAPI document would then allow null.
     wanted, origin = cast("State | None", state) or "", cast("str | None", source) or ""
     tags = tag_ids_of([tag], "tag") if tag else [None]
     chosen = ReaderFilter(wanted, tag=tags[0], source=origin, since=since, until=until)
@@ -102,7 +102,8 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
         tags=tag_ids_of(reader.tags),
     )
     known = added.reader
-    # The response has no address, because a saved response stays when the reader is erased.
+    # The response does not contain the address, because saved responses are kept when a reader is
+    # erased.
     return json_response(
         ReaderAdded(
             result=added.result,

@@ -1,4 +1,4 @@
-"""A file that a program uploads, as the body of a call or in a form."""
+"""A file that a program uploads, either as the body of a call or in a form."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +37,7 @@ def upload_parameters(kind: str, **more: Any) -> dict[str, Any]:
 
 @contextmanager
 def uploaded_file(request: HttpRequest, filename: str, kind: str) -> Iterator[tuple[BinaryIO, str]]:
-    """Open the uploaded file; yield it with its name. Raises `ProblemError`."""
+    """Open the uploaded file; yield the file and its name. Raises `ProblemError`."""
     match request.content_type:
         case sent_kind if sent_kind == kind:
             with TemporaryFile(prefix="homing-upload-") as file:

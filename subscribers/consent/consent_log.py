@@ -18,8 +18,8 @@ from subscribers.models import ConsentRecord, ConsentWording
 
 TOO_FAST = "too_fast"
 REFUSED_ON_SENDING = "refused_on_sending"
-FILE_SAYS = "file_says_"  # followed by the status
-ADDRESS_CORRECTED = "address_corrected:"  # followed by the number of the other reader
+FILE_SAYS = "file_says_"  # the status follows in the code
+ADDRESS_CORRECTED = "address_corrected:"  # the other reader's number follows
 
 _SENTENCES: Mapping[str, Promise] = {
     TOO_FAST: _("The form was returned faster than anyone can type."),
@@ -59,7 +59,7 @@ def columns_of(values: Mapping[str, str]) -> dict[str, Any]:
 
 
 def count_acts_since(at: datetime) -> Mapping[str, int]:
-    """Count the records by act since `at`; acts without records are missing."""
+    """Count the records since `at` by act; an act without records is left out."""
     records = ConsentRecord.objects.filter(at__gte=at).order_by().values_list("act")
     return dict(records.annotate(Count("id")))
 
@@ -76,7 +76,7 @@ def _wording_id(text: str) -> int:
 
 
 def sentence_of(detail: str) -> str:
-    """Return the sentence of a detail; a detail that is stored as text stays as it is."""
+    """Return the sentence for a detail; a detail stored as text is returned unchanged."""
     if detail.startswith(ADDRESS_CORRECTED):
         sentence = gettext("An author corrected the address. The other address is reader {number}.")
         return sentence.format(number=detail.removeprefix(ADDRESS_CORRECTED))

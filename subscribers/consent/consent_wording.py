@@ -11,22 +11,25 @@ SIGN_UP = _(
 )
 CONFIRM_BUTTON = _("Confirm subscription")
 CONFIRM = _("Press the button to get our letters.")
-SIGNED = "wording"  # the hidden control of a form on another site
+SIGNED = "wording"  # the name of the hidden control in a form on another site
 _SIGNER = signing.Signer(salt="the wording of a form on another site")
 
 
 def full_wording(newsletter_name: str, words: Promise, button: Promise) -> str:
-    """Join newsletter, text and button as plain text in the language that was shown."""
+    """Join newsletter name, text and button as plain text, in the shown language."""
     return f"{newsletter_name}\n{words}\n[{button}]"
 
 
 def sign_wording(wording: str) -> str:
-    """Sign the wording of a form on another site. It stays valid if our own changes."""
+    """Sign the wording of a form on another site.
+
+    The signed wording stays valid if the wording of our own form changes later.
+    """
     return _SIGNER.sign_object(wording, compress=True)
 
 
 def read_wording(signed: str) -> str:
-    """Return the wording that a form showed; empty if we did not sign the value."""
+    """Return the wording that a form showed; an empty text if we did not sign it."""
     try:
         return str(_SIGNER.unsign_object(signed))
     except signing.BadSignature:

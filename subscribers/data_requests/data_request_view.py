@@ -1,6 +1,7 @@
 """The pages on which readers see, download and erase their data, and unsubscribe.
 
-Their links come by mail. GET changes nothing, and every POST needs the CSRF token too.
+Readers get the links to these pages by mail. GET changes nothing, and every POST needs the CSRF
+token besides the link.
 """
 
 from collections.abc import Callable
@@ -48,7 +49,7 @@ def request_data(request: HttpRequest, *, leaves: bool = False) -> HttpResponse:
 
 
 def _with_link(view: Callable[[HttpRequest, str, PersonalData], HttpResponse]) -> Any:
-    """Open the view for a working link; other links get a page with the reason."""
+    """Call the view if the link works; otherwise show a page with the reason."""
 
     def guarded(request: HttpRequest, token: str) -> HttpResponse:
         link = load_data_link(token)
@@ -85,7 +86,7 @@ def download_data(request: HttpRequest, token: str, data: PersonalData) -> HttpR
 @require_POST
 @_with_link
 def leave_here(request: HttpRequest, token: str, data: PersonalData) -> HttpResponse:
-    """Unsubscribe, then show the data with the new state."""
+    """Unsubscribe the reader, then show their data with the new state."""
     leave(data.id, How.LINK, network=network_of(request))
     return protect_token_page(see_other(reverse("subscribers:data", args=[token])))
 
@@ -93,7 +94,7 @@ def leave_here(request: HttpRequest, token: str, data: PersonalData) -> HttpResp
 @require_http_methods(["GET", "HEAD", "POST"])
 @_with_link
 def erase_data(request: HttpRequest, token: str, data: PersonalData) -> HttpResponse:
-    """Explain the consequences for GET; erase for POST."""
+    """For GET, explain the consequences of an erasure; for POST, erase the reader."""
     if request.method != "POST":
         return token_page(request, "erase", {"data": data, "token": token})
     erase(data.id)

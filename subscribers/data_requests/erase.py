@@ -1,6 +1,6 @@
 """Erasure of readers.
 
-Only a keyed hash of the address stays, so that imports can skip the address.
+After an erasure, only a keyed hash of the address stays, so that imports can skip the address.
 """
 
 import logging
@@ -40,8 +40,8 @@ def erase(subscriber_id: int) -> bool:
         with connection.cursor() as cursor:
             cursor.execute("SELECT erase_subscriber_1(%s, %s)", [subscriber_id, hash_of(key)])
             (erased,) = cursor.fetchone()
-        # Repeat this, because a transaction that had locked the reader's row may have queued a mail
-        # or a change of the provider's list.
+        # Do this a second time: until the reader's row was locked here, another transaction may
+        # have queued a mail or a change of the provider's list.
         anonymise_recipient(subscriber_id, key)
         delete_provider_data(key)
     if erased:
@@ -50,14 +50,15 @@ def erase(subscriber_id: int) -> bool:
 
 
 def hash_of(address: str) -> bytes:
-    """Hash an address with the current key, whatever its letter case."""
+    """Hash an address with the current key; upper and lower case give the same hash."""
     return _hashed(settings.SECRET_KEY, address.lower())
 
 
 def erased_among(addresses: Iterable[str]) -> set[str]:
-    """Return those of the addresses that belonged to erased readers.
+    """Return the addresses in `addresses` that belonged to erased readers.
 
-    A stored hash may have been made with any accepted key.
+    The addresses are hashed with every accepted key, because a stored hash may have been made with
+    any of these keys.
     """
     if not Erasure.objects.exists():
         return set()

@@ -22,7 +22,8 @@ from subscribers.links.token_page import protect_token_page
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression, Tag
 from subscribers.models.consent_record import Act
 
-# These JSON keys differ from the attributes below. Programs rely on the keys.
+# For these attributes of `PersonalData`, the key in the JSON differs from the attribute's name.
+# Programs rely on the keys.
 _KEYS = {
     "source": "came_by",
     "consent": "ledger",
@@ -44,7 +45,7 @@ class PersonalData:
     id: int
     address: str
     values: Mapping[str, str]
-    fields: Mapping[str, str]  # the author's own, by key
+    fields: Mapping[str, str]  # values of the author's own fields, by key
     field_labels: Mapping[str, str]
     topics: Sequence[str]
     tags: Sequence[str]
@@ -136,7 +137,7 @@ def _columns(row: Subscriber | ConsentRecord) -> dict[str, str]:
 
 
 def _load_tags(reader: Subscriber) -> tuple[list[str], list[str], list[str]]:
-    """Load names of tags in three lists: a reader's topics, other tags, left topics."""
+    """Load three lists of tag names: a reader's topics, other tags, topics they left."""
     tags = Tag.objects.filter(id__in=[*reader.tags, *reader.left_topics]).order_by("name")
     topics: list[str] = []
     others: list[str] = []
@@ -164,8 +165,8 @@ def _load_consent(reader: Subscriber) -> list[Entry]:
     ]
 
 
-# The acts of consent that request a mail, by the kind of the mail. Many readers share one edition
-# of such a mail.
+# The acts of consent that request a mail, by the kind of mail. Many readers share one edition of a
+# mail of these kinds.
 _REQUESTS = {
     Edition.Kind.CONFIRMATION: [Act.ASKED, Act.IMPORTED],
     Edition.Kind.RECORD: [Act.RECORD_ASKED],
@@ -181,7 +182,11 @@ def time_of_mail(mail: Entry) -> datetime:
 
 
 def _load_mails(reader: Subscriber) -> list[Entry]:
-    """Load a reader's deliveries by primary key: no index begins with the reader."""
+    """Load a reader's mails from their deliveries.
+
+    Deliveries are found by their primary key (issue and recipient), because no index begins with
+    the reader.
+    """
     editions = {
         (edition.issue_id, edition.version): edition
         for edition in Edition.objects.only(
@@ -189,7 +194,7 @@ def _load_mails(reader: Subscriber) -> list[Entry]:
         )
     }
     issues = list({issue for issue, _ in editions})
-    # Test letters have an address instead of a reader's id.
+    # The delivery of a test letter has an address instead of a reader's id.
     tests = Q(
         issue=TEST_ISSUE, recipient=TEST_RECIPIENT, version__in=test_letters_to(reader.email_key)
     )
@@ -208,12 +213,13 @@ def _load_mails(reader: Subscriber) -> list[Entry]:
             continue
         at = edition.published_at
         if edition.kind in _REQUESTS:
-            # Readers share this edition, so its time is that of the first request of any reader.
+            # Many readers share this edition, so the edition's time is not the time of this
+            # reader's request.
             at = requested_at.get((edition.kind, edition.version), reader.created_at)
         is_test = edition.kind == Edition.Kind.TEST
         title = mark_subject(edition.title) if is_test else edition.title
-        # `frozen` has the values at publication. An author's own field never replaces a built-in
-        # field.
+        # `frozen` has the values that were stored at publication. In `values`, an author's own
+        # field never replaces a built-in field.
         frozen = dict(zip(edition.merge_fields, delivery.fields or (), strict=False))
         values = {**reader.fields, **frozen, **_columns(reader), "email": reader.email}
         if edition.kind in ISSUE_BY_KIND:

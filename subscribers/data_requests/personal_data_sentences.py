@@ -1,4 +1,4 @@
-"""Personal data in words, for the pages that show it. Pure."""
+"""Personal data in words, for the pages that show it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -53,7 +53,7 @@ OUTCOMES: Mapping[str, Promise] = {
     "withdrawn": gettext_lazy("Not sent: it was withdrawn before sending."),
     "failed": gettext_lazy("Not sent: it failed."),
 }
-# A newer release may have recorded an unknown code, which is shown unchanged.
+# A code that a newer release recorded may be unknown here. Such a code is shown unchanged.
 ACTS: Mapping[str, Promise] = {
     Act.ASKED: gettext_lazy("Signed up"),
     Act.CONFIRMED: gettext_lazy("Confirmed by the reader"),
@@ -79,8 +79,8 @@ WAYS: Mapping[str, Promise] = {
     How.OPERATOR: gettext_lazy("by an author"),
     How.API: gettext_lazy("by a program"),
 }
-MAILS_SHOWN = 50  # the latest; the download has all
-# Other words for these codes on a reader's own page.
+MAILS_SHOWN = 50  # the page shows only the latest; the download has all
+# On a reader's own page, these words replace the words above for the same codes.
 _TO_THE_READER: Mapping[str, Promise] = {
     Act.CONFIRMED: gettext_lazy("Confirmed by you"),
     Act.RECORD_ASKED: gettext_lazy("Requested your data"),
@@ -125,7 +125,7 @@ def describe(data: PersonalData, *, to_reader: bool = False) -> dict[str, Any]:
 def _sections(
     data: PersonalData, words: Mapping[str, Promise], *, to_reader: bool
 ) -> Iterator[dict[str, Any]]:
-    """Describe the lists of a page: their rows, their number and notes."""
+    """Describe each list of a page: its rows, the number of its entries, and notes."""
     records, mails = len(data.consent), len(data.mails)
     yield {
         "id": "consent",
@@ -208,7 +208,7 @@ def _rejected_row(row: Entry, to_reader: bool) -> Entry:
 
 
 def _provider(data: PersonalData) -> list[str]:
-    """List the streams that refuse the address, and the last refused request."""
+    """Describe the streams that refuse the address, and the last refused request."""
     sentences = [
         _("It does not deliver to this address (stream “{stream}”): {reason}.").format(
             stream=entry["stream"],

@@ -8,7 +8,8 @@ from django.db import connection
 from subscribers.address import read_address_cell, spellings
 from subscribers.models import RejectedRow
 
-# A condition in SQL: the text contains the address, in either spelling of an international domain.
+# This SQL condition is true if the text contains the address, in either spelling of an
+# international domain.
 _HOLDS = """
     EXISTS (SELECT FROM unnest(%(spellings)s::text[]) AS _ (spelling)
              WHERE strpos(lower({text}), spelling) > 0)
@@ -17,7 +18,7 @@ _BETWEEN_CELLS = re.compile(r"[,;\t|\"]")
 
 
 def load_rejected_rows(key: str) -> list[dict[str, Any]]:
-    """Load the stored rows whose only address is this one.
+    """Load the stored rows that contain this address and no other address.
 
     A row with other addresses may be about another reader.
     """
@@ -44,7 +45,7 @@ def load_rejected_rows(key: str) -> list[dict[str, Any]]:
 
 
 def forget_in_imports(key: str) -> None:
-    """Remove an address, with its rows and samples, from what imports stored."""
+    """Remove an address, and rows and samples that contain it, from stored imports."""
     read_as = _HOLDS.format(
         text="concat("
         + ", ".join(f"read_as ->> '{name}'" for name in ("examples", "lost", "columns"))
@@ -52,7 +53,8 @@ def forget_in_imports(key: str) -> None:
     )
     row = _HOLDS.format(text="concat_ws(' ', email, parameters::text)")
     values = {"spellings": spellings(key)}
-    # Lock the import before its rows. Discarding and restarting an import lock in this order too.
+    # Lock the import before its rows. The code that discards or restarts an import locks in this
+    # order too.
     with connection.cursor() as cursor:
         cursor.execute(
             f"""

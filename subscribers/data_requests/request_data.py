@@ -1,6 +1,7 @@
 """Requests for the data of an address, answered by mail.
 
-Storing a request costs the same for every address, so its time reveals nothing.
+Storing a request takes the same time for every address, so the time does not reveal whether the
+address is on the list.
 """
 
 import logging
@@ -22,12 +23,12 @@ from subscribers.request_limits import NOT_MAILED, ask_for_mail, seconds_until_t
 logger = logging.getLogger(__name__)
 
 LINK_DAYS = 7
-AT_ONCE = 200  # requests that one call answers
-UNKNOWN_READER = 0  # for a record that counts only towards its network's limit
+AT_ONCE = 200  # the most requests that one call answers
+UNKNOWN_READER = 0  # in a record that only counts towards a network's limit
 
 
 def store_request(address: str, network: str) -> int:
-    """Store a request for a worker and return 0, or return the seconds to wait."""
+    """Store a request for a worker and return 0; at a limit return seconds to wait."""
     with transaction.atomic():
         wait = seconds_until_turn(network)
         if not wait:
@@ -36,7 +37,7 @@ def store_request(address: str, network: str) -> int:
 
 
 def has_waiting_requests() -> bool:
-    """Whether any request waits for its answer. Parked requests do not count."""
+    """Return whether any request waits for an answer. Parked requests do not count."""
     return open_tasks(DataRequest).exists()
 
 
@@ -46,7 +47,8 @@ def answer_requests() -> None:
     A request that fails, or whose reader's row is locked, waits for a later call.
     """
     for _ in range(AT_ONCE):
-        # Without a database this raises, and the worker waits before it tries again.
+        # This statement raises if the database cannot be reached. The worker then waits before the
+        # next try.
         request = claim(DataRequest)
         if request is None:
             return
@@ -82,7 +84,7 @@ def _answer(request: DataRequest) -> None:
 
 
 def load_data_link(token: str) -> tuple[int, bool, str] | None:
-    """Return the reader of a link, whether it still works, and its intact token.
+    """Return a link's reader, whether the link works, and its token without damage.
 
     Return None if the link is unknown.
     """
@@ -99,9 +101,9 @@ def load_data_link(token: str) -> tuple[int, bool, str] | None:
 
 
 def _count_for_the_network(network: str, asked_at: datetime) -> None:
-    """Count the request for an unknown address towards the limit of its network.
+    """Count a request for an unknown address towards the limit of its network.
 
-    Otherwise the limit would show who is a reader.
+    If only requests for readers counted, the limit would show who is a reader.
     """
     earlier = ConsentRecord.objects.filter(subscriber=UNKNOWN_READER)
     earlier.filter(at__lt=Now() - timedelta(days=1)).delete()

@@ -1,6 +1,6 @@
 """Add or edit one reader, or correct the address, and record which user did it.
 
-Adding leaves readers who are on the list unchanged.
+If the address is already on the list, adding it does not change the reader.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ EditResult = Literal["saved", "unchanged", "changed_meanwhile", "gone"]
 
 
 class AddResult(NamedTuple):
-    """The result, the reader if there is one, and the reason if they were skipped."""
+    """The result, the reader if there is one, and why the address was skipped."""
 
     result: Literal["added", "known", "skipped"]
     reader: Subscriber | None
@@ -62,13 +62,14 @@ def add_reader(
 ) -> AddResult:
     """Add a reader for the user `by`, and return the result.
 
-    The reader is confirmed if `consent` states where they gave their consent.
+    If `consent` states where the reader gave consent, the new reader is confirmed.
     """
     is_call = source == Source.API
     how, user = How.API if is_call else How.OPERATOR, by.get_full_name() or by.get_username()
     key = address.lower()
     with transaction.atomic(), connection.cursor() as cursor:
-        # Take this lock first. Otherwise a reader who is being erased could be added again.
+        # Take this lock first. Without it, an address that is being erased at the same time could
+        # be added again.
         cursor.execute(LOCK_ENQUEUE)
         known = Subscriber.objects.filter(email_key=key).first()
         if reason := skip_reason(known, key):
@@ -92,7 +93,7 @@ def add_reader(
 
 
 def last_edit(reader: Subscriber) -> str:
-    """Return the time of the last change, for a form; empty if there was none."""
+    """Return the time of the last change as a form's value; empty without a change."""
     return reader.edited_at.isoformat() if reader.edited_at else ""
 
 
@@ -104,10 +105,10 @@ def edit_reader(
     by: UUID,
     seen: str | None = None,
 ) -> EditResult:
-    """Write these values, and replace the tags unless they are None.
+    """Write these values; replace the tags unless `tags` is None.
 
-    `seen` is the `last_edit` of the reader when the values were shown. If the reader was edited
-    after that, nothing is written. A topic that the reader left is not added.
+    `seen` is the reader's `last_edit` at the time when the form showed the values. If the reader
+    was edited after that time, nothing is written. A topic that the reader left is not added.
     """
     with transaction.atomic():
         readers = Subscriber.objects.filter(pk=subscriber_id)
@@ -128,8 +129,8 @@ def edit_reader(
 def correct_address(subscriber_id: int, address: str, *, by: UUID) -> Subscriber | InputRefusal:
     """Move a reader to another address, as a new, pending reader.
 
-    The old reader unsubscribes. The new address gets a confirmation mail, because its owner may be
-    someone else. Deliveries and consent stay with the old reader (docs/decisions/
+    The old reader unsubscribes. The new address gets a confirmation mail, because another person
+    may own it. Deliveries and consent stay with the old reader (docs/decisions/
     0039-a-corrected-address.md).
     """
     key = address.lower()
@@ -142,8 +143,8 @@ def correct_address(subscriber_id: int, address: str, *, by: UUID) -> Subscriber
             return refuse("address_unchanged")
         if old.unsubscribed_at is not None or old.state == Subscriber.State.COMPLAINED:
             return refuse("address_of_leaver")
-        # An imported file can say that a pending reader left elsewhere. Such a reader stays pending
-        # here.
+        # The state of a reader does not show every unsubscribe: if an imported file says that a
+        # pending reader left elsewhere, the reader stays pending here.
         left = Suppression.objects.filter(address_key=old.email_key, lifted_at=None)
         if left.filter(reason__in=[Reason.UNSUBSCRIBE, Reason.COMPLAINT]).exists():
             return refuse("address_of_leaver")
@@ -163,14 +164,14 @@ def correct_address(subscriber_id: int, address: str, *, by: UUID) -> Subscriber
 
 
 def skip_reason(known: Subscriber | None, key: str) -> InputRefusal | None:
-    """Return the reason for skipping a reader; None if they may be added."""
+    """Return the reason for skipping an address; None if it may be added."""
     # The reader's own act is checked first, because it explains more than a suppression.
     if known is not None and known.state in GONE:
         return refuse(f"reader_{known.state}")
     suppression = Suppression.objects.filter(address_key=key, lifted_at=None).first()
     if suppression is not None:
         return refuse(f"suppressed_{suppression.reason}")
-    # An erased reader who signed up again is a known reader.
+    # If an erased reader signed up again, they are a known reader and are not skipped as erased.
     return refuse("erased") if known is None and erased_among([key]) else None
 
 
@@ -188,7 +189,7 @@ def _insert(
     tags: Sequence[int],
     left_topics: Sequence[int] = (),
 ) -> Subscriber | None:
-    """Insert the row; None if a reader has the address."""
+    """Insert the reader's row; return None if another reader has the address."""
     columns = columns_of({**dict.fromkeys(FIELD_NAMES, ""), **values})
     columns |= {"fields": Jsonb(columns["fields"]), "tags": [*tags], "left_topics": [*left_topics]}
     with connection.cursor() as cursor:

@@ -116,7 +116,7 @@ OLD_NAMES: Mapping[str, str] = {"shut-out": "block", "let-in": "unblock"}
 
 
 def applicable_actions(reader: Subscriber) -> list[Action]:
-    """Return the actions that would change this reader now."""
+    """Return the actions that would now change something about this reader."""
     return [action for action in ACTIONS.values() if action.applies(reader)]
 
 

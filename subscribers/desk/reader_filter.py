@@ -1,4 +1,4 @@
-"""Filters of the list of readers. They can be combined, and the URL holds them."""
+"""Filters of the list of readers. Filters can be combined, and the URL has them."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -9,9 +9,9 @@ from delivery.control_characters import strip_invisible
 from subscribers.models import Subscriber
 
 LONGEST_SEARCH = 254
-SHORTEST_PART = 3  # trigrams
-LARGEST_ID = 2**31 - 1  # of a tag
-OF_IMPORT = "import-"  # followed by the number of the import
+SHORTEST_PART = 3  # characters of a trigram
+LARGEST_ID = 2**31 - 1  # the largest id of a tag
+OF_IMPORT = "import-"  # the number of the import follows
 
 
 class ReaderFilter(NamedTuple):
@@ -20,15 +20,15 @@ class ReaderFilter(NamedTuple):
     state: str = ""
     text: str = ""
     tag: int | None = None
-    source: str = ""  # of `Subscriber.Source`, or `import-17`
-    since: date | None = None  # days of signing up, in the newsletter's time zone
+    source: str = ""  # a value of `Subscriber.Source`, or such as `import-17`
+    since: date | None = None  # first and last day of signing up, in the newsletter's time zone
     until: date | None = None
 
     @property
     def is_prefix(self) -> bool:
-        """Whether the text is too short for the index, so it matches only a start."""
-        # In scripts other than Latin, a whole name may be this short. There the text matches any
-        # part.
+        """Return whether the text is too short for the index, so it matches only a start."""
+        # In scripts other than Latin, a whole name may be this short, so such a text matches any
+        # part of a name or address.
         return 0 < len(self.text) < SHORTEST_PART and self.text.isascii() and self.text.isalnum()
 
     @property
@@ -41,7 +41,7 @@ class ReaderFilter(NamedTuple):
 
     @property
     def parameters(self) -> dict[str, str]:
-        """The parameters of the URL, without empty ones."""
+        """Return the parameters of the URL, without those that are empty."""
         texts = {
             "state": self.state,
             "q": self.text,
@@ -53,12 +53,12 @@ class ReaderFilter(NamedTuple):
         return {name: text for name, text in texts.items() if text}
 
     def query(self, **more: object) -> str:
-        """Write the query of a URL; `more` are other parameters."""
+        """Return these filters as the query of a URL; `more` are other parameters."""
         return "?" + urlencode({**self.parameters, **more})
 
 
 def read_filter(parameters: Mapping[str, str]) -> ReaderFilter:
-    """Read the parameters of a URL; an unknown value selects all readers."""
+    """Read the filters in a URL; a filter with an unknown value selects all readers."""
     state, source = parameters.get("state", ""), parameters.get("source", "")
     text = read_search(parameters.get("q", ""))
     chosen = ReaderFilter(

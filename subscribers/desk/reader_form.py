@@ -44,7 +44,8 @@ class ReasonForm(forms.Form):
 class EditForm(forms.Form):
     """The fields and tags of a reader, without the topics that the reader left."""
 
-    # The time of the last edit when the form was shown. Later edits are not overwritten.
+    # The time of the reader's last edit, at the moment when the form was shown. With this time, the
+    # form does not overwrite later edits.
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, data: Any = None, reader: Subscriber | None = None, **options: Any) -> None:
@@ -71,7 +72,8 @@ class EditForm(forms.Form):
             label=gettext_lazy("Tags"),
             widget=forms.CheckboxSelectMultiple,
         )
-        # A reader may leave a topic while the form is open, so the topic stays a valid choice.
+        # The form hides the topics that the reader left, but accepts them: the reader may have left
+        # a topic while the form was open.
         shown_tags = [(tag.pk, tag.name) for tag in tags if tag.pk not in left]
         self.fields["tags"].widget.choices = shown_tags
 

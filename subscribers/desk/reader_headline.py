@@ -1,4 +1,4 @@
-"""The sentence at the top of a reader's page on the desk. Pure."""
+"""The sentence at the top of a reader's page on the desk."""
 
 from collections.abc import Mapping
 
@@ -32,7 +32,7 @@ BLOCKED = gettext_lazy("An author blocked this address, so it gets no mail.")
 
 
 def reader_headline(data: PersonalData) -> StateLabel:
-    """Explain whether this reader gets letters; suppressions come first."""
+    """Explain whether this reader gets letters; a suppression is the first reason."""
     suppression = data.suppression
     if suppression and suppression["lifted_at"]:
         suppression = None
@@ -65,7 +65,7 @@ def reader_headline(data: PersonalData) -> StateLabel:
 
 
 def _why_request_was_refused(data: PersonalData) -> str:
-    """Explain why the latest mail on request was refused; empty if it was sent."""
+    """Explain why the latest mail on request was refused; empty if it was not refused."""
     requested = [mail for mail in data.mails if mail["kind"] in KIND_BY_ISSUE.values()]
     if not requested or requested[-1]["reason_code"] != ReasonCode.INACTIVE_RECIPIENT:
         return ""
@@ -76,7 +76,8 @@ def _why_request_was_refused(data: PersonalData) -> str:
 
 
 def _is_latest_letter_refused(data: PersonalData) -> bool:
-    # Postmark can refuse an address (406) before it reports the suppression.
+    # Postmark can refuse a mail to an address (error 406) before it reports that it suppressed the
+    # address.
     for mail in reversed(data.mails):
         if mail["kind"] == "newsletter" and mail["outcome"] in {"sent", "suppressed"}:
             return bool(mail["reason_code"] == ReasonCode.INACTIVE_RECIPIENT)

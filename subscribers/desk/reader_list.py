@@ -1,8 +1,8 @@
 """The list of readers. By default, the reader who was added last comes first.
 
 A search finds any part of an address or name with a trigram index, which needs three characters. A
-shorter text matches the start of an address. Without the extension pg_trgm a search reads every
-row, which takes about a second for a million.
+shorter text matches only the start of an address. Without the extension pg_trgm, a search reads
+every row, which takes about a second for a million readers.
 """
 
 from collections.abc import Iterable, Iterator
@@ -39,12 +39,13 @@ from subscribers.refusal_sentences import InputRefusal
 from subscribers.suppression_sentences import OF_PROVIDER, OURS, code_of
 
 PAGE = 50
-CHUNK = 2_000  # rows in memory
-SEARCH_S = 3  # the database stops a search after this time
+CHUNK = 2_000  # rows in memory at the same time
+SEARCH_S = 3  # seconds, after which the database stops a search
 COUNT_S = 1
 MOST_COUNTED = 10_000  # the page shows “more than 10,000”
 
-# The searched text: address and name, in the same expression as in the index `subscriber_search`.
+# The text in which a search looks: address and name. The expression must be the same as in the
+# index `subscriber_search`.
 _SEARCHED = Lower(
     Func(
         *(F(column) for column in ("email", *FIELD_NAMES)),
@@ -54,8 +55,9 @@ _SEARCHED = Lower(
     )
 )
 
-# The orders of the list, by the parameter `sort` in its URL. Each order has an index. The list
-# cannot be sorted by the column “Since”, which shows the day of joining or of leaving.
+# The orders of the list, by the value of the parameter `sort` in the list's URL. Each order has an
+# index. The list cannot be sorted by the column “Since”, which shows the day of joining or of
+# leaving.
 NEWEST = ""
 SORTS = {NEWEST: "-id", "oldest": "id", "address": "email_key", "address-down": "-email_key"}
 
@@ -67,7 +69,7 @@ class SearchTookTooLongError(Exception):
 
 
 class ReaderCount(NamedTuple):
-    """A number of readers. If it is not exact, there are more readers."""
+    """A number of readers. If the number is not exact, there are more readers."""
 
     number: int
     is_exact: bool
@@ -76,9 +78,9 @@ class ReaderCount(NamedTuple):
 def load_page(
     chosen: ReaderFilter, before: int | None = None, *, limit: int = PAGE, sort: str = NEWEST
 ) -> tuple[list[Subscriber], int | None]:
-    """Load up to `limit` readers, and the `before` of the next page if there is one.
+    """Load up to `limit` readers; if there is a next page, also its `before`.
 
-    `before` is the id of the last reader of the page before.
+    `before` is the id of the last reader on the previous page.
 
     Raises `SearchTookTooLongError`.
     """
@@ -97,7 +99,7 @@ def load_page(
 
 
 def count_readers(chosen: ReaderFilter) -> ReaderCount | None:
-    """Count up to `MOST_COUNTED` matching readers; None if that takes too long."""
+    """Count up to `MOST_COUNTED` matching readers; None if counting takes too long."""
     if chosen.is_state_only:
         counts = counts_by_state()
         return ReaderCount(counts[chosen.state] if chosen.state else sum(counts.values()), True)
@@ -111,7 +113,7 @@ def count_readers(chosen: ReaderFilter) -> ReaderCount | None:
 
 @contextmanager
 def time_limit(seconds: int) -> Iterator[None]:
-    """Start a transaction with a time limit; raise `SearchTookTooLongError` after it."""
+    """Run a transaction; raise `SearchTookTooLongError` if it exceeds a time limit."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL statement_timeout = '{seconds}s'")
@@ -136,8 +138,8 @@ def with_suppressed(readers: QuerySet[Subscriber]) -> QuerySet[Any]:
     """Add `suppressed`, the reason why a reader is not mailed. `code_of` reads it.
 
     If Homing does not suppress the address, `suppressed` is the reason why the provider would
-    refuse the reader's next mail. The next mail of a confirmed reader is a letter, and that of any
-    other reader is a mail on request.
+    refuse the reader's next mail. For a confirmed reader, the next mail is a letter. For any other
+    reader, the next mail is one that they request.
     """
     held = Suppression.objects.filter(address_key=OuterRef("email_key"), lifted_at=None)
     refused = ProviderSuppression.objects.filter(
@@ -161,7 +163,7 @@ def _entry_on(list_: str) -> Func:
 
 
 def load_suppression_codes(readers: Iterable[Subscriber]) -> dict[int, str]:
-    """Load the code of the reason why a reader is not mailed, for these readers."""
+    """For each of these readers, load the code of the reason why they are not mailed."""
     if not (ids := [reader.pk for reader in readers]):
         return {}
     entries = with_suppressed(Subscriber.objects.filter(pk__in=ids)).values_list("pk", "suppressed")

@@ -50,7 +50,7 @@ def show_reader(request: HttpRequest, reader: int) -> HttpResponse:
 @may_manage_readers
 @require_safe
 def reader_file(request: HttpRequest, reader: int) -> HttpResponse:
-    """Send the data of a reader as a file, for readers who asked by post or phone."""
+    """Send a reader's data as a file that an author can pass on to the reader."""
     data = _found(load_personal_data(reader))
     record_reader_activity("download_data", user_id_of(request), reader)
     return data.as_file()

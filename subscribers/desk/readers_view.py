@@ -30,7 +30,7 @@ from subscribers.record_activity import record_export
 from subscribers.signup.signup_form import TAGS, embed_form_html, form_fields, sign_tags
 from subscribers.suppression_sentences import why_suppressed, words_of_code
 
-IMPORTS_SHOWN = 50  # the latest
+IMPORTS_SHOWN = 50  # only the latest imports are shown
 SOURCES: Mapping[str, Promise] = {
     Subscriber.Source.SIGN_UP: gettext_lazy("Sign-up"),
     Subscriber.Source.DESK: gettext_lazy("Added by an author"),
@@ -71,7 +71,8 @@ def readers(request: HttpRequest) -> HttpResponse:
         request,
         "subscribers/desk/readers.html",
         {
-            # The author's own fields are no columns of this table, because there may be 20 fields.
+            # The table has no columns for the author's own fields, because there may be 20 of these
+            # fields.
             "rows": [
                 (
                     one,
@@ -151,14 +152,14 @@ def embed_form(request: HttpRequest) -> HttpResponse:
 
 
 def source_words(reader: Subscriber) -> str:
-    """Return the source of a reader for a table."""
+    """Return the words for a reader's source, as the table shows them."""
     if reader.subscriber_import:
         return _("Import of {file}").format(file=reader.subscriber_import.filename)
     return str(SOURCES.get(reader.source, reader.source))
 
 
 def _sources() -> list[tuple[str, Promise | str]]:
-    """Return the values and words of the filter by source, with the latest imports."""
+    """Return the choices of the filter by source, which include the latest imports."""
     sources: list[tuple[str, Promise | str]] = [*SOURCES.items()]
     imports = SubscriberImport.objects.filter(added__gt=0).order_by("-id")[:IMPORTS_SHOWN]
     for number, file in imports.values_list("id", "filename"):

@@ -27,15 +27,16 @@ from subscribers.suppression.manual_suppression import block
 
 Action = ReaderChange.Action
 
-CHOOSE_S = 20  # for all readers of a long list
-AT_ONCE = PAGE  # readers that a page can select are changed before the answer
+CHOOSE_S = 20  # enough to select all readers of a long list
+AT_ONCE = PAGE  # as many readers as one page can select are changed before the answer
 CHUNKS: Mapping[str, int] = {
     Action.TAG: 1_000,
     Action.UNTAG: 1_000,
     Action.UNSUBSCRIBE: 100,
     Action.BLOCK: 100,
     Action.LIFT_BOUNCE: 100,
-    # An erasure locks deliveries before the reader, so each erasure needs its own transaction.
+    # Erase one reader in each transaction, because an erasure locks the reader's deliveries before
+    # the reader.
     Action.ERASE: 1,
 }
 _INSERT = """
@@ -57,7 +58,7 @@ _CHANGE = """
 
 
 class Selection(NamedTuple):
-    """The readers with these `ids`; if there are no `ids`, those that match a filter.
+    """The readers with these `ids`; without `ids`, the readers who match `chosen`.
 
     Readers with an id above `up_to` are excluded, unless `up_to` is 0.
     """
@@ -90,7 +91,7 @@ def start_change(
     *,
     reason: str = "",
 ) -> ReaderChange | None:
-    """Store a change of exactly `expected` readers; None if more or fewer match.
+    """Store a change of exactly `expected` readers; None if another number matches.
 
     A repeated `key` returns the earlier change. Lifting bounces needs a `reason`.
     """
@@ -106,18 +107,18 @@ def start_change(
 
 
 def run_at_once(change: ReaderChange) -> None:
-    """Make a small change before the page answers. Workers make the others."""
+    """Make a small change before the page answers. Workers make larger changes."""
     while change.total <= AT_ONCE and run_chunk(pk=change.pk):
         pass
 
 
 def run_chunk(*, pk: int | None = None) -> bool:
-    """Run the next chunk of the oldest due change, or of the one with this `pk`.
+    """Run the next chunk of the oldest due change, or of the change with this `pk`.
 
     Return False if no change is due.
 
-    Imports share the worker's thread, so each call runs only one chunk. If a change fails, it
-    waits, and other changes run before it.
+    Each call runs only one chunk, because imports need the same thread of the worker. A change that
+    failed waits, and other changes run before it.
     """
     return run_next(ReaderChange, _run_chunk, pk=pk)
 
@@ -141,7 +142,7 @@ def _run_chunk(running: ClaimedTask[ReaderChange]) -> None:
 
 @transaction.atomic
 def stop_change(change: ReaderChange, by: UUID) -> bool:
-    """Stop a change before its next chunk; False if it has ended."""
+    """Stop a change before its next chunk; return False if the change has ended."""
     if not cancel(change):
         return False
     change.refresh_from_db(fields=["done", "changed", "state"])

@@ -31,7 +31,7 @@ HIGHEST_ID = 2**63 - 1
 
 
 class _Choice(NamedTuple):
-    """An action on readers, or the sentence that says what is missing."""
+    """The chosen action on readers, or a sentence that says what the choice lacks."""
 
     action: str
     tag: Tag | None
@@ -43,7 +43,7 @@ class _Choice(NamedTuple):
 @may_manage_readers
 @require_http_methods(["GET", "HEAD", "POST"])
 def change(request: HttpRequest) -> HttpResponse:
-    """State how many readers change and what becomes of them; start it for POST."""
+    """For GET, show what the change does to how many readers; for POST, start it."""
     is_post = request.method == "POST"
     choice = _choice(request.POST if is_post else request.GET)
     back = reverse("readers:list") + choice.chosen.query()
@@ -86,7 +86,7 @@ def change(request: HttpRequest) -> HttpResponse:
 @may_manage_readers
 @require_safe
 def changing(request: HttpRequest, change_id: int) -> HttpResponse:
-    """Show how far a change is, and its result."""
+    """Show how far a change has come, and its result."""
     found = _change_or_404(change_id)
     words = question(found.action, found.total, found.tag_name)
     context = {"task": found, "words": words, "sentence": progress_sentence(found)}
@@ -96,7 +96,7 @@ def changing(request: HttpRequest, change_id: int) -> HttpResponse:
 @may_manage_readers
 @require_POST
 def stop(request: HttpRequest, change_id: int) -> HttpResponse:
-    """Stop a change; readers who were changed stay changed."""
+    """Stop a change; readers who were already changed stay changed."""
     stop_change(_change_or_404(change_id), user_id_of(request))
     return see_other(reverse("readers:changing", args=[change_id]))
 
@@ -128,7 +128,7 @@ def _choice(form: QueryDict) -> _Choice:
 
 
 class StartForm(forms.Form):
-    """What the author confirmed: the number of readers, and the newest of them."""
+    """What the author confirmed: the number of readers, and the newest reader."""
 
     key = forms.UUIDField()
     number = forms.IntegerField(min_value=1, max_value=LARGEST_ID)
