@@ -1,4 +1,4 @@
-"""Changes of the author's fields and tags, and removal of deleted ones."""
+"""Change the author's fields and tags, and remove deleted ones from the readers."""
 
 import uuid
 from collections.abc import Callable
@@ -47,7 +47,7 @@ _find_draft: list[tuple[Callable[[int], str], Callable[[str], bool]]] = []
 
 
 class TagInUseError(Exception):
-    """A scheduled issue or an open draft uses the tag."""
+    """The error for a tag that a scheduled issue or an open draft uses."""
 
     def __init__(self, title: str, *, is_draft: bool) -> None:
         super().__init__(title)
@@ -55,24 +55,24 @@ class TagInUseError(Exception):
 
 
 def register_drafts(with_tag: Callable[[int], str], with_field: Callable[[str], bool]) -> None:
-    """Register two functions that find an open draft: by tag, and by field."""
+    """Register two functions that find an open draft: one by tag, one by field."""
     _find_draft[:] = [(with_tag, with_field)]
 
 
 def draft_uses(*, tag: int | None = None, field: str = "") -> bool:
-    """Whether an open draft uses a tag, or may use a field."""
+    """Return whether an open draft uses this tag, or may use this field."""
     ((with_tag, with_field),) = _find_draft
     return bool(with_tag(tag) if tag is not None else with_field(field))
 
 
 def can_add_field() -> bool:
-    """Whether there are fewer fields than allowed."""
+    """Return whether there are fewer fields than allowed."""
     return ReaderFieldDefinition.objects.count() < MOST_FIELDS
 
 
 @transaction.atomic
 def add_field(field: ReaderFieldDefinition, by: uuid.UUID | None) -> bool:
-    """Add a field after the others; False at 20 fields, or if the key is used.
+    """Add a field after the others; False if there are 20 fields or the key is used.
 
     `by` None is not logged.
     """
@@ -90,7 +90,7 @@ def add_field(field: ReaderFieldDefinition, by: uuid.UUID | None) -> bool:
 
 @transaction.atomic
 def move_field(key: str, by: int) -> None:
-    """Swap a field with the next one if `by` is 1, or the one before if it is -1."""
+    """Swap a field with the next field if `by` is 1, with the previous if it is -1."""
     with connection.cursor() as cursor:
         cursor.execute(_FIELDS)
     keys = list(ReaderFieldDefinition.objects.order_by("position").values_list("key", flat=True))
@@ -107,7 +107,7 @@ def _number(keys: list[str]) -> None:
 
 
 def count_readers() -> dict[tuple[str, str], int]:
-    """Count the readers of each tag and field, by kind and key. It reads all readers."""
+    """Count the readers of each tag and field, by kind and key. Reads all readers."""
     with connection.cursor() as cursor:
         cursor.execute(_COUNT_READERS)
         return {(kind, key): readers for kind, key, readers in cursor}
@@ -135,11 +135,11 @@ def delete_field(key: str, by: uuid.UUID | None) -> bool:
 def delete_tag(tag: int, by: uuid.UUID | None) -> bool:
     """Delete a tag. Workers remove it from the readers. `by` None is not logged.
 
-    Raises `TagInUseError` if an issue or a draft uses the tag. An issue that loses an excluded tag
-    would reach more readers.
+    Raises `TagInUseError` if an issue or a draft uses the tag. If a tag that an issue excludes were
+    deleted, the issue would reach more readers.
     """
-    # A draft locks its tags while it is being saved, and so does an issue. This statement waits for
-    # the lock, and the check below then sees the draft.
+    # Saving a draft or an issue locks its tags. This statement waits for that lock, so the check
+    # below sees the draft or issue that was just saved.
     found = Tag.objects.select_for_update().filter(pk=tag).first()
     if found is None:
         return False
@@ -163,7 +163,7 @@ def record_saved(code: str, thing: ReaderFieldDefinition | Tag, by: uuid.UUID) -
 
 
 def remove_chunk(is_stopping: Callable[[], bool] = lambda: False) -> bool:
-    """Remove a deleted field or tag from the next readers; False if nothing is left."""
+    """Remove a deleted field or tag from the next readers; False if there is no work."""
     with short_transaction() as cursor:
         rows = DeletedFieldOrTag.objects.select_for_update(skip_locked=True).order_by("pk")
         removed = rows.first()

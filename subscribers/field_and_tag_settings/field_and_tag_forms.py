@@ -1,4 +1,4 @@
-"""The forms of a field and of a tag, and why one is not added or deleted."""
+"""The forms of fields and tags, and the reasons why one is not added or deleted."""
 
 import re
 from typing import TYPE_CHECKING, Any
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 else:
     _ModelForm = forms.ModelForm
 
-# A fallback is written into merge fields, as in {{ city|your town }}, so it cannot have these
-# characters.
+# A fallback may not contain these characters, because it is written into merge fields, as in {{
+# city|your town }}.
 _IN_MERGE_FIELDS = re.compile(r"[{}|]")
 
 
 class _OneLineForm(_ModelForm):
-    """A form whose texts have single spaces and no control characters."""
+    """A form that refuses control characters and reduces repeated spaces to one."""
 
     def __init__(self, data: Any = None, instance: Any = None) -> None:
         super().__init__(data, auto_id="%s", instance=instance)
@@ -140,7 +140,7 @@ class TagForm(_OneLineForm):
 
 
 def limit_sentence() -> str:
-    """Say that there are as many fields as allowed."""
+    """Say that no field can be added, because there are as many as allowed."""
     limit = _("There are {n} fields, which is the limit. Delete one first.")
     return limit.format(n=digits(MOST_FIELDS))
 

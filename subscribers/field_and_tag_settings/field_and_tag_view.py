@@ -41,7 +41,7 @@ def settings_page(request: HttpRequest) -> HttpResponse:
         return desk_page(request, "subscribers/field_and_tag_settings/settings.html", shown)
     fields = list(ReaderFieldDefinition.objects.order_by("position"))
     tags = list(Tag.objects.order_by(Lower("name")))
-    # Count readers only on request, because counting reads all of them.
+    # Count readers only on request, because counting reads the rows of all readers.
     is_counted = "count" in request.GET
     counts = change_fields_and_tags.count_readers() if is_counted else {}
     context = {
@@ -96,7 +96,7 @@ def move_field(request: HttpRequest, key: str) -> HttpResponse:
 @may_manage_readers
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete_field(request: HttpRequest, key: str) -> HttpResponse:
-    """Ask before a field and its values are deleted; delete them for POST."""
+    """For GET, ask whether to delete a field and its values; for POST, delete them."""
     if request.method == "POST":
         if change_fields_and_tags.delete_field(key, user_id_of(request)):
             messages.success(request, _("The field is deleted. Workers remove its values."))
@@ -133,7 +133,7 @@ def edit_tag(request: HttpRequest, tag: int | None = None) -> HttpResponse:
 @may_manage_readers
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete_tag(request: HttpRequest, tag: int) -> HttpResponse:
-    """Ask before a tag is deleted; delete it for POST."""
+    """For GET, ask whether to delete a tag; for POST, delete it."""
     if request.method == "POST":
         try:
             if change_fields_and_tags.delete_tag(tag, user_id_of(request)):

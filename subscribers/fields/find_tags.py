@@ -1,4 +1,4 @@
-"""Find tags and topics, and keep tags from being deleted in the meantime.
+"""Find tags and topics, and prevent the deletion of tags that are being used.
 
 Topics are the tags that readers see and choose themselves.
 """
@@ -24,11 +24,11 @@ _HOLD = """
      ORDER BY tag.id FOR KEY SHARE OF tag
 """
 
-TagName = tuple[int, str]  # the id, and the name now
+TagName = tuple[int, str]  # a tag's id, and its current name
 
 
 class UnknownTagError(LookupError):
-    """There is no tag with this name. `meant` is the most similar tag, if any."""
+    """The error if no tag has this name. `meant` is the most similar name, if any."""
 
     def __init__(self, name: str, meant: str | None) -> None:
         super().__init__(name)
@@ -37,7 +37,7 @@ class UnknownTagError(LookupError):
 
 
 def find_tags(names: Iterable[str]) -> tuple[TagName, ...]:
-    """Find each tag by its name, whatever its letter case. Raises `UnknownTagError`."""
+    """Find tags by name, in upper or lower case. Raises `UnknownTagError`."""
     tags = {clean_name(tag.name).lower(): tag for tag in Tag.objects.all()}
     found = {}
     for name in names:
@@ -54,7 +54,8 @@ def find_or_add_tags(names: Iterable[str], made: set[int] | None = None) -> dict
 
     The tags cannot be deleted until the transaction ends. The ids of new tags are added to `made`.
     """
-    # Use the order of the names, so that two transactions cannot wait for each other.
+    # Lock the tags in the order of their names, so that two transactions cannot wait for each
+    # other.
     wanted = sorted(set(names), key=str.lower)
     with connection.cursor() as cursor:
         cursor.execute(_ADD, [wanted])
@@ -66,7 +67,7 @@ def find_or_add_tags(names: Iterable[str], made: set[int] | None = None) -> dict
 
 
 def hold_tags(ids: Sequence[int]) -> bool:
-    """Prevent deletion of these tags in this transaction; False if one is gone."""
+    """Prevent deletion of these tags in this transaction; False if a tag is missing."""
     return len(lock_tags(ids)) == len(set(ids))
 
 
@@ -76,7 +77,7 @@ def load_topics() -> list[Tag]:
 
 
 def has_topics() -> bool:
-    """Whether readers can choose topics."""
+    """Return whether there are topics that readers can choose."""
     return Tag.objects.filter(is_topic=True).exists()
 
 
@@ -86,7 +87,7 @@ def read_tag_ids(values: Iterable[str]) -> set[int]:
 
 
 def lock_tags(tags: Iterable[int]) -> list[int]:
-    """Lock tags against their deletion; return those that exist, sorted."""
+    """Lock tags so that they cannot be deleted; return the existing ids, sorted."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT id FROM tag WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE", [[*tags]])
         return [tag for (tag,) in cursor]

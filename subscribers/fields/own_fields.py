@@ -8,9 +8,9 @@ from delivery.mail.merge_fields import BODY_FIELDS
 from delivery.reader_fields import FIELD_NAMES, READER_FIELDS, ReaderField
 from subscribers.models import ReaderFieldDefinition
 
-# The key of an own field cannot be one of these words. These words mean something else in a letter
-# or as a column of an import, or they would confuse authors. Messages, forms and exports need no
-# such list, because own fields have a prefix there.
+# The key of an own field cannot be one of these words, because the word means something else in a
+# letter or as a column of an import, or would confuse authors. Messages, forms and exports write a
+# prefix before the key of an own field, so they need no such list.
 RESERVED_KEYS = frozenset(
     [
         *(*BODY_FIELDS, "link", "newsletter"),
@@ -45,7 +45,7 @@ def load_fields() -> tuple[ReaderField, ...]:
 def load_fields_by_key(keys: Collection[str]) -> tuple[ReaderField, ...]:
     """Load the name, then the own fields with these keys, sorted by key.
 
-    A key may be that of a deleted field.
+    A key whose field was deleted is allowed in `keys`.
     """
     own = {field.name: field for field in load_own_fields()}
     wanted = sorted(set(keys) - set(FIELD_NAMES))
@@ -53,7 +53,7 @@ def load_fields_by_key(keys: Collection[str]) -> tuple[ReaderField, ...]:
 
 
 def hold_fields(keys: Collection[str]) -> set[str]:
-    """Prevent deletion of these own fields in this transaction; return existing ones."""
+    """Prevent deletion of these own fields in this transaction; return existing keys."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT key FROM reader_field WHERE key = ANY(%s) ORDER BY key FOR KEY SHARE", [[*keys]]

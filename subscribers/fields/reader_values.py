@@ -4,13 +4,14 @@ from delivery.control_characters import CONTROL_CHARACTERS, clean_name
 from delivery.reader_fields import ReaderField
 from subscribers.refusal_sentences import InputRefusal, refuse
 
-LONGEST_SHOWN = 1000  # characters of a refused text that its form shows
+LONGEST_SHOWN = 1000  # characters that a form shows again of a refused text
 
 
 def shown_again(typed: str) -> str:
-    """Return a typed text for its form: cut, with a sign for each control character.
+    """Shorten a refused text for its form, and show a sign for each control character.
 
-    HTML forbids control characters, and a visitor could not find and remove them.
+    Control characters are replaced because HTML forbids them, and because a visitor could not see
+    and remove them.
     """
     return CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", clean_name(typed[:LONGEST_SHOWN]))
 
@@ -18,7 +19,7 @@ def shown_again(typed: str) -> str:
 def read_value(field: ReaderField, text: str) -> str | InputRefusal:
     """Return the value on one line, or the reason for refusing it."""
     value = clean_name(text)
-    # A built-in field has a code that is translated later.
+    # For a built-in field, pass the field's code, which is translated later.
     shown = str(field.label) if field.is_own else field.name
     if len(value) > field.longest:
         length, longest = len(value), field.longest

@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[TextIO]:
-    """Write a text that replaces `path` at the end. Raises `OSError` for a folder."""
+    """Write a text that replaces the file `path` at the end; a folder is an `OSError`."""
     with (
         atomic_binary_file(path) as file,
         TextIOWrapper(file, encoding="utf-8", newline="") as text,
@@ -23,7 +23,7 @@ def atomic_file(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def atomic_binary_file(path: Path) -> Iterator[BinaryIO]:
-    """Write a file that replaces `path` at the end. Raises `OSError` for a folder."""
+    """Write bytes that replace the file `path` at the end; a folder is an `OSError`."""
     file = path.resolve()
     if file.is_dir():
         raise IsADirectoryError(None, gettext("it is a folder"))

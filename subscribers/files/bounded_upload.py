@@ -1,4 +1,4 @@
-"""Uploads with a size limit, so that they cannot fill the disk."""
+"""Limit the size of uploads, so that an upload cannot fill the disk."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -14,7 +14,7 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
 class BoundedUpload(TemporaryFileUploadHandler):
-    """Upload handler that stops after `max_bytes` in total and sets `is_over`."""
+    """Upload handler that stops after `max_bytes` in total and then sets `is_over`."""
 
     def __init__(self, max_bytes: int) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class BoundedUpload(TemporaryFileUploadHandler):
 def takes_upload(
     max_bytes: Callable[[], int],
 ) -> Callable[[Callable[Concatenate[HttpRequest, BoundedUpload, P], HttpResponse]], View[P]]:
-    """Decorate a view that takes an upload of at most `max_bytes()`.
+    """Decorate a view to accept an upload of at most `max_bytes()` bytes.
 
     Checking the CSRF token reads the whole form, so this decorator sets the limit first and then
     checks the token. Put the decorators that need no form, such as permissions, above this one.

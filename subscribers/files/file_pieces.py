@@ -1,4 +1,4 @@
-"""A file that a task keeps in the database, in pieces of at most a megabyte."""
+"""Files that tasks store in the database, in pieces of at most a megabyte."""
 
 import hashlib
 import tempfile
@@ -12,7 +12,7 @@ LONGEST_PIECE = 1024 * 1024  # bytes
 
 
 class FilePiece(models.Model):
-    """A piece of a file; a subclass adds the key of the task."""
+    """A piece of a file; each subclass adds a foreign key to its kind of task."""
 
     number = models.PositiveIntegerField()
     content = models.BinaryField()
@@ -24,20 +24,21 @@ class FilePiece(models.Model):
 def store_pieces(file: IO[bytes], kind: type[FilePiece], **task: Any) -> bytes:
     """Store the file in pieces of this kind; return the SHA-256 of the file.
 
-    `task` names the task in the key of each piece.
+    `task` is the value of that foreign key to the task, for each piece.
     """
     digest = hashlib.sha256()
     file.seek(0)
     for number, piece in enumerate(iter(lambda: file.read(LONGEST_PIECE), b"")):
         digest.update(piece)
         kind._default_manager.create(number=number, content=piece, **task)
-        reset_queries()  # In debug mode, Django keeps all queries, with the whole file
+        # In debug mode, Django would keep all queries, and so the whole file.
+        reset_queries()
     return digest.digest()
 
 
 @contextmanager
 def spooled(pieces: models.QuerySet[Any], prefix: str) -> Iterator[BinaryIO]:
-    """Copy a file to a temporary one, piece by piece in constant memory."""
+    """Copy a stored file to a temporary file, piece by piece in constant memory."""
     with tempfile.TemporaryFile(prefix=prefix) as file:
         number = 0
         while piece := pieces.filter(number=number).values_list("content", flat=True).first():

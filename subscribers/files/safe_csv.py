@@ -8,14 +8,14 @@ from io import StringIO
 from django.http import StreamingHttpResponse
 from django.utils.http import content_disposition_header
 
-# Spreadsheets run these cells as formulas. An apostrophe at the start turns such a cell into text
-# (OWASP, “CSV Injection”).
+# A spreadsheet runs a cell as a formula if the cell starts with one of these characters. An
+# apostrophe at the start turns such a cell into text (OWASP, “CSV Injection”).
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _GUARDED = re.compile(r"\A\s*'(?=[=+\-@\t\r])")
 
 
 def csv_line(*values: object) -> str:
-    """Write the values as a line; escape texts that start like formulas."""
+    """Return the values as a line of CSV; escape texts that start like formulas."""
     cells = [
         f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
         for value in values

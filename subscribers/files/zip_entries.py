@@ -1,4 +1,7 @@
-"""Read entries of an uploaded ZIP file within limits. Never write to their paths."""
+"""Read entries of an uploaded ZIP file within limits.
+
+Entries are never written to the paths that the ZIP file names.
+"""
 
 import shutil
 import struct
@@ -15,11 +18,13 @@ from delivery.humanise import digits
 
 MOST_ENTRIES = 50_000
 MOST_UNPACKED = 4 * 1024**3  # bytes of all entries together
-_MOST_DIRECTORY = 16 * 1024**2  # bytes of the central directory, which is read into memory
-# The end record (APPNOTE 4.3.16), the longest comment after it, and the ZIP64 locator before it.
+_MOST_DIRECTORY = 16 * 1024**2  # bytes of the ZIP's central directory, which is read into memory
+# For reading the end of a ZIP file: the end record (APPNOTE 4.3.16), the longest comment after this
+# record, and the ZIP64 locator before this record.
 _END, _END_MARK, _LONGEST_COMMENT = struct.Struct("<4s4H2LH"), b"PK\5\6", 0xFFFF
 _LOCATOR_SIZE, _LOCATOR_MARK = 20, b"PK\6\7"
-# The library raises NotImplementedError for unknown versions and features.
+# Errors that mean a damaged ZIP file. For unknown versions and features, the library raises
+# NotImplementedError.
 _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, struct.error),
     *(EOFError, OSError, ValueError, NotImplementedError),
@@ -28,7 +33,7 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 class UnusableZipError(Exception):
-    """The ZIP file cannot be read within its limits; the message says why."""
+    """The error for a ZIP file that cannot be read within limits; `str()` says why."""
 
 
 class ZipEntries:
@@ -70,7 +75,7 @@ class ZipEntries:
     def open(self, path: str, most: int) -> Iterator[IO[bytes]]:
         """Open an entry of at most `most` bytes, to be read piece by piece."""
         entry = self._entries[path]
-        if path in self._repeated:  # otherwise one of them would be left out silently
+        if path in self._repeated:  # refuse two entries with one path; one of them would be lost
             text = _("The ZIP file has more than one file with the name “{path}”. Pack it again.")
             raise UnusableZipError(text.format(path=path[-80:]))
         if entry.file_size > most:
@@ -83,7 +88,8 @@ class ZipEntries:
                 _("The ZIP file is encrypted or compressed in an unusual way. Pack it again.")
             )
         try:
-            # The library reads no more than the size that the entry states.
+            # The library reads at most as many bytes as the entry states, so a false size cannot
+            # exceed the limit.
             with self._archive.open(entry) as content:
                 yield content
         except _DAMAGED:
@@ -91,7 +97,7 @@ class ZipEntries:
 
 
 def _check_directory(file: IO[bytes]) -> None:
-    """Refuse a ZIP directory that is too large for the memory, before reading it."""
+    """Before reading a ZIP's central directory, refuse one too large for the memory."""
     size = file.seek(0, 2)
     file.seek(max(0, size - _END.size - _LONGEST_COMMENT - _LOCATOR_SIZE))
     tail = file.read()

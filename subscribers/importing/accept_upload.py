@@ -1,4 +1,4 @@
-"""Uploads: store a file for an import, or find the earlier one with its content."""
+"""Store an uploaded file for an import, or find an earlier import of its content."""
 
 import uuid
 from collections.abc import Sequence
@@ -33,17 +33,21 @@ UNCLAIMED: dict[str, Any] = {**NO_LEASE, "claims": 0}
 
 
 class Statement(NamedTuple):
-    """What an importer states about the consent of readers, and chooses for them."""
+    """What an importer states about the readers' consent, and chooses for the import."""
 
     confirmed: bool = False  # the readers gave their consent elsewhere
-    where: str = ""  # where and how they gave it
-    # The same for rows whose status says nothing about the subscription.
+    where: str = ""  # where and how the readers gave their consent
+    # States the same, but only for rows whose status says nothing about the subscription.
     list_is_confirmed: bool = False
-    tags: Sequence[str] = ()  # for all valid rows; missing tags are added
+    # The readers of all valid rows get these tags. Tags that do not exist are created.
+    tags: Sequence[str] = ()
     welcome: bool = False  # send the welcome letter to added readers who are confirmed
 
     def columns(self, importer: Any = None) -> dict[str, Any]:
-        """Return the columns of an import; call this in the transaction that writes them."""
+        """Return the statement as columns of an import.
+
+        Call this in the transaction that writes the columns.
+        """
         made: set[int] = set()
         ids = sorted(set(find_or_add_tags(self.tags, made).values())) if self.tags else []
         where = CONTROL_CHARACTERS.sub(" ", self.where).strip()
@@ -66,10 +70,11 @@ def existing_imports() -> QuerySet[SubscriberImport]:
 def accept_lists(
     content: BinaryIO, filename: str, importer: Any, columns: Sequence[str] = ()
 ) -> tuple[list[tuple[SubscriberImport, bool]], list[str]]:
-    """Store each list of an upload for a check, in the caller's transaction.
+    """Store each list of an upload, to be checked, in the caller's transaction.
 
-    Return the imports, each with whether it is new, and the names of the fields and tags that the
-    export of another Homing added. `columns` are options such as `Town=city`.
+    Return two values: pairs of an import and whether it is new; and the names of the fields and
+    tags that were added because the upload is the export of another Homing. `columns` are options
+    such as `Town=city`.
     """
     added = add_fields_and_tags(content, importer.pk)
     fields = load_fields()
@@ -89,7 +94,7 @@ def accept_lists(
 def store_for_check(
     file: ReaderFile, content: BinaryIO, filename: str, importer: Any, posts: int = 0
 ) -> tuple[SubscriberImport, bool]:
-    """Store a file for a check, if it is new or was refused.
+    """Store a file for a check, if its content is new or was refused earlier.
 
     Return its import, and whether the import is new.
 
@@ -103,7 +108,8 @@ def store_for_check(
             state = State.WAITING if record.rows else State.CHECKING
             _retry(record, state, file, content)
         if record.state == State.CHECKED:
-            # The importer still wants the file, so the file expires later.
+            # The new upload shows that the importer still wants the file, so restart the time until
+            # it expires.
             SubscriberImport.objects.filter(pk=record.pk).update(checked_at=Now())
         return record, is_new
 
@@ -125,7 +131,7 @@ def start_import(
 ) -> bool:
     """Start an import at its first row; False if its state is not in `from_states`."""
     imports = SubscriberImport.objects.filter(pk=import_id, state__in=from_states)
-    if "made" in stated:  # beside the fields that its check made
+    if "made" in stated:  # keep the fields that the check made, too
         earlier = imports.values_list("made", flat=True).first() or {}
         stated = {**stated, "made": {**earlier, **stated["made"]}}
     return bool(
@@ -134,7 +140,7 @@ def start_import(
 
 
 def start_leavers_beside(record: SubscriberImport, importer: Any) -> list[SubscriberImport]:
-    """Start the checked files of the same upload that only suppress addresses."""
+    """Start the other checked files of this upload if they only suppress addresses."""
     beside = SubscriberImport.objects.filter(upload=record.upload, state=State.CHECKED, added=0)
     if record.upload is None:
         return []
@@ -175,12 +181,12 @@ def largest_size() -> int:
 
 
 def too_large() -> UnreadableFileError:
-    """Make the error for a file that is too large."""
+    """Return the error for a file that is too large."""
     return UnreadableFileError("file_too_large", limit_mb=settings.IMPORT_MAX_MB)
 
 
 def delete_noted_rows(import_id: int) -> None:
-    """Delete rejected rows and seen addresses, in the caller's transaction."""
+    """Delete an import's rejected rows and seen addresses in the caller's transaction."""
     ImportSeenAddress.objects.filter(subscriber_import=import_id).delete()
     RejectedRow.objects.filter(subscriber_import=import_id).delete()
 

@@ -1,8 +1,8 @@
 """Apply a chunk of rows to the list, in the caller's transaction.
 
-A check counts without inserting, because a rollback would use up ids. Every statement fits into a
-socket's buffer. Otherwise a process that freezes while sending would make the server wait and keep
-its locks.
+A check counts rows without inserting readers, because inserted and rolled-back rows would use up
+ids. Every statement fits into a socket's buffer. If a statement were longer, a process that freezes
+while sending it would make the database server wait and keep the locks.
 """
 
 import json
@@ -29,7 +29,7 @@ from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.models.subscriber_import import ADDED_PENDING, ADDED_UNSTATED, State
 from subscribers.refusal_sentences import refuse
 
-MOST_TAGS = 1_000  # different tags in a file
+MOST_TAGS = 1_000  # the most different tags in a file
 CREATE_CANDIDATES = """
     CREATE TEMPORARY TABLE IF NOT EXISTS import_candidate (
         line integer PRIMARY KEY,
@@ -67,13 +67,15 @@ INSERT_CANDIDATES = """
                      left_topics, consent)
 """
 
-# PostgreSQL finds a temporary table before the permanent one with the same name.
+# This hides the permanent table: PostgreSQL finds a temporary table before the permanent one with
+# the same name.
 SHADOW_SEEN_ADDRESSES = """
     CREATE TEMPORARY TABLE import_seen_address (LIKE import_seen_address INCLUDING ALL)
     ON COMMIT DROP
 """
 
-# If the rows of a reader disagree, “left” wins over an earlier “subscribed”.
+# If two rows of the same reader disagree, the row that says “left” wins over an earlier row that
+# says “subscribed”.
 REMOVE_DUPLICATES = """
     WITH first_time AS (
         INSERT INTO import_seen_address AS seen (subscriber_import_id, email_key, line, has_left)
@@ -88,8 +90,8 @@ REMOVE_DUPLICATES = """
     DELETE FROM import_candidate
      WHERE line NOT IN (SELECT line FROM first_time)
 """
-# This runs before the first chunk. Otherwise a reader could be added by an early row and mailed,
-# although a later row says that they are gone.
+# This runs for the whole file before the first chunk. Otherwise an early row could add a reader who
+# is then mailed, although a later row says that this reader is gone.
 NOTE_GONE = """
     INSERT INTO import_seen_address (subscriber_import_id, email_key, line, has_left)
     SELECT DISTINCT ON (email_key) %s, email_key, line, true
@@ -115,14 +117,15 @@ SKIP_UNMAILABLE = """
        AND (subscriber.state IN ('unsubscribed', 'bounced', 'complained')
             OR suppression.id IS NOT NULL)
 """
-# The address was erased, so it is not stored again. A reader who signed up again is known.
+# An erased address is not stored again. If an erased reader signed up again, their row counts as
+# known instead.
 SKIP_ERASED = """
     UPDATE import_candidate SET why = 'erased', email = ''
      WHERE email_key = ANY(%s)
        AND NOT EXISTS (SELECT FROM subscriber
                         WHERE subscriber.email_key = import_candidate.email_key)
 """
-# Before any decision, lock the readers who left according to the file, in id order.
+# Lock the readers who left according to the file, in id order, before deciding about any row.
 LOCK_GONE = """
     SELECT count(*) FROM (
         SELECT id FROM subscriber
@@ -130,7 +133,8 @@ LOCK_GONE = """
          ORDER BY id FOR NO KEY UPDATE
     ) AS locked
 """
-# A confirmation here wins over another product's file, unless the reader left there later.
+# If a reader confirmed here, this confirmation wins over a file that says they left, unless they
+# left there later than they confirmed here.
 SKIP_GONE = """
     UPDATE import_candidate
        SET why = CASE WHEN subscriber.state = 'confirmed'
@@ -144,8 +148,8 @@ SKIP_GONE = """
       LEFT JOIN consent_record ON consent_record.id = subscriber.opt_in_id
      WHERE candidate.line = import_candidate.line AND candidate.why IS NULL AND candidate.has_left
 """
-# Select the rows of readers who left, and the effect of their status. A reader who was blocked
-# elsewhere keeps their state.
+# Select the rows of readers who left, each with the effects of its status. A reader who was blocked
+# in another product keeps their state here.
 LEFT = """
     (VALUES ('unsubscribed', 'unsubscribe', 'unsubscribed', 'left'),
             ('bounced', 'bounce', 'bounced', 'bounced'),
@@ -155,7 +159,8 @@ LEFT = """
     JOIN import_candidate AS gone
       ON gone.status = effect.status AND gone.why = 'file_' || gone.status
 """
-# The more serious of two reasons stays. A lifted reason no longer counts.
+# If the address is already suppressed, the more serious of the two reasons stays. A lifted reason
+# no longer counts.
 SUPPRESS_GONE = f"""
     INSERT INTO suppression AS held (address_key, reason, origin, at)
     SELECT email_key, reason, 'import', left_at
@@ -168,8 +173,9 @@ SUPPRESS_GONE = f"""
     WHERE held.lifted_at IS NOT NULL
        OR gravity_of_suppression_1(excluded.reason, excluded.origin)
           > gravity_of_suppression_1(held.reason, held.origin)
-"""  # noqa: S608 -- a constant, like the next two
-# A pending reader stays pending and is not mailed; their own confirmation lifts the suppression.
+"""  # noqa: S608 -- LEFT is a constant, as in the next two statements
+# A pending reader stays pending and is not mailed. If they confirm later, this lifts the
+# suppression.
 UPDATE_GONE = f"""
     UPDATE subscriber
        SET state = CASE WHEN gravity_of_state_1(effect.state) > gravity_of_state_1(subscriber.state)
@@ -183,8 +189,9 @@ UPDATE_GONE = f"""
        AND (gravity_of_state_1(effect.state) > gravity_of_state_1(subscriber.state)
             OR gone.status = 'unsubscribed' AND unsubscribed_at IS NULL)
 """  # noqa: S608
-# Record each act once since the last opt-in or the lifting of a bounce. An operator's block is not
-# an act of the file.
+# Record the same act only once after the reader's last opt-in, and after the last lifting of a
+# bounce. An operator's block here is another act, so it does not prevent the record of a block in
+# the file.
 RECORD_GONE = f"""
     INSERT INTO consent_record (subscriber_id, act, how, subscriber_import_id, at, detail)
     SELECT subscriber.id, act, 'import', %s, left_at, '{FILE_SAYS}' || gone.status
@@ -203,7 +210,7 @@ RECORD_GONE = f"""
 """  # noqa: S608
 SKIPPED = "SELECT line, email, why FROM import_candidate WHERE why IS NOT NULL ORDER BY line"
 
-# Insert in the order of the file, so that the ids have the same order.
+# Insert readers in the order of the file, so that their ids have the same order.
 ADD = """
     WITH added AS (
         INSERT INTO subscriber
@@ -242,7 +249,7 @@ ADD = """
     )
     INSERT INTO import_added SELECT id, email, state FROM added
 """
-# Known readers get the tags too. Lock these readers in id order first.
+# Readers who are already on the list get the file's tags too. Lock these readers in id order first.
 LOCK_KNOWN = """
     SELECT count(*) FROM (
         SELECT id FROM subscriber
@@ -273,14 +280,14 @@ READERS_TO_WELCOME = """
      WHERE id IN (SELECT id FROM import_added WHERE state = 'confirmed') ORDER BY id
 """
 FIRST_REQUEST = 1
-SLICE = 250  # rows
+SLICE = 250  # rows in a statement
 T = TypeVar("T", Candidate, RejectedRow)
 LONGEST_STATEMENT_TEXT = 300_000  # characters of the rows in a statement
 
 
 @contextmanager
 def seen_addresses_of_dry_run() -> Iterator[None]:
-    """Note seen addresses in a temporary table, in the caller's transaction."""
+    """Make the caller's transaction note seen addresses in a temporary table."""
     with connection.cursor() as cursor:
         cursor.execute(SHADOW_SEEN_ADDRESSES)
         yield
@@ -307,7 +314,7 @@ def note_gone(record: SubscriberImport, rows: Sequence[Row | BadRow], fields: Fi
 def apply_rows(
     record: SubscriberImport, rows: Sequence[Candidate | RejectedRow], fields: Fields
 ) -> list[RejectedRow]:
-    """Apply one chunk and return the rejected and skipped rows.
+    """Apply one chunk of rows and return those that were rejected or skipped.
 
     Runs in the caller's transaction and adds the counts to `record` without saving it. `fields` are
     the fields of the file.
@@ -342,7 +349,7 @@ def apply_rows(
 def _count_tags(
     record: SubscriberImport, rows: Sequence[Candidate | RejectedRow]
 ) -> tuple[list[RejectedRow], list[Candidate]]:
-    """Add the tags of the rows to the record, and reject rows with too many new tags."""
+    """Count the rows' tags in `record`, and reject rows that add too many tags to it."""
     counts, names = record.tags_in_file, {name.lower(): name for name in record.tags_in_file}
     rejected: list[RejectedRow] = []
     candidates: list[Candidate] = []
@@ -454,9 +461,10 @@ def _skip(
 
 
 def _add(cursor: CursorWrapper, record: SubscriberImport) -> tuple[int, int, int]:
-    """Add readers. Return how many, and how many stay pending despite a statement.
+    """Add readers; return how many, and how many stay pending despite a statement.
 
-    A third number is only for checks: the readers whom a statement about the list would confirm.
+    The third number, which only a check needs, counts the readers whom a statement about the list
+    would confirm.
     """
     if record.state == State.CHECKING:
         cursor.execute(COUNT_NEW)

@@ -1,4 +1,4 @@
-"""The columns of a checked file as an author maps them on the page."""
+"""The columns of a checked file, which an author can map on the page."""
 
 import uuid
 from collections.abc import Mapping as Map
@@ -35,28 +35,28 @@ NEW_FIELD = "new"
 
 
 class ColumnChoice(NamedTuple):
-    """A column on the page, numbered from 1, and what it can be read as."""
+    """A column on the page, numbered from 1, and the uses that it can have."""
 
     number: int
     name: str
     samples: Sequence[str]
-    options: Sequence[tuple[str, str, bool]]  # value, label, whether it is chosen
-    offer: str = ""  # what else it could be
+    options: Sequence[tuple[str, str, bool]]  # value, label, whether the option is chosen
+    offer: str = ""  # another use that the page offers
     notes: Sequence[str] = ()
 
     @property
     def is_open(self) -> bool:
-        """Whether the page shows this column among the columns that are read."""
+        """Return whether the page shows this column among the columns that are read."""
         is_read = any(value and is_chosen for value, _, is_chosen in self.options)
         return is_read or bool(self.notes or self.offer)
 
 
 class ColumnError(Exception):
-    """The chosen columns cannot be used; the message says why."""
+    """The error for chosen columns that cannot be used; `str()` says why."""
 
 
 def column_choices(record: SubscriberImport, chosen: Map[str, str]) -> list[ColumnChoice]:
-    """Return the columns of a file; `chosen` are posted values by name of the control."""
+    """Return the columns of a file; `chosen` has posted values by name of control."""
     described = Description.from_json(record.read_as)
     labels = {
         "": _("Nothing; ignore it"),
@@ -90,7 +90,7 @@ def column_choices(record: SubscriberImport, chosen: Map[str, str]) -> list[Colu
 
 
 def _tag_labels(name: str, read_as: str) -> dict[str, str]:
-    """Label the tags for a column of yes and no; one tag has the column's own name."""
+    """Label the tags that a column of yes and no can mean; one has the column's name."""
     tags = [PAID, COMPLIMENTARY, clean_name(name)]
     values = [*(value for tag in tags if (value := read_target(f"{TAG}{tag}", ()))), read_as]
     label = _("Tag “{tag}”, where it says yes")
@@ -104,14 +104,14 @@ def _tag_labels(name: str, read_as: str) -> dict[str, str]:
 def check_again(
     record: SubscriberImport, posted: Map[str, str], by: Any
 ) -> tuple[SubscriberImport, bool] | None:
-    """Check a file again with other columns, instead of this import.
+    """Check a file again with other columns; the new check replaces this import.
 
     Return the import, and whether it is new: an earlier import may have read the file in this way.
     Return None if the columns are the same. If `ColumnError` or `UnreadableFileError` is raised,
     nothing has changed.
     """
     with transaction.atomic():
-        # A second post waits for the first.
+        # If the form is posted twice, the second request waits here for the first.
         checked = SubscriberImport.objects.select_for_update().filter(pk=record.pk)
         if not checked.filter(state=SubscriberImport.State.CHECKED).exists():
             sentence = _("The file was imported or deleted before. Nothing was changed.")
@@ -146,7 +146,7 @@ def _mapping_of(
     by: uuid.UUID,
     made: list[str],
 ) -> Mapping | None:
-    """Return the mapping with the changed columns; None if nothing was changed.
+    """Return the mapping with the changed columns; None if no column was changed.
 
     The keys of new fields are added to `made`.
     """
@@ -178,8 +178,8 @@ def _mapping_of(
         raise UnreadableFileError("map_two_addresses" if EMAIL in targets else "map_no_address")
     if not changed_to:
         return None
-    # The author sees all columns. So a column that keeps its use is joined with the columns that
-    # get the same use.
+    # If the author gives a column a use that another column already has, both columns are joined:
+    # the author saw this, because the page shows all columns.
     for number, (_name, read_as, _samples) in enumerate(columns, 1):
         if read_as == targets[number - 1] and read_as in changed_to and read_as:
             mapping.setdefault(f"column {number}", read_as)
