@@ -45,7 +45,7 @@ def load_fields() -> tuple[ReaderField, ...]:
 def load_fields_by_key(keys: Collection[str]) -> tuple[ReaderField, ...]:
     """Load the name, then the own fields with these keys, sorted by key.
 
-    A key whose field was deleted is allowed in `keys`.
+    A key in `keys` may belong to a deleted field.
     """
     own = {field.name: field for field in load_own_fields()}
     wanted = sorted(set(keys) - set(FIELD_NAMES))

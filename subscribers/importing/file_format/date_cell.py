@@ -1,4 +1,4 @@
-"""Dates in cells: what a cell can mean, and what its column proves. Pure.
+"""Dates in cells: what a cell can mean, and what the cell's column proves.
 
 A date of sign-up is never a guess. 3/4/2023 has a meaning only if another cell of the column shows
 whether the day or the month comes first.
@@ -11,9 +11,9 @@ from enum import StrEnum
 
 from delivery.control_characters import INVISIBLE
 
-# The months in the languages of the product. A beginning of a name is enough if no other month
-# begins like it. Polish “listopad” (November) means October in Croatian, and “lip” begins a name of
-# June and of July, so these two are not read.
+# The names of the months in the languages of the product. The first letters of a name are enough if
+# no other month starts with them. Two texts are not read: “listopad” means November in Polish but
+# October in Croatian, and both a name of June and a name of July start with “lip”.
 _MONTHS = """
     january januar janvier enero gennaio janeiro januari styczeń stycznia ינואר בינואר يناير
     february februar février febrero febbraio fevereiro februari luty lutego פברואר בפברואר فبراير
@@ -28,11 +28,11 @@ _MONTHS = """
     november novembre noviembre novembro listopada נובמבר בנובמבר نوفمبر
     december dezember décembre diciembre dicembre dezembro grudzień grudnia דצמבר בדצמבר ديسمبر
 """
-_SHORTEST = 3  # letters of a month
-_LONGEST = 100  # characters of a date, so that the time is bounded
-EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)  # of a sign-up
+_SHORTEST = 3  # the fewest letters of a month's name that are read
+_LONGEST = 100  # characters of a date; the limit bounds the time of reading
+EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)  # the earliest date of a sign-up
 _ZONES = timedelta(days=1)  # a date without a zone may be a day ahead of UTC
-_SERIAL_0 = datetime(1899, 12, 30, tzinfo=UTC)  # how Excel counts days
+_SERIAL_0 = datetime(1899, 12, 30, tzinfo=UTC)  # Excel counts days from this date
 
 _NUMERIC = re.compile(
     r"(?:(\d{4})[-/.] ?(\d\d?)[-/.] ?(\d\d?)\.?"
@@ -55,8 +55,8 @@ _WRITTEN = (
 _TIME = re.compile(
     r"(?:(?:[T ,]|\b(?:at|à|um|om)\b)+(\d\d?):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?"
     r"\s*(?:([AP])\.?M\b\.?|Uhr)?)?"
-    # Programs in Go, such as listmonk, write the offset and then repeat it as a number or as the
-    # name of the zone.
+    # Programs in Go, such as listmonk, write the zone's offset twice: first as a number, then as a
+    # number or as the name of the zone.
     r"\s*(?:(?:GMT|UTC)?([+-]\d\d):?(\d\d)?\s*(?:[A-Z]{1,5}|[+-]\d{2,4}|\([^()]*\))?|Z|UTC|GMT)?",
     re.IGNORECASE,
 )
@@ -78,16 +78,16 @@ class Lost(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DateForm:
-    """The form of a column's dates. Parts that it does not prove are None."""
+    """The form of a column's dates. A part that the column does not prove is None."""
 
     latest: datetime
-    order: str | None = None  # of day, month and year, as in 3/4/2023
-    number: str | None = None  # what a plain number counts
+    order: str | None = None  # whether the day, month or year is first, as in 3/4/2023
+    number: str | None = None  # the unit that a plain number counts
 
     def read(self, cell: str) -> datetime | Lost | None:
-        """Return the only date that a cell can mean; None if the cell says “no date”.
+        """Return the date of a cell that can mean only one; None for “no date”.
 
-        Return a `Lost` if the cell has no single date in range.
+        Return a `Lost` if the cell does not mean exactly one date, or if this date is out of range.
         """
         cell = _cleaned(cell)
         if cell[4:5] == "-" and cell[0] in "12" and (at := _iso(cell)) is not None:
@@ -109,7 +109,7 @@ class DateForm:
 
 
 class FormOfColumn:
-    """Finds the form of a column, one cell at a time in constant memory."""
+    """Finds the form of a column's dates, one cell at a time in constant memory."""
 
     def __init__(self, now: datetime) -> None:
         self._latest = now + _ZONES
@@ -120,7 +120,7 @@ class FormOfColumn:
         """Use the cell as evidence of the form of its column."""
         cell = _cleaned(cell)
         if not cell or cell[4:5] == "-" or is_no_date(cell):
-            return  # most cells: the year comes first
+            return  # in most cells the year is first, which proves nothing
         if (number := _number(cell)) is not None:
             kind, at = number
             self._numbers.add(kind if EARLIEST <= at <= self._latest else "")
@@ -132,23 +132,23 @@ class FormOfColumn:
                 self._orders = set(found) if self._orders is None else self._orders & set(found)
 
     def form(self) -> DateForm:
-        """Return what all cells together prove."""
+        """Return the form that all cells of the column together prove."""
         [order] = self._orders if self._orders and len(self._orders) == 1 else [None]
         [number] = self._numbers if len(self._numbers) == 1 else [""]
         if number == _SERIAL and self._orders is not None:
             # Excel turns 3/4/2023 into a number, perhaps with day and month swapped, and leaves
-            # 13/4/2023 as text. So the numbers prove nothing.
+            # 13/4/2023 as text. So if a column also has such texts, its numbers prove nothing.
             number = ""
         return DateForm(self._latest, order, number or None)
 
 
 def is_no_date(cell: str) -> bool:
-    """Whether a product writes this value where a reader has no date."""
+    """Return whether products write this value for a reader who has no date."""
     return not cell or _NO_DATE.fullmatch(cell) is not None
 
 
 def latest_date(cell: str) -> datetime | None:
-    """Return the latest date that a cell can mean; None if it cannot be read."""
+    """Return the latest date that a cell can mean; None for a cell without a date."""
     cell = _cleaned(cell)
     if (number := _number(cell)) is not None:
         return number[1] if number[1] >= EARLIEST else None
@@ -156,7 +156,7 @@ def latest_date(cell: str) -> datetime | None:
 
 
 def looks_like_date(cell: str) -> bool:
-    """Whether a cell begins as a date does, or counts days or seconds."""
+    """Return whether a cell starts like a date, or is a number of days or seconds."""
     cell = _cleaned(cell)
     if _NUMERIC.match(cell) or _TOO_NARROW.fullmatch(cell):
         return True
@@ -164,7 +164,7 @@ def looks_like_date(cell: str) -> bool:
 
 
 def _cleaned(cell: str) -> str:
-    """Remove spaces around a date, and the direction marks that programs put into it."""
+    """Remove spaces around a date, and the direction marks that programs add to it."""
     cell = cell.strip()
     return cell if cell.isascii() else INVISIBLE.sub("", cell).strip()
 
@@ -178,7 +178,7 @@ def _iso(cell: str) -> datetime | None:
 
 
 def _by_order(cell: str, only: str | None = None) -> dict[str, datetime]:
-    """Return the time that a date means in each order of its numbers, default UTC."""
+    """Return, for each order of day, month and year, the time that a date then means."""
     if len(cell) > _LONGEST:
         return {}
     readings, end = _readings(cell)
@@ -194,7 +194,7 @@ def _by_order(cell: str, only: str | None = None) -> dict[str, datetime]:
 
 
 def _readings(cell: str) -> tuple[dict[str, tuple[str, str, str]], int]:
-    """Return year, month and day for each order, and the end of the date."""
+    """Return year, month and day for each possible order, and where the date ends."""
     if found := _NUMERIC.match(cell):
         year, month, day, first, separator, second, last = found.groups()
         if year:
@@ -229,7 +229,7 @@ def _moment(date: tuple[str, str, str], time: re.Match[str]) -> datetime | None:
 
 
 def _number(cell: str) -> tuple[str, datetime] | None:
-    """Return what a plain number counts and its date; None for other cells."""
+    """Return the unit and the date of a plain number; None for other cells."""
     found = _NUMBER.fullmatch(cell)
     if found is None:
         return None
@@ -250,7 +250,7 @@ def _number(cell: str) -> tuple[str, datetime] | None:
 
 
 def _months() -> dict[str, int]:
-    """Map each beginning of a name that only one month has to the month's number."""
+    """Map the first letters of names to a month, if they belong to only one month."""
     lines = [line.split() for line in _MONTHS.strip().splitlines()]
     found: dict[str, set[int]] = {}
     for number, names in enumerate(lines, 1):

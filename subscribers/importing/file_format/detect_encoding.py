@@ -1,6 +1,6 @@
 """Detection of a file's encoding.
 
-The whole file is read, because the first accent may be far down.
+The whole file is read, because the first letter with an accent may be near its end.
 """
 
 import codecs
@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 UNDECODABLE = "\udc80"  # marks invalid bytes; no file contains a lone surrogate
 MARK_UNDECODABLE = "subscribers.mark_undecodable"  # name of the error handler
-_REPLACEMENT = "\ufffd"  # replaces invalid bytes in Python; a file may contain it too
+# Python puts this character in place of invalid bytes. A file may also contain the character.
+_REPLACEMENT = "\ufffd"
 _START = 64 * 1024  # bytes at the start of a file that are tested for UTF-16
-_LEAST_ASCII = 10  # per cent of characters; a list with long Chinese names has 40
+_LEAST_ASCII = 10  # per cent of the characters; even a list with long Chinese names has 40 per cent
 _NOT_IN_WINDOWS_1252 = b"\x81\x8d\x8f\x90\x9d"
 
 
@@ -48,9 +49,9 @@ class EncodingDetector:
         self._settled: Encoding | None = None
         self._started = False
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._characters = 0  # outside ASCII, valid in UTF-8
+        self._characters = 0  # number of valid UTF-8 characters outside ASCII
         self._broken = 0
-        self.contradicts_windows_1252 = False  # the file has bytes that are invalid in it
+        self.contradicts_windows_1252 = False  # a byte has no meaning in Windows-1252
 
     def feed(self, piece: bytes) -> None:
         """Take the next piece of the file; the first should have several thousand bytes."""
@@ -77,9 +78,10 @@ class EncodingDetector:
 
 
 def _by_zeros(start: bytes) -> Encoding | None:
-    """Return UTF-16 if enough pairs of bytes are ASCII characters in it.
+    """Return UTF-16 if enough pairs of bytes are ASCII characters in this encoding.
 
-    The byte order with more @ signs wins, because some ideographs read as ASCII in the wrong order.
+    Of the two byte orders, the one that gives more @ signs wins, because in the wrong order some
+    ideographs look like ASCII characters.
     """
     even, odd = start[0:_START:2], start[1:_START:2]
     found = []

@@ -12,13 +12,13 @@ from subscribers.importing.file_format.status_columns import MAILCHIMP_EXPORT
 
 _ZIP = b"PK\x03\x04"
 _LISTS = (".csv", ".tsv", ".txt")
-# The file of addresses that must not be mailed is read first.
+# For an export of Homing, the file of addresses that must not be mailed is read first.
 HOMING_MARK = "homing.json"
 _HOMING = ("suppressions.csv", "readers.csv")
 _SUBSTACK_LIST = re.compile(r"email_list\b.*\.csv", re.IGNORECASE)
 _OF_ISSUES = re.compile(r"(posts|emails)\.csv|.*\.(delivers|opens)\.csv", re.IGNORECASE)
-# If a ZIP file has one of these lists, its posts have paths of this form. All versions of an issue
-# of Homing count as one post.
+# If a ZIP file contains the file on the left, its posts have paths that match the pattern on the
+# right. All versions of an issue of Homing count as one post.
 _POSTS = {
     "posts.csv": re.compile(r"(?:.*/)?posts/([^/]+)\.html"),
     "emails.csv": re.compile(r"(?:.*/)?emails/([^/]+)\.md"),
@@ -26,13 +26,14 @@ _POSTS = {
     HOMING_MARK: re.compile(r"(?:.*/)?issues/([^/]+)/version-[0-9]+/issue\.json"),
 }
 _MOST_NAMED, _LONGEST_NAME = 5, 60
-_MOST_LISTS = 20  # of one product
+_MOST_LISTS = 20  # the most lists in an export of one product
 
 
 def choose_lists(paths: Sequence[str]) -> list[str]:
-    """Choose the files of readers among the paths in a ZIP file. Pure.
+    """Choose the files of readers among the paths in a ZIP file.
 
-    Raises `UnreadableFileError` if there is none, or if several could be meant.
+    Raises `UnreadableFileError` if there is no file of readers, or if it is unclear which of
+    several files has the readers.
     """
     lists = {path: path.rpartition("/")[2] for path in paths if path.lower().endswith(_LISTS)}
     names = {name: path for path, name in reversed(lists.items())}
@@ -57,28 +58,28 @@ def choose_lists(paths: Sequence[str]) -> list[str]:
 
 
 def may_be_mailed(name: str) -> bool:
-    """Return False if the name of a list says that its readers are gone.
+    """Return False if a list's name says that the readers in it are gone.
 
-    The other lists are imported last. Otherwise a reader who is gone in another list would be asked
-    to confirm.
+    The lists for which this is True are imported last. If they were first, a reader who is gone
+    according to a later list would be asked to confirm.
     """
     said = MAILCHIMP_EXPORT.match(name)
     return name not in _HOMING[:1] and (said is None or said[1].lower() == "subscribed")
 
 
 def count_posts(paths: Sequence[str]) -> int:
-    """Count the posts among the paths in a ZIP file, drafts included. Pure."""
+    """Count the posts, including drafts, among the paths in a ZIP file."""
     names = {path.rpartition("/")[2] for path in paths}
     forms = [form for name, form in _POSTS.items() if name in names]
     return len({found[1] for path in paths for form in forms if (found := form.fullmatch(path))})
 
 
 def posts_in(file: BinaryIO) -> int:
-    """Count the posts in a file; 0 unless it is a ZIP file that can be read."""
+    """Count the posts in a ZIP file; 0 for other files and for an unreadable ZIP file."""
     try:
         return count_posts(ZipEntries(file).paths) if is_zip(file) else 0
     except UnusableZipError:
-        return 0  # opening the lists says why
+        return 0  # `open_lists` says why the file cannot be read
 
 
 def lists_in(file: BinaryIO) -> list[str]:
@@ -91,7 +92,7 @@ def lists_in(file: BinaryIO) -> list[str]:
 
 
 def is_zip(file: BinaryIO) -> bool:
-    """Whether the file starts as ZIP files do. Leaves the file at its start."""
+    """Return whether the file starts like a ZIP file. Moves the file to its start."""
     file.seek(0)
     start = file.read(len(_ZIP))
     file.seek(0)
@@ -100,10 +101,10 @@ def is_zip(file: BinaryIO) -> bool:
 
 @contextmanager
 def open_lists(file: BinaryIO, filename: str, most: int) -> Iterator[list[tuple[BinaryIO, str]]]:
-    """Open each file of readers, with its name: the file itself, or those in a ZIP.
+    """Open each file of readers, with its name: a file itself, or files in a ZIP file.
 
-    Each may have at most `most` bytes. Raises `UnreadableFileError` if a ZIP file has no file of
-    readers.
+    Each file may have at most `most` bytes. Raises `UnreadableFileError` if a ZIP file has no file
+    of readers.
     """
     if not is_zip(file):
         yield [(file, filename)]

@@ -2,12 +2,13 @@
 
 import unicodedata
 
-# All words below are shorter, and a field may have millions of characters.
+# Characters of a header that are compared. All words below are shorter, and a field may have
+# millions of characters.
 _LONGEST = 200
 
 
 def key(header: str) -> str:
-    """Reduce a header to letters and digits, without case and accents."""
+    """Reduce a header to letters and digits, ignoring case and accents."""
     plain = unicodedata.normalize("NFKD", header[:_LONGEST].casefold())
     return "".join(character for character in plain if character.isalnum())
 
@@ -17,7 +18,7 @@ def keys(words: str) -> frozenset[str]:
     return frozenset(map(key, words.replace("\n", ",").split(","))) - {""}
 
 
-# These words name a column of addresses, whatever its values are.
+# A header with one of these words names a column of addresses, whatever values the column has.
 ADDRESS = keys("""
     email, mail, e-mail 1, email 1, e-mail 1 - value, email value, email id, emails, mails,
     email address, mail address, email addresses, your email, your email address, primary email,
@@ -109,10 +110,10 @@ _KNOWN = ADDRESS | FULL_NAME | NAME | GIVEN_NAME | FAMILY_NAME | _TAGS
 
 
 def may_be_address(word: str) -> bool:
-    """Whether this key may name a column of addresses."""
+    """Return whether a header with this key may name a column of addresses."""
     return word in _PERHAPS_ADDRESS or any(part in word for part in _PARTS_OF_PERHAPS_ADDRESS)
 
 
 def is_known(word: str) -> bool:
-    """Whether this key is a known header."""
+    """Return whether a header with this key is known."""
     return may_be_address(word) or word in _KNOWN

@@ -1,4 +1,4 @@
-"""Values of a file that are lost although their rows are imported. Pure."""
+"""Values of a file that are lost although their rows are imported."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ class LostValues:
         found = self._found.get((column, reason))
         if found is None:
             if len(self._found) == _MOST_KINDS:
-                column = ""  # the sentence then names “other columns”
+                column = ""  # the page's sentence then says “other columns”
             found = {"column": column, "reason": reason, "count": 0, "examples": []}
             found = self._found.setdefault((column, reason), found)
         found["count"] += 1

@@ -3,7 +3,8 @@
 from delivery.tasks.run_leased_task import TaskRefusedError
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
-# The names of the formats are in refusal_sentences.py. Text is compared in lower case.
+# Each format's first bytes and its code. refusal_sentences.py has the names of the formats. Text is
+# compared in lower case.
 _BY_FIRST_BYTES = (
     (b"PK\x03\x04", "zip"),
     (b"PK\x05\x06", "empty_zip"),
@@ -27,18 +28,18 @@ _BY_FIRST_TEXT = (
     (b"begin:vcard", "vcard"),
 )
 _BLANKS_AND_MARK = b"\xef\xbb\xbf \t\r\n"
-_MOST_UNPRINTABLE = 5  # per cent of the characters of a text
+_MOST_UNPRINTABLE = 5  # per cent of the characters in a text file
 
 
 class UnreadableFileError(TaskRefusedError):
-    """A file that cannot be imported. `str()` is the sentence that says why."""
+    """The error for a file that cannot be imported. `str()` says why."""
 
     def __str__(self) -> str:
         return sentence_of(InputRefusal(self.code, self.parameters))
 
 
 def refuse_other_formats(start: bytes) -> None:
-    """Raise `UnreadableFileError` if the file begins as files of another format do."""
+    """Raise `UnreadableFileError` if the file begins like a file of another format."""
     text = start.lstrip(_BLANKS_AND_MARK).lower()
     for begin, known in ((start, _BY_FIRST_BYTES), (text, _BY_FIRST_TEXT)):
         for first, name in known:
@@ -47,7 +48,7 @@ def refuse_other_formats(start: bytes) -> None:
 
 
 def without_addresses(sample: str, shown: str) -> UnreadableFileError:
-    """Make the error for a file whose first lines, `sample`, have no address."""
+    """Return the error for a file whose first lines, `sample`, have no address."""
     if not sample.strip():
         return UnreadableFileError("file_empty")
     unprintable = sum(not (character.isprintable() or character.isspace()) for character in sample)

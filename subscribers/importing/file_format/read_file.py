@@ -52,77 +52,78 @@ from subscribers.importing.file_format.yes_or_no import Answer
 from subscribers.refusal_sentences import InputRefusal, refuse
 
 _PIECE = 1024 * 1024  # bytes read at once for the content hash
-# Limits of the sample that shows the layout of a file.
+# Limits of the sample of lines from which the layout of a file is found.
 _FILLED_LINES = 300
 _MOST_LINES = 10_000
 _MOST_CHARACTERS = 2_000_000
-_MOST_WITH_ACCENTS = 3  # rows shown
+_MOST_WITH_ACCENTS = 3  # rows with accents that the page shows
 _SHOWN = 60  # characters of a header, or of a file that is refused
-_MAX_UNUSED = 12  # columns named; a file may have thousands
+_MAX_UNUSED = 12  # unused columns that the page names; a file may have thousands
 MOST_COLUMNS = 100  # columns that an author can map on the page
 _SAMPLES, _LONGEST_SAMPLE = 3, 80
 LONGEST_CONSENT = 1_000  # characters
-IN_FRONT = ("line", "reason")  # the columns before those of a rejected row
-# A function that finds how a file was read. The function takes the header above the rejected rows,
-# the lines of some of these rows, and the name of the file that has them. The function returns the
-# mapping too.
+IN_FRONT = ("line", "reason")  # in a file of rejected rows, these columns come first
+# A function that finds how a file was read, from the file of its rejected rows. The function takes
+# the header of that file, the line numbers of some of its rows, and its name. The function returns
+# the reading and the mapping.
 FindReading = Callable[[Sequence[str], Sequence[int], str], tuple[Reading, Mapping] | None]
 
 
 class Row(NamedTuple):
     """One reader's row. `line` counts from 1; `since` is in UTC.
 
-    The texts are those of the cells. `validate_row` replaces them with valid values, and each cell
-    of tags with the names in it.
+    The texts of a `Row` are first those of its cells. `validate_row` replaces the texts with valid
+    values, and each cell of tags with the names in the cell.
     """
 
     line: int
     email: str
-    values: tuple[str, ...]  # of the fields of the file, in their order
+    values: tuple[str, ...]  # values of the file's fields, in the order of the fields
     status: RowStatus | None = None
     tags: tuple[str, ...] = ()
     left_topics: tuple[str, ...] = ()
     since: datetime | None = None
     lost_date: str = ""  # the text of a date that cannot be read
     consent: str = ""  # the notes on consent
-    answers: tuple[tuple[str, Answer, bool], ...] = ()  # tags, what the row says, if chosen
+    # Each answer has a tag, what the row says about the tag, and whether the tag is chosen.
+    answers: tuple[tuple[str, Answer, bool], ...] = ()
     cells: Cells = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """How a file is read, stored as JSON. import_sentences.py has its texts."""
+    """How a file is read, stored as JSON. import_sentences.py has the texts about it."""
 
     encoding: str = ""
     delimiter: str = ""
     has_header: bool = False
     line_ends: str = ""
-    used_columns: Map[str, Sequence[str]] = field(default_factory=dict)  # by what they are read as
+    used_columns: Map[str, Sequence[str]] = field(default_factory=dict)  # columns by their use
     unused_columns: Sequence[str] = ()
     examples: Sequence[str] = ()
     encoding_warning: str = ""
     product: str = ""
     hidden: str = ""
-    offers: Map[str, str] = field(default_factory=dict)  # tags by the number of a column
-    posts: int = 0  # in the same ZIP file
+    offers: Map[str, str] = field(default_factory=dict)  # offered tags by number of column
+    posts: int = 0  # number of posts in the same ZIP file
     doubts: Sequence[str] = ()  # columns of statuses that are not read as statuses
     field_labels: Map[str, str] = field(default_factory=dict)
-    # The first columns. Each has its name, what it is read as (empty if it is not read), and some
-    # of its values.
+    # The first columns. Each has three parts: its name, its use (empty if the column is not read),
+    # and some of its values.
     columns: Sequence[tuple[str, str, Sequence[str]]] = ()
     seconds: Sequence[Map[str, Any]] = ()  # ignored columns, as `SecondColumn`
-    lost: Sequence[Map[str, Any]] = ()  # values, counted when the rows are read
-    reading: Map[str, Any] | None = None  # for its rejected rows, as `Reading` in columns.py
+    lost: Sequence[Map[str, Any]] = ()  # lost values, counted when the rows are read
+    reading: Map[str, Any] | None = None  # how to read its rejected rows, as `Reading`
 
     @classmethod
     def from_json(cls, stored: Map[str, Any] | None) -> Self:
-        """Read a stored description, if any; keys of another release are ignored."""
+        """Read a stored description, if any; unknown keys of other releases are ignored."""
         known = {one.name for one in fields(cls)}
         return cls(**{name: value for name, value in (stored or {}).items() if name in known})
 
 
 class ReaderFile:
-    """A regular file or an open upload. Raises `UnreadableFileError`."""
+    """The readers in a regular file or open upload. Raises `UnreadableFileError`."""
 
     def __init__(
         self,
@@ -137,7 +138,7 @@ class ReaderFile:
         self.mapping = mapping
         self.fields = fields
         self._find_reading = find_reading
-        self._reading_before: Reading | None = None  # of the file whose rejected rows these are
+        self._reading_before: Reading | None = None  # how the original file was read
         self.size = 0  # bytes
         self.content_hash = b""
         self.lost = LostValues()
@@ -162,7 +163,7 @@ class ReaderFile:
 
     @property
     def import_hash(self) -> bytes:
-        """The identity of an import: the content and the reading of its columns."""
+        """Return the hash that identifies an import: of the content and the columns' uses."""
         status = self._layout.status
         before = self._reading_before
         if not self.mapping and status is None and before is None:
@@ -176,11 +177,11 @@ class ReaderFile:
 
     @property
     def has_statuses(self) -> bool:
-        """Whether rows may say that a reader is gone."""
+        """Return whether rows may say that a reader is gone."""
         return self._layout.status is not None
 
     def leaves_subscriptions_open(self) -> bool:
-        """Whether some row has a status that says nothing about the subscription."""
+        """Return whether any row has a status that says nothing about the subscription."""
         rows = self.rows() if self.has_statuses else ()
         statuses = (row.status for row in rows if isinstance(row, Row))
         return any(one.status is Status.UNSTATED for one in statuses if one)
@@ -190,7 +191,7 @@ class ReaderFile:
         return self._reading.bytes_read if self._reading else 0
 
     def rows(self) -> Iterator[Row | BadRow]:
-        """Yield the rows. Raises `UnreadableFileError` at the end if the file changed."""
+        """Yield the rows. At the end, raise `UnreadableFileError` if the file has changed."""
         if self._forms is None:
             self._forms = self._find_forms()
         self.lost = LostValues()
@@ -198,7 +199,8 @@ class ReaderFile:
         layout, top = self._layout, self._top
         width, address, status = layout.width, layout.address, layout.status
         delimiter = DELIMITERS[self._delimiter].removesuffix("s")
-        # A fast path: a field is rarely in two columns, and a file may have millions of rows.
+        # A fast path for fields with only one column: a field rarely has two, and a file may have
+        # millions of rows.
         has_others = bool(layout.others)
         singles = [columns[0] for columns in layout.fields.values() if len(columns) == 1]
         are_single = len(singles) == len(layout.fields)
@@ -249,11 +251,11 @@ class ReaderFile:
 
     @property
     def forms(self) -> dict[str, tuple[str | None, str | None]]:
-        """The form of each column of dates, as the rows proved it. Read the rows first."""
+        """Return the form of dates in each column, as the rows prove. Read the rows first."""
         return {str(at): (one.order, one.number) for at, one in (self._forms or {}).items()}
 
     def _records(self, lines: Iterator[str]) -> Iterator[tuple[int, list[str]] | BadRow]:
-        """Yield each row, without the columns that Homing put before a rejected one."""
+        """Yield each row, without the columns that Homing put before rejected rows."""
         found = records(lines, self._delimiter)
         if self._reading_before is None:
             return found
@@ -325,7 +327,7 @@ class ReaderFile:
         self.size, self.content_hash = size, digest.digest()
         self._encoding = detector.encoding()
         self._encoding_warning = ""
-        if self._encoding == WINDOWS_1252:  # a guess, which no bytes can prove
+        if self._encoding == WINDOWS_1252:  # this encoding is a guess, which no bytes can prove
             is_contradicted = detector.contradicts_windows_1252
             self._encoding_warning = "other_encoding" if is_contradicted else "windows_1252"
 
@@ -382,7 +384,7 @@ class ReaderFile:
         self.mapping = self.mapping or mapping
 
     def _with_found_fields(self, layout: Layout) -> Mapping:
-        """Add recognised own fields to the mapping, so that later changes do not matter."""
+        """Add recognised own fields to the mapping, so that later changes have no effect."""
         by_hand = {to for _, to in self.mapping}
         found = tuple(
             (f"column {column + 1}", one.name)
@@ -453,8 +455,9 @@ class ReaderFile:
     def _columns(
         self, layout: Layout, below: list[list[str]]
     ) -> list[tuple[str, str, Sequence[str]]]:
-        """Describe each column: its name, what it is read as, and different values."""
-        # If a column has two uses, the first use counts: a date of sign-up may be a status too.
+        """Describe each column: its name, its use, and some different values."""
+        # If a column has two uses, describe the first use: for example, a date of sign-up may also
+        # be a status.
         uses = {at: use for use, some in reversed(layout.columns_of.items()) for at in some}
         found: list[tuple[str, str, Sequence[str]]] = []
         for column in range(min(layout.width, MOST_COLUMNS)):
@@ -466,7 +469,7 @@ class ReaderFile:
         return found
 
     def _rows_with_accents(self, sample: list[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Find rows with accents, which show whether the encoding is right."""
+        """Find rows with accents, because they show whether the encoding is right."""
         found = (row for row in sample[1:] if not row[1].isascii())
         if self._encoding_warning and all(name.isascii() for _, name in sample):
             found = (
@@ -500,7 +503,7 @@ def _column_name(layout: Layout, column: int) -> str:
 
 
 def _unused_columns(layout: Layout) -> tuple[str, ...]:
-    """Name the first unused columns, and count the others if there are more."""
+    """Return the names of the first unused columns, and the number of any others."""
     used = set[int]().union(*layout.columns_of.values())
     unused = [column for column in range(layout.width) if column not in used]
     names = tuple(_column_name(layout, column) for column in unused[:_MAX_UNUSED])
@@ -515,7 +518,7 @@ def open_regular_file(path: Path) -> BinaryIO:
     except OSError as error:
         reason = error.strerror or str(error)
         raise UnreadableFileError("file_not_opened", path=str(path), error=reason) from error
-    # A pipe can be read only once, but the content hash needs a separate reading.
+    # A pipe is refused: it can be read only once, but the content hash needs a separate reading.
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise UnreadableFileError("file_not_regular", path=str(path))

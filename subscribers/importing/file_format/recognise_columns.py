@@ -1,4 +1,4 @@
-"""The delimiter, and the columns of address, fields, status, tags and date.
+"""Find the delimiter, and the columns of address, fields, status, tags and date.
 
 The columns are found by a manual mapping, by the words of the header, or by the values in sample
 rows.
@@ -44,17 +44,19 @@ _STATED = "sep="  # Excel writes this line before the header
 _ADDRESS = re.compile(r"[^\s@<>,;|\"]+@[^\s@<>,;|\"]+\.[^\s@<>,;|\".]+")
 _LIKE_AN_ADDRESS = re.compile(r"[^\s@]+@[^\s@]+")
 _IN_BRACKETS = re.compile(r"[^@<>]*<([^<>]*)>")
-MAX_ROWS_ABOVE_HEADER = 10  # titles and dates that spreadsheets put there
+MAX_ROWS_ABOVE_HEADER = 10  # spreadsheets have titles and dates above the header
 _MOSTLY = 0.6  # the least share of names in a column of names
 _NUMBER = re.compile(r"(?:column )?([0-9]{1,5})", re.IGNORECASE)
 _SHOWN, _MAX_SHOWN = 60, 12  # characters and columns in an error
-_MANY_ROWS = 5  # from this many rows on, a column with one constant value has no names
+# from this many rows on, a column with one constant value has no names
+_MANY_ROWS = 5
 
 Record = tuple[int, list[str]]
 Rows = Sequence[list[str]]
-# A manual mapping: pairs of a column's name or number from 1, and a field.
+# A manual mapping: pairs of a column and a field. A column is written as its name, or as its
+# number, which counts from 1.
 Mapping = tuple[tuple[str, str], ...]
-Fields = Sequence[ReaderField]  # the name first, then the author's own
+Fields = Sequence[ReaderField]  # the name first, then the author's own fields
 EMAIL, STATUS, IGNORED = "email", "status", "-"
 TAGS, LEFT_TOPICS, SINCE, CONSENT = OTHERS = ("tags", "left_topics", "since", "consent")
 
@@ -63,28 +65,31 @@ TAGS, LEFT_TOPICS, SINCE, CONSENT = OTHERS = ("tags", "left_topics", "since", "c
 class Reading:
     """How a file was read, so that its rejected rows are read in the same way.
 
-    Columns are numbered from 0. A part that is None is unknown, and is found from the rejected
-    rows.
+    Columns are numbered from 0. If a part of the reading is None, it is unknown and is found from
+    the rejected rows.
     """
 
-    header: Sequence[str]  # as it is written above the rejected rows, without empty ends
+    header: Sequence[str]  # as written above the rejected rows, without empty cells at the end
     width: int
-    said: str  # by the name of the file about the status
+    said: str  # what the file's name says about the status
     address: int | None = None
     names: Sequence[int] | None = None
     statuses: Sequence[int] | None = None  # columns that may hold statuses
-    forms: Map[str, Sequence[str | None]] | None = None  # of dates, by column
-    is_guess: bool = False  # the file of the rejected rows is unknown, so nobody is subscribed
+    forms: Map[str, Sequence[str | None]] | None = None  # forms of dates, by column
+    is_guess: bool = False  # the original file is unknown, so nobody is subscribed
 
     @classmethod
     def from_json(cls, stored: Map[str, Any] | None) -> Self | None:
-        """Read a stored reading; keys of another release are ignored."""
+        """Load a stored reading; unknown keys of other releases are ignored."""
         known = {one.name for one in dataclass_fields(cls)}
         return cls(**{key: stored[key] for key in known & stored.keys()}) if stored else None
 
 
 class SecondColumn(NamedTuple):
-    """An ignored column, from 0, and the columns that are read as `field` instead."""
+    """A column that is ignored because the columns `instead` are read as `field`.
+
+    Columns are counted from 0.
+    """
 
     column: int
     field: str
@@ -98,16 +103,16 @@ class Layout(NamedTuple):
     header: list[str]
     width: int
     address: int
-    fields: Map[str, tuple[int, ...]]  # by the names of the fields, in their order
+    fields: Map[str, tuple[int, ...]]  # columns by the name of their field, in order
     status: StatusRule | None
-    others: Map[str, tuple[int, ...]]  # by `OTHERS`; empty if the file has none of them
-    tags: tuple[TagColumn, ...]  # that say yes or no to a tag
+    others: Map[str, tuple[int, ...]]  # by `OTHERS`; empty if there is no such column
+    tags: tuple[TagColumn, ...]  # columns that say yes or no to a tag
     seconds: tuple[SecondColumn, ...] = ()
     statuses: tuple[int, ...] = ()  # columns that may hold statuses
 
     @property
     def columns_of(self) -> dict[str, tuple[int, ...]]:
-        """The columns that are read as each target, such as the address, a field or a tag."""
+        """For each target, such as the address or a tag: the columns that are read as it."""
         tags: dict[str, tuple[int, ...]] = {}
         for one in self.tags:
             if one.is_chosen:
@@ -129,7 +134,7 @@ class Layout(NamedTuple):
 
 
 def _values(rows: Rows, column: int) -> list[str]:
-    """Return the values of a column without empty ones."""
+    """Return the values of a column, without the empty values."""
     return [value for row in rows if column < len(row) and (value := row[column].strip())]
 
 
@@ -138,7 +143,7 @@ def _addresses(rows: Rows, column: int) -> int:
 
 
 def looks_like_address(text: str) -> bool:
-    """Whether the text has the form of an address, valid or not."""
+    """Return whether the text has the form of an address, valid or not."""
     text = strip_invisible(text)
     if bracketed := _IN_BRACKETS.fullmatch(text):
         text = strip_invisible(bracketed[1])
@@ -166,12 +171,12 @@ def detect_delimiter(sample: Sequence[str]) -> str:
 
 
 def targets(fields: Fields) -> tuple[str, ...]:
-    """Return what a column can be mapped to, without `IGNORED`."""
+    """Return the targets to which a column can be mapped, without `IGNORED`."""
     return (EMAIL, *(field.name for field in fields), STATUS, *OTHERS)
 
 
 def read_target(field: str, fields: Fields) -> str:
-    """Return what a column is read as; empty if it cannot be read so."""
+    """Return the target that an option names; empty if there is no such target."""
     field = field.strip()
     if field.lower().startswith(TAG):
         names = read_tags(json.dumps([field[len(TAG) :]]))
@@ -181,9 +186,10 @@ def read_target(field: str, fields: Fields) -> str:
 
 
 def with_other_meaning(names: Iterable[str]) -> set[str]:
-    """Return those keys of own fields that mean something else as a column.
+    """Return the keys of own fields that mean something else as a column's name.
 
-    Exports write them as `fields.KEY`, so that an import cannot take a field for a status.
+    Exports write such a key as `fields.KEY`, so that an import cannot mistake the field for a
+    status.
     """
     ours = frozenset[str]().union(*header_words.SINCE, *chain(*header_words.OTHERS.values()))
     return {
@@ -240,15 +246,16 @@ def layout_of(
     """
     at = 0 if reading else _header_at(records, mapping)
     header = records[at][1] if at is not None else []
-    # A first row without addresses may be a header in unknown words.
+    # If no header was recognised, a first row without addresses may be a header in unknown words.
     first = records[0][1] if records and not any(map(looks_like_address, records[0][1])) else []
     sample = [fields for _, fields in records[0 if at is None else at + 1 :]]
-    # If all rejected rows are too long, their length does not show the number of columns.
+    # Use the width of the earlier reading: if all rejected rows are too long, their length does not
+    # show the number of columns.
     width = reading.width if reading else _width_of_rows(header, sample)
     mapped = _mapped_columns(mapping, header or first, width)
     by_hand = {field: [at for at, to in mapped if to == field] for _, field in mapped}
     taken = {column for column, _ in mapped}
-    # A mapped column needs no header and no addresses.
+    # A column that is mapped as the address needs no header and no valid addresses.
     words = ["" if at in taken else field for at, field in enumerate(header)]
     if EMAIL in by_hand:
         address: int | None = max(by_hand[EMAIL], key=lambda column: _addresses(sample, column))
@@ -288,8 +295,8 @@ def layout_of(
     elif rule is None and (status_like & taken or unmapped):
         rule = SILENT
     if rule is not None:
-        # If a column of statuses is mapped to something else, or its header is unknown, it only
-        # causes a warning.
+        # If a column looks like one of statuses, but is mapped to something else or has an unknown
+        # header, the column only causes a warning.
         mapped_away = [one for one in (unmapped or rule).status_columns if one.column in taken]
         like = rule_by_values(by_values).status_columns if not rule.product else ()
         doubts = {one.column: one for one in (*like, *mapped_away)}
@@ -298,10 +305,11 @@ def layout_of(
         rule = replace(rule, left_out=tuple(left_out))
     if reading and reading.is_guess:
         rule = replace(rule or SILENT, is_doubted=True)
-    # A date of sign-up may be a status too. Any other column of statuses is read only as statuses.
+    # A column with the date of a sign-up may be read as a status too. Every other column of
+    # statuses is read only as statuses.
     kept = taken.union({address}, names)
     dated = _first_columns(words, header_words.SINCE, kept)
-    # The most certain date comes first, also among columns that are mapped by hand.
+    # The most certain column of dates comes first, also if the columns are mapped by hand.
     certain = _first_columns(header, header_words.SINCE, set())
     by_hand[SINCE] = sorted(
         by_hand.get(SINCE, ()), key=lambda at: certain.index(at) if at in certain else -1
@@ -319,7 +327,8 @@ def layout_of(
             kept = kept.union(found[field.name])
     for other in (TAGS, LEFT_TOPICS, CONSENT):
         named = _first_columns(words, header_words.OTHERS[other], kept)
-        # Several columns of tags are joined, whether they are mapped or named by the header.
+        # If several columns have tags, they are joined: first those that are mapped, then those
+        # that the header names.
         others[other] = (*by_hand.get(other, ()), *named)
     kept = kept.union(*others.values())
     chosen = [
@@ -366,14 +375,14 @@ def _second_columns(
 def _first_columns(
     header: Sequence[str], words: Sequence[frozenset[str]], taken: set[int]
 ) -> tuple[int, ...]:
-    """Find the columns that are named by these words, in the order of the words."""
+    """Find the columns whose headers are among these words, in the order of the words."""
     named = [key(field) for field in header]
     columns = [at for at in range(len(named)) if at not in taken]
     return tuple(at for some in words for at in columns if named[at] in some)
 
 
 def _mapped_columns(mapping: Mapping, header: Sequence[str], width: int) -> list[tuple[int, str]]:
-    """Find the mapped columns by name or number; equal names map all their columns."""
+    """Find the mapped columns by name or number; a name maps all columns that have it."""
     keys = [key(field) for field in header]
     found: list[tuple[int, str]] = []
     for name, field in mapping:
@@ -395,8 +404,8 @@ def _mapped_columns(mapping: Mapping, header: Sequence[str], width: int) -> list
 def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
     """Find the row with the most known header words.
 
-    No row above the header has an address, except in a title. If the header is not the first row,
-    it must name a column of addresses or statuses.
+    A row with an address ends the search, unless the row is a title. If the header is not the first
+    row, it must name a column of addresses or statuses.
     """
     named = {key(name) for name, _ in mapping if read_column_number(name) is None}
     found: list[tuple[int, bool, int]] = []
@@ -408,7 +417,7 @@ def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
         if any(map(looks_like_address, fields)):
             words = [field.strip() for field in fields if field.strip()]
             if len(words) == 1 and " " in words[0]:
-                continue  # a title, such as: Exported by Ada <ada@example.org>
+                continue  # the row is a title, such as: Exported by Ada <ada@example.org>
             break
         keys = [key(field) for field in fields]
         status_words = [word for word in keys if status_columns.is_known(word)]
@@ -427,10 +436,10 @@ def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
 def _width_of_rows(header: list[str], sample: Rows) -> int:
     """Return the number of columns; a longer row has an error, such as a stray comma."""
     if not header:
-        # Count empty fields too, because most readers may have no name.
+        # Count empty cells at the end of a row too, because most readers may have no name.
         lengths = Counter(map(len, sample))
         return max(lengths, key=lambda length: (lengths[length], length), default=1)
-    # A header may leave the last columns without a name; then all rows are longer.
+    # If the header does not name the last columns, all rows are longer than the header.
     filled = (max(at for at, field in enumerate(row, 1) if field.strip()) for row in sample)
     return max(len(header), min(filled, default=0))
 
@@ -461,7 +470,8 @@ def _name_columns(header: list[str], address: int, sample: Rows) -> tuple[int, .
     if full:
         return full
     if name and len(halves) == 1:
-        # “Nom, Prénom”: next to a first or last name, “name” is the other part, unless it has both.
+        # In “Nom, Prénom”, next to a column of first or last names, the column “name” has the other
+        # part of the name, unless its cells have both parts.
         if _holds(sample, name[0], halves[0]):
             return name
         return halves + name if given else name + halves
@@ -491,7 +501,7 @@ def _column_of_words(width: int, sample: Rows, taken: set[int]) -> tuple[int, ..
 
 
 def _is_words(text: str) -> bool:
-    """Whether a text has letters and only characters of names."""
+    """Return whether a text has letters, and only characters that occur in names."""
     return any(map(str.isalpha, text)) and not any(
         character in "@:/\\=_" or unicodedata.category(character) == "Nd" for character in text
     )

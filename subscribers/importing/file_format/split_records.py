@@ -12,10 +12,10 @@ from subscribers.importing.file_format.split_lines import LONGEST_LINE
 from subscribers.models.subscriber_import import LONGEST_EXCERPT
 from subscribers.refusal_sentences import InputRefusal, refuse
 
-MAX_LINES_IN_A_ROW = 40  # more than a quoted postal address or remark needs
+MAX_LINES_IN_A_ROW = 40  # a quoted postal address or remark needs fewer
 
 
-Cells = Sequence[str]  # of a row; the text of a row that cannot be split
+Cells = Sequence[str]  # the cells of a row; if a row cannot be split, its text
 _LINE_BREAK = re.compile("[\r\n]")
 
 
@@ -68,7 +68,7 @@ def _storable(line: str) -> str:
 
 
 class _OtherRowsInsideError(csv.Error):
-    """A quotation spans text that looks like other rows."""
+    """The error for a quotation that contains text which looks like other rows."""
 
 
 def _quoted(
@@ -89,8 +89,8 @@ def _quoted(
 
     fields = next(csv.reader(wanted(), delimiter=delimiter, skipinitialspace=True, strict=True))
     if any("@" in field and _LINE_BREAK.search(field.strip()) for field in fields):
-        # The quoted text is probably several rows and not one field. The readers of these rows
-        # would be lost.
+        # The quoted text is probably several rows and not one field. If it were read as one field,
+        # the readers in these rows would be lost.
         raise _OtherRowsInsideError
     return fields
 

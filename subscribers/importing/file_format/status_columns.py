@@ -1,6 +1,7 @@
-"""The status of each row, by a known product's export or a column's name. Pure.
+"""The status of each row, by a known product's export or by a column's name.
 
-The gravest status counts. A row without a status is unconfirmed, because silence is not consent.
+If a row has several statuses, the gravest counts. A row without a status is unconfirmed, because
+silence is not consent.
 """
 
 import re
@@ -20,7 +21,7 @@ from subscribers.refusal_sentences import InputRefusal, refuse
 class Status(StrEnum):
     """The status of a reader in a file, ordered by gravity.
 
-    `UNSTATED`: the value is about the reader, and says nothing about the subscription.
+    `UNSTATED` means that the value describes the reader, but not the subscription.
     """
 
     UNSTATED = "unstated"
@@ -37,13 +38,13 @@ class Status(StrEnum):
 
 
 _GRAVITY = {status: at for at, status in enumerate(Status)}
-# None means that the value has no meaning.
+# None means that the value says nothing about the status.
 Verdict = Status | InputRefusal | None
 Words = Mapping[str, Verdict]
 
 
 class RowStatus(NamedTuple):
-    """A row's status, and when the reader left; unreadable dates count as latest."""
+    """A row's status, and when the reader left; an unreadable date counts as latest."""
 
     status: Status
     left_at: datetime | None = None
@@ -100,7 +101,7 @@ class _Product(NamedTuple):
     hidden: str = ""  # a code for missing information (import_sentences.py)
 
 
-# The names are part of an import's hash, so they are stored in English.
+# The names of products are part of an import's hash, so they are stored in English.
 _MAILCHIMP = gettext_noop("Mailchimp audience")
 _NO_PRODUCT = _Product("")
 _SUBSTACK = _Product(gettext_noop("Substack email list"), hidden="substack")
@@ -126,7 +127,7 @@ _HOMING_SUPPRESSIONS = _Product(
 )
 _LISTMONK = _Product(gettext_noop("listmonk subscribers"), hidden="listmonk")
 
-# Rejected rows keep the name of their file.
+# The name of a file of rejected rows contains the name of the original file.
 _MAILCHIMP_NAME = re.compile(
     r"(?:reject\w* from )?(subscribed|unsubscribed|cleaned|nonsubscribed|sms_only)_", re.I
 )
@@ -177,8 +178,8 @@ _FLAGS: Mapping[str, Words] = {
     ),
     **dict.fromkeys(keys("confirmed, is confirmed, email confirmed"), _IS_CONFIRMED),
 }
-# The words for the values of a column, the status of a row with a date there, and whether any text
-# counts as a date.
+# By the name of a column: the words for its values, the status of a row with a date in the column,
+# and whether any text in the column counts as a date.
 _WHO_IS_GONE: Mapping[str, tuple[Words, Status, bool]] = {
     **dict.fromkeys(
         keys("""
@@ -201,11 +202,12 @@ _WHO_IS_GONE: Mapping[str, tuple[Words, Status, bool]] = {
         (_HAS_COMPLAINED, Status.COMPLAINED, False),
     ),
 }
-_CANCELLED = {"cancelledat": "unsubscribedat", "canceledat": "unsubscribedat"}  # in Kit alone
-# Next to one of these, “state” means a part of a country.
+# Only exports of Kit have these names of columns.
+_CANCELLED = {"cancelledat": "unsubscribedat", "canceledat": "unsubscribedat"}
+# Next to a column with one of these names, the column “state” means a part of a country.
 _PLACES = keys("city, town, zip, zip code, postal code, postcode, country, region, street")
 UNREADABLE_DATE = datetime(9999, 12, 31, tzinfo=UTC)
-_SHOWN = 60  # characters of an unknown value
+_SHOWN = 60  # characters of an unknown value that are shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,21 +240,21 @@ class _StatusColumn:
         return refuse("status_unknown", status=shown, column=self.name)
 
     def left_at(self, value: str) -> datetime | None:
-        """Return the date in a value, the latest if it is unclear; None for a word."""
+        """Return the date in a value, the latest if it can mean several; None for a word."""
         value = value.strip()
         if self.dated is None or key(value.removesuffix(".0")) in self.words:
             return None
         return latest_date(value) or UNREADABLE_DATE
 
     def _has_date(self, value: str) -> bool:
-        # A date that cannot be read is no consent.
+        # In a column where a date means “subscribed”, a date that cannot be read is no consent.
         is_readable = self.dated is not Status.SUBSCRIBED or latest_date(value) is not None
         return is_readable and looks_like_date(value)
 
 
 @dataclass(frozen=True, slots=True)
 class _SpamReason(_StatusColumn):
-    """The column in which Mailchimp contacts say, in free text, why they left."""
+    """Mailchimp's column in which contacts say, in their own words, why they left."""
 
     def read(self, value: str) -> Verdict:
         value = value.lower()
@@ -269,7 +271,7 @@ class StatusRule:
     hidden: str = ""
     # Columns of statuses that a mapping reads as something else. They still cause a warning.
     left_out: tuple[_StatusColumn, ...] = ()
-    is_doubted: bool = False  # then nobody is subscribed
+    is_doubted: bool = False  # if true, no row makes its reader subscribed
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -283,7 +285,7 @@ class StatusRule:
             found.append((one.read(value), one, value))
         statuses = [verdict for verdict, _, _ in found if isinstance(verdict, Status)]
         if isinstance(self.silence, Status) and self.silence.is_gone:
-            statuses.append(self.silence)  # as the name of the file says
+            statuses.append(self.silence)  # the status that the file's name states
         gravest = max(statuses, key=_GRAVITY.__getitem__, default=None)
         if gravest is not None and gravest.is_gone:
             return RowStatus(gravest, _left_at(gravest, found))
@@ -296,7 +298,7 @@ class StatusRule:
         return verdict if isinstance(verdict, InputRefusal) else RowStatus(verdict)
 
     def unreadable_dates(self, fields: Sequence[str]) -> list[tuple[int, str]]:
-        """Return the columns and cells with a date of leaving that cannot be read."""
+        """Return the columns and cells whose date of leaving cannot be read."""
         at_hand = (one for one in self.status_columns if one.column < len(fields))
         cells = [(one, fields[one.column].strip()) for one in at_hand]
         return [
@@ -312,7 +314,7 @@ class StatusRule:
         return self.is_doubted or any(one is not Status.SUBSCRIBED for one in said)
 
 
-# In the files of other products, the status is about the subscription.
+# Only in files of these products may a status say nothing about the subscription.
 _MAY_BE_UNSTATED = (_NO_PRODUCT.name, _LISTMONK.name)
 _UNDOUBTED = (Status.UNSTATED, Status.SUBSCRIBED)
 # The rule for a file whose column of statuses is mapped to another field or ignored.
@@ -322,7 +324,7 @@ SILENT = StatusRule("", (), Status.UNCONFIRMED)
 def _left_at(
     gravest: Status, found: Sequence[tuple[Verdict, _StatusColumn, str]]
 ) -> datetime | None:
-    """Return the latest date of the gravest status, else of any that means “left”."""
+    """Return the latest date of the gravest status, or else of any that is gone."""
     dates = [
         (verdict is gravest, at)
         for verdict, column, value in found
@@ -338,23 +340,23 @@ def column_name(header: Sequence[str], column: int) -> str:
 
 
 def is_known(word: str) -> bool:
-    """Whether this key names a column of statuses or identifies a product."""
+    """Return whether this key names a column of statuses or identifies a product."""
     return any(word in words for words in (_STATUS, _MARKS, _FLAGS, _WHO_IS_GONE))
 
 
 def said_by_name(filename: str) -> str:
-    """Return the part of a file's name that says the status of all rows, if any."""
+    """Return the part of a file's name that states the status of all rows, if any."""
     found = MAILCHIMP_EXPORT.match(filename) or _MAILCHIMP_NAME.match(filename)
     return found[0] if found else ""
 
 
 def is_word(value: str) -> bool:
-    """Whether a value is a word for a status; “yes” is such a word."""
+    """Return whether a value is a word for a status, including words such as “yes”."""
     return key(value) in _IS_SUBSCRIBED
 
 
 def are_statuses(values: Collection[str]) -> bool:
-    """Whether all values are words for a status, or most are and one means “gone”."""
+    """Return whether all values are words for a status, or most are and one is “gone”."""
     words = [key(value) for value in values]
     known = [word for word in words if word in _ANY_PRODUCT]
     says_gone = any(isinstance(one := _KNOWN.get(word), Status) and one.is_gone for word in known)
@@ -363,7 +365,10 @@ def are_statuses(values: Collection[str]) -> bool:
 
 
 def rule_by_values(columns: Mapping[int, str]) -> StatusRule:
-    """Make the rule for columns recognised only by values. Keys are column numbers."""
+    """Make the rule for columns that were recognised only by their values.
+
+    `columns` maps the number of each column to its name.
+    """
     found = (_StatusColumn(at, name, _KNOWN, may_be_empty=True) for at, name in columns.items())
     return StatusRule("", tuple(found), Status.UNCONFIRMED)
 
@@ -412,8 +417,8 @@ def _product_of(named: frozenset[str], filename: str) -> _Product:
             silence=_RENAMED if is_dated else Status.UNCONFIRMED,
             hidden="mailchimp_renamed",
         )
-    # Other lists have first names too. So a file is an export of Kit only if it has no columns that
-    # Kit lacks.
+    # Exports of other products have first names too. So a file counts as an export of Kit only if
+    # it has none of these columns, which Kit does not write.
     may_be_kit = named >= {"firstname", "emailaddress", "createdat"} or not (
         "lastname" in named or named & _PLACES
     )
@@ -434,14 +439,14 @@ def _status_column(
     if product.name == _MAILCHIMP and word.startswith("unsubreason"):
         return _SpamReason(column, name, {})
     if product is _BUTTONDOWN_FILE and word == "unsubscriptiondate":
-        return None  # resubscribed readers keep an old date
+        return None  # a resubscribed reader keeps the old date of leaving
     if product is _HOMING and word == "confirmed":
-        return None  # readers who left keep this date
+        return None  # a reader who left keeps the date of confirmation
     if product is _HOMING and word == "suppressed":
         return _StatusColumn(column, name, _HOMING_SUPPRESSIONS.words, may_be_empty=True)
     if product is _HOMING_SUPPRESSIONS and word in ("reason", "since"):
         is_date = word == "since"
-        since = Status.BLOCKED if is_date else None  # the reason is at least as grave
+        since = Status.BLOCKED if is_date else None  # the column “reason” is at least as grave
         return _StatusColumn(column, name, product.words, since, may_be_empty=is_date)
     if word in _STATUS or (product is _BUTTONDOWN_FILE and word == "type"):
         found = values(column)

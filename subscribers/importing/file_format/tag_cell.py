@@ -1,4 +1,4 @@
-"""The tags in one cell of a file, as products write them. Pure."""
+"""The tags in one cell of a file, as products write them."""
 
 import csv
 import json
@@ -10,10 +10,11 @@ from subscribers.models.fields_and_tags import LONGEST_TAG
 from subscribers.refusal_sentences import InputRefusal, refuse
 
 MOST_TAGS_OF_A_ROW = 100
-_LONGEST_CELL = MOST_TAGS_OF_A_ROW * (LONGEST_TAG + 4)  # quotation marks, a comma and a blank
+# A name has 4 more characters: two quotation marks, a comma and a space.
+_LONGEST_CELL = MOST_TAGS_OF_A_ROW * (LONGEST_TAG + 4)
 _DELIMITERS = (";", "|", ",")
 _LINE_BREAKS = re.compile("[\r\n]+")
-_SURROGATES = re.compile("[\ud800-\udfff]")  # a list in JSON can have half of a pair
+_SURROGATES = re.compile("[\ud800-\udfff]")  # a JSON list can contain half of a surrogate pair
 
 
 def read_tags(*cells: str) -> tuple[str, ...] | InputRefusal:

@@ -1,4 +1,4 @@
-"""Check whether a row names a reader who can be mailed. Pure."""
+"""Check whether a row names a reader who can be mailed."""
 
 from typing import Any, NewType
 
@@ -21,7 +21,7 @@ Candidate = NewType("Candidate", Row)  # a row that `validate_row` found valid
 
 
 def validate_row(row: Row | BadRow, fields: Fields = READER_FIELDS) -> Candidate | RejectedRow:
-    """Return the reader of a row, or a rejected row that is not stored yet."""
+    """Return the valid reader of a row, or a rejected row that is not stored yet."""
     if isinstance(row, BadRow):
         return excluded(row.line, row.excerpt, row.reason, row.cells)
     texts = [unguarded(text) for text in row.values]

@@ -1,4 +1,4 @@
-"""Columns that say yes or no to a tag, such as “paid”. Pure."""
+"""Columns that say for each reader whether they get a tag, such as “paid”."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -9,9 +9,10 @@ from subscribers.importing.file_format.date_cell import latest_date
 from subscribers.importing.file_format.header_words import key, keys
 from subscribers.importing.file_format.status_columns import NO, YES
 
-TAG = "tag:"  # before the name of a tag, as what a column is read as
+TAG = "tag:"  # the prefix of a use that is a tag; the tag's name follows
 PAID, COMPLIMENTARY = "paid", "complimentary"
-# The page offers these columns. These columns become tags only if the author chooses so.
+# The page offers to read columns with these headers as tags. A column becomes a tag only if the
+# author chooses it.
 _OFFERED = {
     PAID: keys(
         "active subscription, stripe customer id, stripe plan, tier, paid, is paid, premium"
@@ -22,7 +23,8 @@ _NO = frozenset(map(key, NO)) | keys(
     "free, none, null, never, inactive, unpaid, expired, canceled, cancelled"
 )
 _YES = frozenset(map(key, YES))
-_ENDS = ("expir", "until", "enddate", "endsat")  # parts of a header: the date is an end
+# If a header contains one of these texts, the dates in its column are ends.
+_ENDS = ("expir", "until", "enddate", "endsat")
 
 
 class Answer(StrEnum):
@@ -31,9 +33,9 @@ class Answer(StrEnum):
     YES = "yes"
     NO = "no"
     EMPTY = "empty"
-    DATE = "date"  # something began, or ends later
-    PAST = "past"  # something has ended
-    TEXT = "text"  # such as the name of a plan
+    DATE = "date"  # a date on which something began, or will end
+    PAST = "past"  # a date on which something ended
+    TEXT = "text"  # any other text, such as the name of a plan
 
     @property
     def has_tag(self) -> bool:
@@ -41,9 +43,9 @@ class Answer(StrEnum):
 
 
 class TagColumn(NamedTuple):
-    """A column, counted from 0, and its tag.
+    """A column that says whether a reader has a tag. Columns are counted from 0.
 
-    Unless `is_chosen`, the page only offers the tag.
+    If `is_chosen` is false, the page only offers the tag.
     """
 
     column: int
@@ -65,7 +67,7 @@ class TagColumn(NamedTuple):
 
 
 def tag_column(column: int, header: Sequence[str], tag: str = "") -> TagColumn | None:
-    """Describe a column for a tag that the author chose, or else for an offered one."""
+    """Describe a column for the tag that the author chose, or else for an offered tag."""
     word = key(header[column]) if column < len(header) else ""
     ends = any(part in word for part in _ENDS)
     if tag:
