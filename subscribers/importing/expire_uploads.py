@@ -1,6 +1,6 @@
-"""Deletion of files that were never imported and of old rejected rows.
+"""Delete uploaded files that were never imported, and old rejected rows.
 
-The row of the import stays.
+The import's own row in the table stays.
 """
 
 from datetime import timedelta
@@ -17,10 +17,10 @@ from subscribers.models.subscriber_import import NO_COUNTS, State
 
 
 def expire_file() -> bool:
-    """Delete a file checked over `IMPORT_EXPIRES_DAYS` ago; False if there is none."""
+    """Delete a file checked over `IMPORT_EXPIRES_DAYS` ago; False without such a file."""
     with short_transaction() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
-        # The next call takes an import whose row is locked now.
+        # Skip imports whose rows are locked now; a later call deletes their files.
         record = _expired().select_for_update(skip_locked=True).order_by("id").first()
         if record is None:
             return False
@@ -37,7 +37,7 @@ def count_expired() -> int:
 
 
 def old_rejected_rows(days: float) -> OldRows:
-    """Return the rejected and skipped rows of old imports. Their counts stay."""
+    """Return the rejected and skipped rows of old imports. The imports' counts stay."""
     ended = "(SELECT finished_at FROM subscriber_import WHERE id = subscriber_import_id)"
     return OldRows("rejected_row", ["subscriber_import_id", "line"], ended, days, in_order=False)
 

@@ -1,4 +1,4 @@
-"""Import of a file in the foreground; a worker continues after a crash."""
+"""Import a file in this process; after a crash, a worker continues the import."""
 
 import os
 import time
@@ -47,7 +47,7 @@ def import_file(
     on_rejected: OnRejected = lambda *_: None,
     on_progress: Callable[[SubscriberImport], None] = lambda _: None,
 ) -> ImportReport:
-    """Import the readers of a CSV file; with `dry_run` only report the result.
+    """Import the readers of a CSV file; with `dry_run`, only report what would happen.
 
     `mapping` has options such as `Town=city`. Raises `UnreadableFileError` if the file cannot be
     imported; then nothing has changed.
@@ -108,7 +108,7 @@ def _dry_run(
             validated = [validate_row(row, file.fields) for row in some]
             for row in apply_rows(record, validated, file.fields):
                 on_rejected(record, row)
-            reset_queries()  # in debug Django keeps them
+            reset_queries()  # in debug mode, Django keeps all queries
             record.done = file.bytes_read
             on_progress(record)
     record.read_as = {**asdict(file.description), "lost": file.lost.as_json()}

@@ -6,7 +6,7 @@ from django.db.backends.utils import CursorWrapper
 
 
 def read_import_gauges(cursor: CursorWrapper) -> dict[str, Any]:
-    """Read the gauges by name; the table has a few dozen rows."""
+    """Return the gauges by name. The table of imports has only a few dozen rows."""
     cursor.execute(
         """
         SELECT state, count(*),

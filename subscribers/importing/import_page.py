@@ -46,7 +46,7 @@ UNDO_RESULTS: Mapping[str, tuple[Promise, Promise]] = {
     "kept_changed": (gettext_lazy("Kept: changed"), gettext_lazy("edited since the import")),
     "deleted": (gettext_lazy("Deleted before"), gettext_lazy("erased, or never confirmed")),
 }
-# Short forms of the sentences in refusal_sentences.py, by code.
+# By code: short forms of the sentences in refusal_sentences.py.
 FILE_REASON = "file_"
 SKIPPED_IN_SHORT: Mapping[str, Promise] = {
     "reader_unsubscribed": gettext_lazy("unsubscribed: {n}"),
@@ -70,12 +70,12 @@ SKIPPED_IN_SHORT: Mapping[str, Promise] = {
 
 
 def symbol_of(record: SubscriberImport) -> tuple[str, str]:
-    """Return the glyph and the tone of the state."""
+    """Return the symbol of an import's state, and the tone of its colour."""
     return SYMBOLS.get(record.state, ("sending", ""))
 
 
 def count_gone(record: SubscriberImport) -> int:
-    """Count the rows with readers who must not be mailed."""
+    """Count the rows whose readers must not be mailed."""
     return sum(record.statuses.get(status, 0) for status in GONE)
 
 
@@ -148,7 +148,7 @@ def _counts(record: SubscriberImport, added: str, suppressed: str, rejected: str
 
 
 def _gone(record: SubscriberImport) -> int:
-    """Count the rows that suppress an address."""
+    """Count the rows whose status suppresses the address."""
     because = record.skipped_because.items()
     return sum(count for code, count in because if code.startswith(FILE_REASON))
 
@@ -166,7 +166,7 @@ def _expired(record: SubscriberImport) -> str:
 
 
 def result_lines(record: SubscriberImport) -> list[tuple[str, str, str, int, str]]:
-    """Return name, glyph, tone, count and note of each result."""
+    """Return the name, symbol, tone, count and note of each result of an import."""
     known = sentences.known_note(record) if record.known else ""
     again = _("addresses repeated within the file") if record.duplicates else ""
     rejected = ""
@@ -202,7 +202,7 @@ def _confirmed_note(record: SubscriberImport) -> str:
         none = _("as confirmed: none, because the file marks none of them as subscribed")
         return f"{none}; {pending}"
     ready = _("as confirmed: {n}").format(n=digits(record.ready))
-    # The statement is last, because it is the author's text and may have any length.
+    # The author's statement is at the end of the sentence, because its text may have any length.
     return f"{'; '.join(filter(None, (ready, pending)))}. {sentences.consent_detail(record)}"
 
 
@@ -214,12 +214,12 @@ def _skipped_note(record: SubscriberImport) -> str:
 def _in_short(code: str, count: int) -> str:
     if (words := SKIPPED_IN_SHORT.get(code)) is not None:
         return str(words).format(n=digits(count))
-    # A newer release counted this reason, so it has no short form here.
+    # This reason was counted by a newer release, so this release has no short form for it.
     return f"{sentence_of(InputRefusal(code))} {digits(count)}"
 
 
 def undo_lines(record: SubscriberImport) -> Iterator[tuple[str, int, str]]:
-    """Return name, count and note of each result of an undo."""
+    """Return the name, count and note of each result of an undo."""
     for name, count in record.undo_counts.items():
         label, note = UNDO_RESULTS[name]
         yield str(label), count, str(note) if count else ""

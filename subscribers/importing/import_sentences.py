@@ -1,4 +1,4 @@
-"""Sentences about imports, for the page, the command and the API. Pure."""
+"""Sentences about imports, for the page, the command and the API."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -99,7 +99,7 @@ _MORE_COLUMNS = re.compile(r"([0-9,]+) more")
 
 
 def describe_file(record: SubscriberImport) -> dict[str, Any] | None:
-    """Describe how the file of an import was read; None if it was not read."""
+    """Describe how the file of an import was read; None if the file was not read."""
     if record.read_as is None:
         return None
     read_as = Description.from_json(record.read_as)
@@ -122,7 +122,7 @@ def describe_file(record: SubscriberImport) -> dict[str, Any] | None:
 
 
 def posts_sentence(posts: int) -> str:
-    """Say that the ZIP file has posts too; empty if it has none."""
+    """Say that the ZIP file of readers also has posts; empty if there are none."""
     if not posts:
         return ""
     sentence = ngettext(
@@ -134,7 +134,7 @@ def posts_sentence(posts: int) -> str:
 
 
 def lists_sentence(lists: Sequence[str]) -> str:
-    """Say that the ZIP file of past issues has readers too; empty if it has none."""
+    """Say that the ZIP file of past issues also has readers; empty if there are none."""
     if not lists:
         return ""
     sentence = _("The ZIP file also has readers: {names}.")
@@ -142,7 +142,7 @@ def lists_sentence(lists: Sequence[str]) -> str:
 
 
 def second_sentence(second: Mapping[str, Any], read_as: Description) -> str:
-    """Say which columns are read instead of an ignored one."""
+    """Say which columns are read instead of an ignored column."""
     field = second["field"]
     sentence = (
         _("{column} is ignored: only one column can be the email address, and that is {instead}.")
@@ -214,7 +214,8 @@ def columns_sentence(read_as: Description) -> str:
     parts += _more(len(tags))
     fields_first = sorted(used, key=lambda use: use in OTHER_COLUMNS)
     for use in (use for use in fields_first if use not in tags):
-        # The date in a later column counts only if the earlier columns are empty.
+        # A date of sign-up is read from a later column only if the earlier columns are empty in the
+        # row.
         between = _(", else ") if use == SINCE else ", "
         parts.append(f"{labels.get(use, use)}: {between.join(_first_columns(used[use]))}")
     if statuses:
@@ -224,14 +225,14 @@ def columns_sentence(read_as: Description) -> str:
 
 
 def unused_sentence(read_as: Description) -> str:
-    """List the ignored columns: ‘Ignored: “Ort”’. Empty if all are used."""
+    """List the ignored columns: ‘Ignored: “Ort”’. Empty if all columns are used."""
     if not (unused := [_column(column) for column in read_as.unused_columns]):
         return ""
     return _("Ignored: {columns}").format(columns=get_text_list(unused, _("and")))
 
 
 def _first_columns(stored: Sequence[str]) -> list[str]:
-    """Describe the first columns, and count the others if there are more."""
+    """Describe the first columns, and count the other columns if there are more."""
     return [*map(_column, stored[:MOST_SHOWN]), *_more(len(stored))]
 
 
@@ -253,7 +254,7 @@ def _column(stored: str) -> str:
 
 
 def statuses_sentence(statuses: Mapping[str, int]) -> str:
-    """Count the rows by status; empty if the file has none."""
+    """Count the rows by status; empty if the file has no statuses."""
     return "; ".join(
         str(meaning).format(n=digits(statuses[status]))
         for status, meaning in STATUSES.items()
@@ -299,7 +300,7 @@ def offers(record: SubscriberImport) -> list[str]:
 
 
 def tags_offered(record: SubscriberImport) -> list[tuple[str, str, int]]:
-    """Return number, tag and rows of each column that would be a tag for some row."""
+    """Return number, tag and row count of each column that would give a reader a tag."""
     return [
         (number, tag, rows)
         for number, tag in Description.from_json(record.read_as).offers.items()
@@ -308,7 +309,7 @@ def tags_offered(record: SubscriberImport) -> list[tuple[str, str, int]]:
 
 
 def offer_sentence(tag: str, counts: Mapping[str, int]) -> str:
-    """Offer a column as a tag; empty if no row would get it."""
+    """Offer to read a column as a tag; empty if no row would get the tag."""
     number = _with_tag(counts)
     sentence = ngettext(
         "Can be the tag “{tag}” for {n} row ({kinds}).",
@@ -332,7 +333,7 @@ def _kinds(counts: Mapping[str, int]) -> str:
 
 
 def known_note(record: SubscriberImport) -> str:
-    """Say what becomes of known readers."""
+    """Say how the import changes readers who are already on the list."""
     if record.tags or record.tags_in_file:
         return _("already on the list; they get the tags, nothing else changes")
     return _("already on the list; unchanged")
@@ -357,7 +358,7 @@ def deleted_rows_sentence(record: SubscriberImport) -> str:
 
 
 def refusal_sentence(record: SubscriberImport) -> str:
-    """Explain why an import was refused; empty if it was accepted."""
+    """Explain why an import was refused; empty if it was not refused."""
     if record.error is None:
         return ""
     return sentence_of(InputRefusal(record.error["code"], record.error.get("parameters", {})))
@@ -371,7 +372,7 @@ def skipped_sentences(skipped_because: Mapping[str, int]) -> dict[str, int]:
 
 
 def consent_detail(record: SubscriberImport) -> str:
-    """Write the detail of the import's consent records; empty if readers must confirm."""
+    """Return the detail in an import's consent records; empty if readers must confirm."""
     if not record.confirmed:
         return ""
     if not record.statement:
@@ -382,7 +383,7 @@ def consent_detail(record: SubscriberImport) -> str:
 
 
 def parts_of_details() -> dict[str, str]:
-    """Write the parts of a consent record's detail that depend on the row.
+    """Return the parts of a consent record's detail that depend on the row.
 
     Two of the parts have a place for `{date}`.
     """

@@ -1,6 +1,7 @@
-"""Imports under a lease, one chunk at a time.
+"""Run imports under a lease, one chunk at a time.
 
-The counts are the checkpoint: the next process reads the file again and skips the counted rows.
+The number of counted rows is the checkpoint: after a crash, the next process reads the file again
+and skips as many rows.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -28,12 +29,12 @@ from subscribers.models.subscriber_import import NO_COUNTS
 
 State = SubscriberImport.State
 
-CHUNK = 5_000  # rows
+CHUNK = 5_000  # rows in a chunk
 # A row may have cells of 65,000 characters, each of 4 bytes.
 MOST_CHARACTERS_IN_CHUNK = 2_000_000
 
-# One import at a time may apply a chunk. Two imports with the same addresses in a different order
-# would deadlock.
+# Only one import at a time may apply a chunk. Otherwise two imports with the same addresses in a
+# different order could deadlock.
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('homing: one import at a time', 0))"
 Running = ClaimedTask[SubscriberImport]
 
@@ -58,7 +59,7 @@ def _work(
 
 
 def _costly(record: SubscriberImport) -> TaskRefusedError | None:
-    # An undo reads no file, so no file can make it too costly.
+    # An undo is never refused as too costly, because it reads no file.
     return None if record.state == State.UNDOING else TaskRefusedError("import_too_costly")
 
 
@@ -75,7 +76,8 @@ def _run(running: Running, on_progress: Callable[[SubscriberImport], None]) -> N
     record = running.task
     is_check = record.state == State.CHECKING
     if record.rows == 0:
-        # This run notes its rows anew, so delete the notes of an earlier check.
+        # This run stores rejected rows and seen addresses anew, so delete those of an earlier
+        # check.
         with running.step():
             running.hold()
             delete_noted_rows(record.pk)
@@ -137,14 +139,15 @@ def _apply_chunk(running: Running, chunk: list[Row | BadRow], file: ReaderFile) 
     record = running.task
     validated = [validate_row(row, file.fields) for row in chunk]
     with running.step() as cursor:
-        # Take this lock first. Otherwise a reader who is being erased could be added again.
+        # Take this lock first. Without it, an address that is being erased at the same time could
+        # be added again.
         cursor.execute(LOCK_ENQUEUE)
         running.hold()
         cursor.execute(ONE_AT_A_TIME)
         store_rejected_rows(record.pk, apply_rows(record, validated, file.fields))
         counts = {name: getattr(record, name) for name in (*NO_COUNTS, "made")}
         running.checkpoint(**{**counts, "done": file.bytes_read})
-    reset_queries()  # Django keeps them in debug mode, and a chunk has long ones
+    reset_queries()  # in debug mode, Django keeps all queries, also the long ones here
 
 
 def _finish(running: Running, file: ReaderFile) -> None:

@@ -46,7 +46,7 @@ from subscribers.record_activity import record_import_activity
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 PAGE = 25
-MOST_FILES = 20  # in one upload
+MOST_FILES = 20  # the most files in one upload
 REJECTS_SHOWN = 50
 State = SubscriberImport.State
 UNDO_STATES = (State.UNDOING, State.UNDONE)
@@ -114,7 +114,7 @@ def rejects_csv(request: HttpRequest, import_id: int) -> HttpResponseBase:
 @may_manage_readers
 @require_POST
 def decide_import(request: HttpRequest, import_id: int) -> HttpResponse:
-    """Import a checked file on the user's statement. A repeated POST changes nothing."""
+    """Import a checked file with a user's statement. A repeated POST changes nothing."""
     record = _import_or_404(import_id)
     where = " ".join(request.POST.get("where", "").split())
     elsewhere = request.POST.get("consent") == "elsewhere"
@@ -138,14 +138,15 @@ def decide_import(request: HttpRequest, import_id: int) -> HttpResponse:
             for other in accept_upload.start_leavers_beside(started, request.user):
                 record_import_activity("import", user_id_of(request), other, added=0)
         else:
-            transaction.set_rollback(True)  # the tags that it would have added
+            # The import did not start, so undo the tags that were added for it.
+            transaction.set_rollback(True)
     return see_other(reverse("readers:import", args=[import_id]))
 
 
 @may_manage_readers
 @require_POST
 def choose_columns(request: HttpRequest, import_id: int) -> HttpResponse:
-    """Check a file again with other columns; the same columns change nothing."""
+    """Check a file again with other columns; if no column changed, do nothing."""
     record = _import_or_404(import_id)
     if record.state != State.CHECKED:
         messages.warning(
@@ -212,7 +213,7 @@ def move_page(request: HttpRequest) -> HttpResponse:
 
 
 def _rows_of(product: Product) -> list[tuple[str, str]]:
-    """Say what becomes of each status: “email_disabled: true”, “unsubscribed”."""
+    """Say how each status is imported: “email_disabled: true”, “unsubscribed”."""
     by_file = _("File name: {names}")
     return [
         (
@@ -306,7 +307,7 @@ def _import_page(
 
 
 def _beside(record: SubscriberImport) -> list[tuple[SubscriberImport, tuple[str, str], str]]:
-    """Return the files of the same upload with their part of the result."""
+    """Return the other files of the same upload, each with its part of the result."""
     if record.upload is None:
         return []
     others = SubscriberImport.objects.filter(upload=record.upload).exclude(pk=record.pk)

@@ -1,4 +1,4 @@
-"""The rejected rows of an import as a CSV file that can be corrected and imported."""
+"""The rejected rows of an import, in a CSV file that authors correct and import."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -10,8 +10,8 @@ from subscribers.importing.file_format.recognise_columns import EMAIL, Mapping, 
 from subscribers.importing.import_sentences import deleted_rows_sentence, reason_sentence
 from subscribers.models import RejectedRow, SubscriberImport
 
-AT_ONCE = 250  # rows, because a row may have 65,000 characters
-# The reading for imports of earlier releases, which stored none.
+AT_ONCE = 250  # rows in memory; each may have 65,000 characters
+# This reading is used for imports of earlier releases, which stored no reading.
 _ADDRESSES_ONLY = Reading((EMAIL,), 1, "", 0)
 
 
@@ -25,7 +25,7 @@ def iter_rejected_rows(record: SubscriberImport) -> Iterator[RejectedRow]:
 
 
 def reject_lines(record: SubscriberImport) -> Iterator[str]:
-    """Write the header and each rejected row, or say that the rows were deleted."""
+    """Yield the header and each rejected row, or say that the rows were deleted."""
     if are_rejects_deleted(record):
         yield csv_line(*IN_FRONT)
         yield csv_line("", deleted_rows_sentence(record))
@@ -37,7 +37,7 @@ def reject_lines(record: SubscriberImport) -> Iterator[str]:
 
 
 def are_rejects_deleted(record: SubscriberImport) -> bool:
-    """Whether the rejected rows of an import were deleted because of their age."""
+    """Return whether an import's rejected rows were deleted because of their age."""
     if record.finished_at is None or not record.rejected:
         return False
     rejected = RejectedRow.objects.filter(result=RejectedRow.Result.REJECTED)
@@ -45,15 +45,15 @@ def are_rejects_deleted(record: SubscriberImport) -> bool:
 
 
 def reject_header(record: SubscriberImport) -> str:
-    """Write the header of the file above its rejected rows."""
+    """Return the header above rejected rows: our two columns, then the file's header."""
     return csv_line(*IN_FRONT, *_reading_or_old(record).header)
 
 
 def reject_line(record: SubscriberImport, row: RejectedRow) -> str:
     """Write one rejected row with its cells.
 
-    The text of a row that cannot be split is in the column of addresses, where it is rejected again
-    until it is corrected.
+    If a row cannot be split, its text is put into the column of addresses. There, the text is
+    rejected at each import until somebody corrects it.
     """
     cells = row.parameters.get("row", row.email)
     if isinstance(cells, str):
@@ -62,7 +62,7 @@ def reject_line(record: SubscriberImport, row: RejectedRow) -> str:
 
 
 def rejects_name(start: str, filename: str) -> str:
-    """Name the file with the rejected rows of a file."""
+    """Return the name for the file with the rejected rows of an imported file."""
     stem = filename.rpartition(".")[0] or filename
     return " ".join((start, "from", f"{stem}.csv"))
 
@@ -70,9 +70,9 @@ def rejects_name(start: str, filename: str) -> str:
 def find_reading(
     header: Sequence[str], lines: Sequence[int], filename: str
 ) -> tuple[Reading, Mapping] | None:
-    """Find how a file was read, by the header and the lines of its rejected rows.
+    """Find how a file was read, by the header and line numbers of its rejected rows.
 
-    If several files match and were read differently, the file with this name counts. Returns None
+    If several files match and were read differently, the file named `filename` counts. Returns None
     if the reading is still unclear.
     """
     imports = SubscriberImport.objects.filter(read_as__reading__header=list(header))

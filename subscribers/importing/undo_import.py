@@ -30,7 +30,7 @@ from subscribers.models.subscriber_import import KEPT
 
 State = SubscriberImport.State
 
-CHUNK = 1_000  # ids; the addresses of a chunk fit into a socket's buffer (apply.py)
+CHUNK = 1_000  # ids; so the addresses of a chunk fit into a socket's buffer (apply_rows.py)
 
 _OPEN = (State.CHECKING, State.CHECKED, State.WAITING, State.RUNNING)
 
@@ -59,15 +59,16 @@ class AddedReader(NamedTuple):
 
     id: int
     email_key: str
-    mailed_from: datetime | None  # no issue was sent to them before; None if none ever was
+    mailed_from: datetime | None  # no issue was sent to the reader before this; None if never
     opted_in: bool
     is_changed: bool
 
 
 def start_undo(import_id: int, *, made_too: bool = False, by: uuid.UUID | None = None) -> bool:
-    """Let a worker undo an import that added its readers; False if nothing changes.
+    """Let a worker undo an import that added readers; False if this is not possible.
 
-    With `made_too` it also deletes the tags and fields that the import made, if nothing uses them.
+    With `made_too`, the undo also deletes the tags and fields that the import made, if nothing else
+    uses them.
     """
     has_ended = Q(state=State.FINISHED) | Q(state=State.REFUSED, rows__gt=0)
     imports = SubscriberImport.objects.filter(has_ended, pk=import_id)
@@ -81,7 +82,7 @@ def start_undo(import_id: int, *, made_too: bool = False, by: uuid.UUID | None =
 
 
 def count_unchanged(import_id: int) -> int:
-    """Count the readers whom an undo of an import can remove at most."""
+    """Count the readers whom an undo of an import may remove; some may stay."""
     unchanged = Subscriber.objects.filter(edited_at=None, opt_in=None)
     return unchanged.filter(subscriber_import=import_id).count()
 
@@ -106,12 +107,12 @@ def run_undo(
             unmade = {"deleted": made.free, "kept": made.used}
         ended = {"finished_at": F("finished_at"), "undone_at": Now(), "claims": 0}
         running.end(State.UNDONE, **ended, unmade=unmade)
-    with connection.cursor() as cursor:  # as after an import
+    with connection.cursor() as cursor:  # update the planner's statistics, as after an import
         cursor.execute("ANALYZE (SKIP_LOCKED) subscriber, consent_record")
 
 
 def why_kept(reader: AddedReader, mailed: Mailed) -> str:
-    """Return which count of `KEPT` a reader belongs to; empty if removed. Pure."""
+    """Return the count in `KEPT` for a reader who stays; empty for one who is removed."""
     if reader.opted_in:
         return "kept_opted_in"
     until, since = mailed.dropped_until, reader.mailed_from
@@ -144,18 +145,18 @@ def _undo_chunk(running: ClaimedTask[SubscriberImport], first: int) -> None:
         counts = Counter(kept.values()) + Counter(undone=len(gone))
         found = {name: getattr(record, name) + counts[name] for name in ("undone", *KEPT)}
         running.checkpoint(**found, undo_checkpoint=last)
-    reset_queries()  # Django keeps them in debug mode
+    reset_queries()  # in debug mode, Django keeps all queries
 
 
 class MadeThings(NamedTuple):
-    """The names of tags and fields: those that nothing else uses, and the others."""
+    """Names of an import's tags and fields: `free` are those that nothing else uses."""
 
     free: list[str]
     used: list[str]
 
 
 def find_made(record: SubscriberImport) -> MadeThings:
-    """Find what an undo could delete if it removed all readers of the import."""
+    """Find the tags and fields that an undo could delete if it removed all readers."""
     found = MadeThings([], [])
     others = Subscriber.objects.exclude(subscriber_import=record.pk)
     for tag in _tags(record):
@@ -172,7 +173,8 @@ def delete_made(record: SubscriberImport, by: uuid.UUID | None) -> MadeThings:
     """
     found = MadeThings([], [])
     readers = Subscriber.objects.all()
-    # The locks make changes of readers wait, so nobody gets a tag or field while it is deleted.
+    # The locks make changes of readers wait, so no reader gets a tag or field while this tag or
+    # field is being deleted.
     for tag in _tags(record).select_for_update():
         is_deleted = not _tag_is_used(tag, readers) and delete_tag(tag.pk, by)
         (found.free if is_deleted else found.used).append(tag.name)
@@ -192,9 +194,10 @@ def _fields(record: SubscriberImport) -> QuerySet[ReaderFieldDefinition]:
 
 
 def _tag_is_used(tag: Tag, readers: QuerySet[Subscriber]) -> bool:
-    """Whether a reader, letter or open import uses a tag, or readers can choose it."""
+    """Return whether a reader, letter or open import uses a tag, or it is a topic."""
     with_tag = Q(tags__contains=[tag.pk]) | Q(left_topics__contains=[tag.pk])
-    # Editions keep pairs of id and name; the name may have changed.
+    # An edition stores pairs of a tag's id and its name at that time. Compare only the ids, because
+    # the name may have changed.
     editions = Edition.objects.exclude(with_tags=[], without_tags=[])
     pairs = editions.values_list("with_tags", "without_tags")
     return (
@@ -207,7 +210,7 @@ def _tag_is_used(tag: Tag, readers: QuerySet[Subscriber]) -> bool:
 
 
 def _field_is_used(field: ReaderFieldDefinition, readers: QuerySet[Subscriber]) -> bool:
-    """Whether a reader, letter, open import or the sign-up form uses a field."""
+    """Return whether a reader, a letter, an open import or the form uses a field."""
     open_imports = SubscriberImport.objects.filter(state__in=_OPEN)
     mappings = open_imports.values_list("mapping", flat=True)
     return (

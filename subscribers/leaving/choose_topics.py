@@ -5,9 +5,9 @@ from typing import Any
 
 from django.db import connection
 
-# The change and its record are one statement, so that the record is right even if two windows save
-# at once. Only a topic that the reader had counts as left. The record keeps the present names of
-# the topics.
+# The change and its record are one statement, so that the record is right even if the reader saves
+# in two windows at once. Only a topic that the reader had counts as left. The record stores the
+# names that the topics have now.
 CHOOSE = """
     WITH reader AS (
         SELECT id, name, tags, left_topics, tags_without_1(%(chosen)s, tags) AS joined,
@@ -42,7 +42,7 @@ def choose_topics(
     name: str = "",
     network: str = "",
 ) -> None:
-    """Put the `chosen` topics on a reader and take the `others` off, and record it.
+    """Give a reader the `chosen` topics, remove the `others`, and record the change.
 
     Topics that are in neither list stay as they are. If the new `name` is empty, the old name
     stays. An unsubscribed reader stays unchanged.

@@ -1,4 +1,4 @@
-"""Unsubscribing."""
+"""Unsubscribe a reader."""
 
 from django.db import transaction
 from django.db.models import Case, F, Q, Value, When
@@ -13,7 +13,7 @@ ON_THE_LIST = (Subscriber.State.PENDING, Subscriber.State.CONFIRMED, Subscriber.
 
 
 def leave(subscriber_id: int, how: How = How.LINK, *, network: str = "", detail: str = "") -> bool:
-    """Unsubscribe a reader and queue the suppression; return True the first time."""
+    """Unsubscribe a reader and queue the suppression; False if they had already left."""
     with transaction.atomic():
         left = Subscriber.objects.filter(id=subscriber_id, unsubscribed_at=None).update(
             state=Case(

@@ -23,8 +23,8 @@ def preferences(request: HttpRequest, token: str) -> HttpResponse:
     """Show the topics for GET; save the choice, and a new name, for POST.
 
     GET changes nothing, because link scanners fetch the URL. POST needs no CSRF token: the URL is
-    the permission, and the page works without cookies. The name is not shown, because letters are
-    forwarded.
+    the permission, and the page works without cookies. The page does not show the name, because a
+    reader may forward a letter with this link to others.
     """
     reader_id = read(token, PREFERENCES)
     if reader_id is None:
@@ -32,7 +32,8 @@ def preferences(request: HttpRequest, token: str) -> HttpResponse:
     if reader_id == TEST_RECIPIENT:
         return reader_page(request, "test_letter_link")
     topics = load_topics()
-    # A topic that the author added meanwhile was not on the page, so it is not in the choice.
+    # If the author added a topic while the page was open, the page did not show this topic, so the
+    # choice does not include it.
     shown = read_tag_ids(request.POST.getlist("shown")) & {topic.pk for topic in topics}
     chosen = read_tag_ids(request.POST.getlist("topic")) & shown
     typed = request.POST.get(NAME.name, "")

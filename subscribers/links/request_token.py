@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from subscribers.links.sealed_token import seal_all, unseal
 
-PAYLOAD = Struct(">QI")  # a bigint and a count
+PAYLOAD = Struct(">QI")  # the reader's id and the request's number
 
 
 class Request(NamedTuple):

@@ -1,7 +1,8 @@
 """Sealed tokens: encrypted and authenticated numbers in links.
 
 The scheme is a synthetic IV (RFC 5297) with BLAKE2b (RFC 7693). It is the fastest hash available,
-and every delivery needs a token. Tokens never expire; the page behind the link decides.
+and every delivery needs a token. A token never expires: the page behind the link decides whether
+the link still works.
 """
 
 import hmac
@@ -13,7 +14,7 @@ from hashlib import blake2b
 
 from django.conf import settings
 
-LEAST_TAG_BYTES = 12  # 96 bits cannot be guessed, not even with the few tries of `_tokens_in`
+LEAST_TAG_BYTES = 12  # 96 bits cannot be guessed, even if each guess counts as a few tokens
 LONGEST_DAMAGED = 200  # characters of a damaged token that are read
 TOKEN = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -63,7 +64,7 @@ def unseal(purpose: str, text: str, payload_bytes: int) -> bytes | None:
 
 
 def _tokens_in(text: str, length: int) -> Iterable[str]:
-    """Find what may be the token in `TOK)`, `<TOK`, `TOK&gt;`, `3DTOK` or `TO=K`."""
+    """Find what may be the token in `TOK)`, `<TOK`, `TOK&gt;`, `3DTOK`, `TO=K`."""
     runs = TOKEN.findall(text[:LONGEST_DAMAGED])
     longest, joined = max(runs, key=len, default=""), "".join(runs)
     ends = (longest[:length], longest[-length:], joined[:length], joined[-length:])
@@ -71,7 +72,7 @@ def _tokens_in(text: str, length: int) -> Iterable[str]:
 
 
 def _tag_bytes(payload_bytes: int) -> int:
-    """Return the length at which tag and payload fill whole base-64 characters."""
+    """Return the tag's length at which tag and payload fill whole base-64 characters."""
     return LEAST_TAG_BYTES + -(LEAST_TAG_BYTES + payload_bytes) % 3
 
 
@@ -83,7 +84,7 @@ def purpose_key(secret: str, purpose: str) -> bytes:
 
 @lru_cache(maxsize=32)
 def _begun(key: bytes, person: bytes, digest_size: int) -> blake2b:
-    """Prepare a keyed hash for copying, because setting the key is half the work."""
+    """Prepare a keyed hash for many copies, because setting the key is half the work."""
     return blake2b(key=key, digest_size=digest_size, person=person)
 
 
@@ -94,7 +95,7 @@ def _tag(key: bytes, payload: bytes) -> bytes:
 
 
 def _covered(key: bytes, tag: bytes, payload: bytes) -> bytes:
-    """Encrypt or decrypt the payload with the same XOR step."""
+    """Encrypt or decrypt the payload; the XOR step is the same for both."""
     cover = _begun(key, b"cover", len(payload)).copy()
     cover.update(tag)
     return _xor(cover.digest(), payload)

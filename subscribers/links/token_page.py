@@ -1,4 +1,4 @@
-"""The newsletter of a public page, and pages whose URL grants access."""
+"""Load the newsletter for public pages, and render pages whose URL grants access."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from delivery.models import Newsletter
 
 
 def newsletter_of(request: HttpRequest) -> Newsletter:
-    """Return the newsletter, which the middleware loaded for the page's language."""
+    """Return the newsletter that the middleware loaded with the request, or load it."""
     newsletter = getattr(request, "newsletter", None)
     return newsletter if isinstance(newsletter, Newsletter) else Newsletter.objects.get_current()
 
@@ -39,7 +39,7 @@ def damaged_link_page(request: HttpRequest, *, leaves: bool = False) -> HttpResp
 def protect_token_page(response: HttpResponse) -> HttpResponse:
     """Hide the page from caches and search engines, and its URL from other sites.
 
-    `no-referrer` would make Django's CSRF check refuse the forms.
+    The header is not `no-referrer`, because Django's CSRF check would then refuse the page's forms.
     """
     response["Cache-Control"] = "no-store"
     response["Referrer-Policy"] = "same-origin"

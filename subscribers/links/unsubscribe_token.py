@@ -9,7 +9,7 @@ from subscribers.links.sealed_token import seal_all, unseal
 
 UNSUBSCRIBE = "unsubscribe"
 PREFERENCES = "preferences"
-NUMBER_BYTES = 8  # a bigint
+NUMBER_BYTES = 8  # the size of a bigint
 
 
 def token_for(subscriber_id: int, purpose: str = UNSUBSCRIBE) -> str:

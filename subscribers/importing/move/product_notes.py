@@ -1,4 +1,4 @@
-"""What authors must know about the exports of each service, in words.
+"""Notes that authors need about the exports of each service.
 
 The formats are described in docs/importing.md.
 """
@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from subscribers.importing.file_format.status_columns import Status
 
 REJECTED = "rejected"
-FILE = "file"  # in place of a column: the name of the file is the status
+FILE = "file"  # instead of a column's name: the status is in the file's name
 BECOMES: Mapping[str, Promise] = {
     Status.SUBSCRIBED: _("confirmed, if you state that they consented elsewhere"),
     Status.UNSTATED: _(
@@ -30,9 +30,9 @@ BECOMES: Mapping[str, Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A newsletter service that authors leave.
+    """A newsletter service from which authors can move to Homing.
 
-    `statuses` has a column, its values and what they become.
+    `statuses` lists columns, each with its values and the statuses that they become here.
     """
 
     code: str
