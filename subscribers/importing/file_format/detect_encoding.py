@@ -80,8 +80,8 @@ class EncodingDetector:
 def _by_zeros(start: bytes) -> Encoding | None:
     """Return UTF-16 if enough pairs of bytes are ASCII characters in this encoding.
 
-    Of the two byte orders, the one that gives more @ signs wins, because in the wrong order some
-    ideographs look like ASCII characters.
+    The byte order that gives more @ signs wins, because in the wrong order some ideographs look
+    like ASCII characters.
     """
     even, odd = start[0:_START:2], start[1:_START:2]
     found = []
