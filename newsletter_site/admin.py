@@ -66,7 +66,7 @@ class AuthorAdmin(_UserAdmin):
         id: str,  # noqa: A002 -- the name in the URL
         form_url: str = "",
     ) -> HttpResponse:
-        """Set another user's password. An open session alone is not enough."""
+        """Set another user's password. Require the signed-in user's own password or code."""
         if unquote(id) == str(request.user.pk):
             return HttpResponseRedirect(reverse("admin:password_change"))
         is_change = request.method == "POST" and self.has_change_permission(request)

@@ -36,7 +36,7 @@ def check_site_host(**kwargs: Any) -> Iterable[CheckMessage]:
 
 @register("homing")
 def check_database_is_named(**kwargs: Any) -> Iterable[CheckMessage]:
-    """Report the embedded database: without DATABASE_URL, a site may have no data."""
+    """Report if the site uses the embedded database because DATABASE_URL is not set."""
     if not settings.DEBUG and not settings.DATABASE_IS_NAMED:
         yield Info(
             "DATABASE_URL is not set, so this site uses the embedded PostgreSQL in "
@@ -48,7 +48,7 @@ def check_database_is_named(**kwargs: Any) -> Iterable[CheckMessage]:
 
 @register("homing")
 def check_spelling_of_variables(**kwargs: Any) -> Iterable[CheckMessage]:
-    """Name variables whose names look misspelt, without their values: some are secret."""
+    """Name variables that look misspelt, but not their values, which may be secret."""
     for name, nearest in settings.MISSPELT_VARIABLES.items():
         yield Advice(
             f"The variable {name} is set and has no effect: Homing has none of this name.",
@@ -61,10 +61,12 @@ def check_spelling_of_variables(**kwargs: Any) -> Iterable[CheckMessage]:
 def check_tables_are_released(
     databases: Sequence[str] | None = None, **kwargs: Any
 ) -> Iterable[CheckMessage]:
-    """Refuse tables of an app whose first migration is unknown here.
+    """Refuse a database of an unreleased version of Homing.
 
-    The database of a later release also contains the first migrations of this release, so it is not
-    refused.
+    In such a database, an app has tables, but none of the migrations that are first in this code.
+
+    A database of a later release is not refused, because it also contains the first migrations of
+    this release.
     """
     for alias in databases or ():
         try:
@@ -142,7 +144,7 @@ def log_start() -> None:
 
 
 def _has_sender() -> bool:
-    """Return whether an author chose a sender; False without a database."""
+    """Return whether an author chose a sender. Without a database, return False."""
     try:
         return Newsletter.objects.exclude(sender_address="").exists()
     except DatabaseError:

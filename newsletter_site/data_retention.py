@@ -1,4 +1,4 @@
-"""Define the retention rules, and delete old data (`prune`), also once a day."""
+"""Define the retention rules, and delete old data: by `prune`, and once a day."""
 
 import logging
 import time
@@ -32,8 +32,8 @@ from subscribers.signup import expire_unconfirmed
 
 logger = logging.getLogger(__name__)
 
-# The pause after each piece is as long as the piece took. This limit keeps the pause short, so that
-# the worker can stop quickly.
+# After each piece, the run pauses as long as deleting the piece took, but never longer than this,
+# so that the worker can stop quickly.
 MAX_PAUSE_S = 0.5
 
 # The daily task.
@@ -240,7 +240,7 @@ def _kept(days: int, setting: str) -> str:
 
 
 def prune_if_due(is_stopping: Callable[[], bool]) -> bool:
-    """Run the daily task `prune`, unless it is not due or another worker runs it.
+    """Run the daily task `prune` if it is due and no other worker is running it.
 
     The task extends its lease after each piece. Return whether this worker ran it.
     """

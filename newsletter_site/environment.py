@@ -1,6 +1,6 @@
 """Read typed environment variables.
 
-A wrong value ends the program with one sentence.
+A wrong value ends the program with a sentence that names the variable.
 """
 
 import re
@@ -21,8 +21,8 @@ from delivery.control_characters import strip_invisible
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"0", "false", "no", "off"}
 YEAR_S = 31_536_000.0
-# Two names whose likeness is at least this are probably one name and its misspelling, such as
-# LOG_LEVL. Variables of other programs are less like ours.
+# If two names are at least this similar, one is probably a misspelling of the other, such as
+# LOG_LEVL. The variables of other programs are less similar to ours.
 LIKENESS_OF_TYPOS = 0.85
 NUMBER = r"[0-9]{1,8}(\.[0-9]{1,6})?"
 A_DATABASE = (
@@ -71,7 +71,8 @@ class Environment:
     def require(self, expected: Mapping[str, str], *, besides: str) -> None:
         """Exit with one sentence that names all unset variables.
 
-        If a variable of `expected` is unset, the sentence also names `besides` if it is unset.
+        If `besides` is unset too, the sentence also names `besides`, which alone is no reason to
+        exit.
         """
         missing = [name for name in expected if name not in self]
         if missing and besides not in self:
@@ -150,7 +151,7 @@ class Environment:
     def url(self, name: str, default: str) -> str:
         """Return an http or https URL without a slash at its end."""
         if "@" in self.text(name, default):
-            # Check this first, because the messages of the other errors show the value.
+            # Check for a password first, because the messages of the other errors show the value.
             fail(name, "an address with a user or password", "an address without them")
         return self.matching(
             name, default, is_url, "an address such as https://letter.example.org"

@@ -1,7 +1,7 @@
 """The roles of accounts: four groups of permissions (docs/permissions.md).
 
-A migration creates them in a new database. After the first release, change the groups of existing
-databases in another migration too.
+A migration creates these groups in a new database. After the first release, each change here needs
+another migration, which changes the groups of existing databases.
 """
 
 # Each permission has an app, a model, a codename and a name.

@@ -41,9 +41,9 @@ _COPIED_HEADERS = ("Allow", "Retry-After", "WWW-Authenticate")
 
 
 class ApiBoundary:
-    """The outermost middleware, before redirects to https.
+    """The outermost middleware: it runs before the redirect to https.
 
-    `wsgi.py` drops bodies for HEAD.
+    It handles HEAD like GET. Later, `wsgi.py` removes the body of the answer.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -59,15 +59,16 @@ class ApiBoundary:
         try:
             response = self._respond(request)
         finally:
-            request.method = method  # the server needs it later
+            request.method = method  # the web server needs the true method later
         response.headers["Cache-Control"] = "no-store"
         response.headers["X-Content-Type-Options"] = "nosniff"
         return response
 
     def _respond(self, request: HttpRequest) -> HttpResponseBase:
         if settings.SECURE_SSL_REDIRECT and not request.is_secure():
-            # Refuse the call instead of redirecting it to https. Otherwise clients would follow the
-            # redirect unnoticed and send the next call unencrypted too.
+            # Refuse the call instead of redirecting it to https. With a redirect, the call would
+            # succeed, nobody would notice the wrong URL, and the next call would be unencrypted
+            # too.
             return problem_response(
                 ProblemType.USE_HTTPS,
                 "The call came over http. Nothing was changed. Use https. If you sent a token, "

@@ -59,7 +59,8 @@ _PROBLEMS: dict[type[Exception], tuple[ProblemType, str]] = {
     MultiPartParserError: _UNREADABLE,
     TooManyFieldsSent: _UNREADABLE,
 }
-# The messages of these errors are for the caller. A call lets the errors pass.
+# Functions of the API do not catch these errors. The handlers below show the message of the error
+# to the caller.
 _REFUSALS = {
     NoSuchEditionError: ProblemType.NOT_FOUND,
     DeliveriesDroppedError: ProblemType.GONE,
@@ -98,7 +99,7 @@ def _validation_error(request: HttpRequest, error: ValidationError) -> HttpRespo
 def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     """Answer calls that ninja refuses.
 
-    The error's cause says why a body could not be read.
+    If a body could not be read, the cause of `error` contains the answer.
     """
     if isinstance(error.__cause__, ProblemError):
         return error.__cause__.response
@@ -124,7 +125,7 @@ def _unexpected_error(request: HttpRequest, error: Exception) -> HttpResponse:
 
 
 def _field_name(loc: tuple[Any, ...]) -> str:
-    """Return a field's name as posted, such as `html.0`; `body` is the whole body."""
+    """Return a field's name as posted, such as `html.0`, or `body` for the whole body."""
     path = [str(part) for part in loc[1:]]
     if loc[0] == "body":
         path = path[1:]

@@ -1,4 +1,4 @@
-"""Build the OpenAPI 3.1 document: ninja's, plus parts that all operations share."""
+"""Add parts that all operations share to ninja's OpenAPI 3.1 document."""
 
 from functools import cache
 from typing import Any
@@ -67,7 +67,7 @@ def openapi(request: HttpRequest) -> HttpResponse:
 
 @cache
 def document() -> dict[str, Any]:
-    """Return the document."""
+    """Return the OpenAPI document."""
     result: dict[str, Any] = orjson.loads(
         orjson.dumps(dict(api.get_openapi_schema()), option=orjson.OPT_NON_STR_KEYS)
     )

@@ -1,6 +1,6 @@
-"""The file of a backup: a zip with a dump of pg_dump and a manifest.
+"""The file of a backup: a zip with a manifest and a dump that pg_dump wrote.
 
-Without Homing, `unzip FILE database.dump` gives a dump for pg_restore.
+If Homing is not installed, `unzip FILE database.dump` extracts the dump for pg_restore.
 """
 
 import fcntl
@@ -33,7 +33,7 @@ class BackupFile:
     checksum: int
 
     def chunks(self, report: Report = lambda _: None) -> Iterator[bytes]:
-        """Yield the dump. Raise BadZipFile if the dump has changed since it was read.
+        """Yield the dump. Raise BadZipFile if the file contains another dump by now.
 
         `report` gets the number of bytes read so far.
         """
@@ -49,7 +49,7 @@ class BackupFile:
 
 @contextmanager
 def new_file(path: Path, *, replaces: bool) -> Iterator[BinaryIO]:
-    """Create the file `path` when the block ends. Only its owner can read it.
+    """Create the file `path`, which only its owner can read, when the block ends.
 
     Before the block ends, the file has another name. If the block fails, the file is removed. If
     the process is killed, the unfinished file stays, and the next run overwrites it. If `path` is a
@@ -105,7 +105,11 @@ def _create(path: str, flags: int) -> int:
 
 
 def _lock(file: BinaryIO, unfinished: Path) -> None:
-    """Keep other runs out, also if another run has just renamed its finished file."""
+    """Lock the unfinished file, or raise BackupRefusedError if another run uses it.
+
+    Raise the error also if another run has just given the file its final name, because `file` is
+    then the finished backup of this other run.
+    """
     with suppress(OSError):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.path.samestat(os.fstat(file.fileno()), unfinished.stat()):
@@ -116,7 +120,7 @@ def _lock(file: BinaryIO, unfinished: Path) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Write the folder to the disk, so that a new name survives a machine crash."""
+    """Write the folder to the disk, so that a new file in it survives a machine crash."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

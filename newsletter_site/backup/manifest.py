@@ -23,7 +23,7 @@ Texts = Annotated[tuple[Text, ...], Field(min_length=1)]
 class Manifest:
     """Facts about a backup.
 
-    `migrations` are the migrations applied to its tables, as `app.name`. `keys` are the
+    `migrations` are the migrations that the backed-up database had, as `app.name`. `keys` are the
     fingerprints of SECRET_KEY and its fallbacks. `least_server` is the oldest major version of
     PostgreSQL that can read the dump. `system_identifier` and `database` name the database that was
     backed up.
@@ -57,9 +57,9 @@ class Manifest:
 class Target:
     """The database to restore into.
 
-    `migrations` are the migrations applied to its tables. `sessions` is the number of other
-    sessions of our role, and `workers` is the number of active workers. For an empty database, all
-    these values are empty or 0.
+    `migrations` are the migrations applied to this database. `sessions` is the number of other
+    sessions of Homing's role, and `workers` is the number of active workers. For an empty database,
+    all these values are empty or 0.
     """
 
     name: str
@@ -72,10 +72,10 @@ class Target:
 
 
 def fingerprint(key: str) -> str:
-    """Return a text to compare keys by, which does not reveal the key.
+    """Return a text by which keys can be compared, but which does not reveal the key.
 
-    For an attacker who guesses keys, the fingerprint is no new help: the dump already contains
-    sessions that are signed with the key.
+    The fingerprint does not make guessing the key easier. Guesses can already be tried on the
+    sessions in the dump, because these sessions are signed with the key.
     """
     return salted_hmac("newsletter_site.backup", "key", secret=key, algorithm="sha256").hexdigest()
 

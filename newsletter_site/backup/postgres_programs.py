@@ -135,7 +135,7 @@ def feed(program: subprocess.Popen[bytes], chunks: Iterable[bytes]) -> int:
 def read_failure(errors: IO[bytes], program: str, code: int) -> str:
     """Return why a program failed, or "" if it did not.
 
-    Only the first line of its errors is read. Later lines may hold readers' data.
+    Only the first line of `errors` is returned, because later lines may contain readers' data.
     """
     errors.seek(0)
     lines = errors.read().decode(errors="replace").splitlines()

@@ -89,7 +89,7 @@ def restore_backup(
 
 
 def _known() -> set[str]:
-    """Return every migration of this code, and migrations that another one replaces."""
+    """Return every migration of this code, and the migrations that these replace."""
     disk = MigrationLoader(None, ignore_no_migrations=True).disk_migrations
     names = {*disk, *(old for migration in disk.values() for old in migration.replaces)}
     return {".".join(name) for name in names}
@@ -151,7 +151,7 @@ def _failed(error: str) -> BackupRefusedError:
 def _run(
     programs: Programs, backup: BackupFile, entries: str, report: Report, *, replaces: bool
 ) -> None:
-    """Restore these entries in one transaction.
+    """Restore the listed entries of the dump in one transaction.
 
     pg_restore writes a script into psql's input, between our BEGIN and COMMIT. If this process or
     pg_restore dies, no COMMIT follows, and the server rolls back.
@@ -187,8 +187,8 @@ def _run(
             chunks = backup.chunks(report)
             is_complete = feed(pg_restore, chunks) == 0
             if is_complete:
-                # Read the remaining chunks, which pg_restore did not need, because the checksum
-                # covers them.
+                # Read the remaining chunks too, because the checksum is compared only at the end of
+                # the dump. pg_restore did not need these chunks.
                 for _rest in chunks:
                     pass
             end = f"{database_identity.DECLARE_IN_SQL}\nCOMMIT;\n".encode()

@@ -24,6 +24,6 @@ def settings_file(path: Path, *, replaces: bool) -> Iterator[None]:
 
 
 def in_lines(variables: Mapping[str, str]) -> str:
-    """Return one NAME="value" a line, with the escapes that shells and systemd share."""
+    """Return a line NAME="value" for each variable, escaped for shells and systemd."""
     escaped = {name: re.sub(r'(["$`\\])', r"\\\1", v) for name, v in variables.items()}
     return "".join(f'{name}="{value}"\n' for name, value in escaped.items())

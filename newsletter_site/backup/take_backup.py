@@ -1,4 +1,4 @@
-"""Back the database up into a file, while pages and workers use it."""
+"""Back up the database into a file, while the site and workers use the database."""
 
 import tempfile
 from collections.abc import Generator, Iterator, Sequence
@@ -64,7 +64,7 @@ def take_backup(
 
 @contextmanager
 def without_migrate(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """Keep `migrate` and restores out; raise BackupRefusedError while one runs."""
+    """Keep `migrate` and restores out, or raise BackupRefusedError if one is running."""
     with ExitStack() as stack:
         try:
             stack.enter_context(single_run(connection, LOCK_S))

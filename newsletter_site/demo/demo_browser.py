@@ -56,7 +56,7 @@ class Post(NamedTuple):
 def post_twice(browser: Browser, fields: dict[str, str]) -> tuple[str, Post, Post]:
     """Post one form from two windows at the same moment.
 
-    Return its key and both results.
+    Return the form's key and both results.
     """
     form = browser.hidden_fields(FORM) | fields
     start = threading.Barrier(2)

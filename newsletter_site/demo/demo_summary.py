@@ -1,4 +1,4 @@
-"""Compare the demo's results with what Homing promises, and describe them. Pure."""
+"""Compare the demo's results with Homing's promises, and describe the results."""
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,8 +26,8 @@ class Observed:
     """The results for the demo's issue.
 
     `deliveries` are the rows in Homing's database and `copies` the mails in the sandbox; both are
-    dicts with delivery keys. `mailable` is how many of the `total` readers were confirmed before
-    publishing. `links` are the HTTP statuses of the pages that a mail links to.
+    dicts whose keys are delivery keys. `mailable` is how many of the `total` readers were confirmed
+    before publishing. `links` are the HTTP statuses of the pages that a mail links to.
     """
 
     imported: ImportReport

@@ -16,7 +16,7 @@ ENDING_S = 10.0
 def end_with_the_demo() -> None:
     """Wait for the end of the demo, then end this process.
 
-    If that takes long, kill the process group.
+    If this process does not end soon, kill its process group.
     """
     while os.read(0, 1):
         pass

@@ -40,7 +40,7 @@ SHOWN_HELD_S = 2.0
 def run(terminal: Terminal, *, stay: bool) -> bool:
     """Publish, deliver and report.
 
-    Return whether all checks passed. `stay` keeps the site up.
+    Return whether all checks passed. With `stay`, the site runs until a signal.
     """
     with Children(prepare_data_dir(settings.HOMING_DATA_DIR), terminal) as children:
         try:

@@ -1,6 +1,6 @@
 """Start database, sandbox, site and workers, and sign an author in.
 
-Only one demo may use its database, because others would change its counts.
+Only one demo may use a database, because a second demo would change the counts of the first.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ CLEARED = (
 
 
 class Services(NamedTuple):
-    """The running services. In `site` the author is signed in."""
+    """The running services. `site` is a browser in which the author is signed in."""
 
     sandbox: Browser
     site: Browser

@@ -1,4 +1,4 @@
-"""Django's PostgreSQL backend on the embedded server."""
+"""Django's PostgreSQL backend, connected to the embedded server."""
 
 import shutil
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ def join_cluster(settings_dict: dict[str, Any]) -> Cluster:
 
 
 class DatabaseClient(client.DatabaseClient):
-    """The client of `manage.py dbshell`: the system's psql, or the server's own."""
+    """The client of `manage.py dbshell`: the system's psql, or the embedded server's."""
 
     def runshell(self, parameters: Iterable[str]) -> None:
         cluster = join_cluster(self.connection.settings_dict)

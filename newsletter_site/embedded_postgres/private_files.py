@@ -22,9 +22,9 @@ POLL_S = 0.02
 def prepare_data_dir(data_dir: Path) -> Path:
     """Create the data folder if it is missing, and return its real path.
 
-    If root creates the folder, it belongs to the owner of the parent folder, so that this user can
-    use it later. If root owns the parent too, other users may pass through the folder, because its
-    server runs as another user.
+    If root creates the folder, it belongs to the owner of the parent folder, so that this owner can
+    use it later. If root owns the parent too, other users may pass through the folder, because the
+    server in it runs as another user than root.
     """
     data_dir = data_dir.expanduser().absolute()
     if not data_dir.exists():
@@ -90,7 +90,7 @@ def open_lock(path: Path, user: ServerUser) -> int:
 
 
 def try_lock(lock: int, *, shared: bool = False) -> bool:
-    """Take `lock`, exclusive or shared.
+    """Take `lock` exclusively, or shared if `shared` is true.
 
     Return False if another process has a conflicting lock.
     """

@@ -1,8 +1,8 @@
 """The first process starts the server, and the last one stops it.
 
-Every process shares the lock file `users.lock` until it ends. A process that joins or leaves the
-server holds `gate.lock` for a moment. If it can then lock `users.lock` exclusively, no other
-process uses the server.
+Every process that uses the server holds a shared lock on `users.lock` until the process ends. A
+process that joins or leaves the server holds `gate.lock` for a moment. If it can then lock
+`users.lock` exclusively, no other process uses the server.
 """
 
 import atexit
@@ -16,7 +16,8 @@ from newsletter_site.embedded_postgres.server_folder import Cluster
 from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError
 
 GATE, USERS = "gate.lock", "users.lock"
-# The longest time that a program waits at its end for the gate, which a frozen process may hold.
+# A program that ends waits at most this long for `gate.lock`, because a frozen process may hold
+# this lock.
 LEAVING_S = 30.0
 
 joined: dict[Cluster, int] = {}
@@ -24,7 +25,7 @@ guard = threading.Lock()
 
 
 def join(cluster: Cluster, database: str | None = None) -> None:
-    """Use `cluster`: start its server and create `database`.
+    """Use `cluster`: start its server if it is down, and create `database` if missing.
 
     Raise EmbeddedPostgresError.
     """
@@ -94,7 +95,7 @@ def reset_after_fork() -> None:
     global guard
     guard = threading.Lock()
     for lock in joined.values():
-        os.close(lock)  # Only close it: unlocking would also release the parent's lock.
+        os.close(lock)  # Do not unlock: that would also release the parent's lock.
     joined.clear()
 
 

@@ -1,4 +1,4 @@
-"""Initialise, start and stop the server. Connection attempts show if it is up."""
+"""Initialise, start and stop the server. Connecting shows whether it is up."""
 
 import shutil
 import time
@@ -49,7 +49,7 @@ def ping(cluster: Cluster) -> pq.Ping:
 def start(cluster: Cluster) -> None:
     """Start the server unless it is up.
 
-    After a killed server, retry until its child processes have ended.
+    If the server was killed, retry until its child processes have ended.
     """
     if is_up(cluster):
         return
@@ -106,7 +106,7 @@ def comes_up(cluster: Cluster) -> bool:
 
 
 def launch(cluster: Cluster) -> None:
-    """Start the server below a shell that reaps it.
+    """Start the server as a child of a shell, which reaps the server when it ends.
 
     The shell is needed because process 1 of some containers does not reap ended processes.
     """

@@ -31,7 +31,8 @@ class LineFormatter(logging.Formatter):
 
     `shape` is `json` or `lines`, and `secrets` are redacted.
 
-    With `words`, for development, exceptions keep their redacted messages and tracebacks.
+    With `words`, which is for development, a line also contains an exception's redacted message and
+    traceback.
     """
 
     def __init__(self, *, shape: str, words: bool, secrets: Iterable[str]) -> None:
@@ -70,8 +71,8 @@ class LineFormatter(logging.Formatter):
         if not self._with_messages:
             return frames_of(error)
         traceback = self.formatException((type(error), error, error.__traceback__))
-        # Redact each line separately: an unclosed quotation is redacted to the end of the text,
-        # which is then only the end of the line.
+        # Redact each line separately. An unclosed quotation is redacted up to the end of the text,
+        # so in a text of many lines it would hide all later lines too.
         return "\n".join(map(self._redactor.redact, traceback.splitlines()))
 
 
@@ -133,7 +134,7 @@ def _without_messages(value: Any) -> Any:
 
 @lru_cache(maxsize=8)
 def name_from(arguments: tuple[str, ...]) -> str:
-    """Return the name of a process: `web`, `worker`, or that of its command."""
+    """Return the name of a process: `web`, `worker`, or its command."""
     program, *rest = arguments or [""]
     if Path(program).name == "manage.py" and rest and not rest[0].startswith("-"):
         return _ROLE_OF_COMMAND.get(rest[0], rest[0])

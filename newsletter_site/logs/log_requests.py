@@ -52,7 +52,8 @@ class RequestLogging:
         if isinstance(response, HttpResponse):
             sent = [len(response.content)]
         elif isinstance(response, FileResponse):
-            # Do not wrap the file to count its bytes, because the kernel sends it.
+            # Do not wrap the file to count its bytes. Otherwise the kernel could not send it
+            # directly.
             sent = [int(response.headers.get("Content-Length", 0))]
         elif isinstance(response, StreamingHttpResponse):
             response.streaming_content = _count_bytes(iter(response), sent)
@@ -63,7 +64,7 @@ class RequestLogging:
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], _: Any, kwargs: dict[str, Any]
     ) -> None:
-        """Bind the ids in the page's address."""
+        """Bind the ids in the page's address to the log lines of this request."""
         if isinstance(kwargs.get("issue"), uuid.UUID):
             log_context.bind(issue=kwargs["issue"])
         if isinstance(kwargs.get("import_id"), int):
@@ -71,7 +72,7 @@ class RequestLogging:
 
 
 class BindAuthor(MiddlewareMixin):
-    """Bind the id of the signed-in user.
+    """Bind the id of the signed-in user to the log lines of this request.
 
     This must come after the middleware that reads the session.
     """

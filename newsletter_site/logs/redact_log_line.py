@@ -58,7 +58,8 @@ def basic_credentials(user: str, password: str) -> str:
 def looks_random(text: str) -> bool:
     """Return whether a run of letters and digits is a token, not a name or an id.
 
-    A token has digits among letters of both cases, or among letters without separators.
+    A run with letters of both cases is a token if it has digits or does not consist of words. A run
+    with letters of one case is a token if it has digits and a long part without separators.
     """
     if _ID.fullmatch(text):
         return False

@@ -234,7 +234,11 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: self.sandbox.outbox.copies(bool))
     @rule(index=st.integers(0, 20), day=st.integers(1, 2), at_once=st.booleans())
     def report_a_copy(self, index: int, day: int, at_once: bool) -> None:
-        """Let a webhook report a copy at any time, repeatedly, with one of two dates."""
+        """Let a webhook report the delivery of a copy, with a date that may differ.
+
+        The rule can run soon or long after the copy was sent, and several times for one copy. If
+        `at_once` is false, the event is stored but not yet applied.
+        """
         keys = list(self.sandbox.outbox.copies(bool))
         message = self._messages(keys[index % len(keys)])[0]
         reader = Subscriber.objects.get(pk=message.metadata["delivery"].rpartition(".")[2])

@@ -48,6 +48,6 @@ def code_now(steps: int = 0) -> str:
 
 
 def time_goes_by() -> None:
-    """Let the site accept the last code again, and end pauses after wrong codes."""
+    """Let the last code be used again, and end the pause that follows wrong codes."""
     TOTPDevice.objects.update(last_t=-1, throttling_failure_timestamp=None)
     StaticDevice.objects.update(throttling_failure_timestamp=None)
