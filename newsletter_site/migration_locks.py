@@ -16,8 +16,8 @@ from newsletter_site.middleware.error_pages import is_unavailable
 ONE_RUN = 1_752_395_011
 
 LOCK_TIMEOUT, DEADLOCK = "55P03", "40P01"
-# Connection failures that waiting does not fix. PostgreSQL's client gives them no code, only these
-# words.
+# Connection failures that waiting does not fix. PostgreSQL's client reports these failures without
+# a code, so their words are compared.
 PERMANENT = (
     *("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied"),
     *("permission denied", "not permitted to log in", "certificate", "PostgreSQL did not start"),
@@ -53,7 +53,7 @@ def limit_lock_wait(connection: BaseDatabaseWrapper, lock_s: float) -> None:
 def single_run(connection: BaseDatabaseWrapper, lock_s: float) -> Iterator[None]:
     """Keep other runs of `migrate` out while the block runs.
 
-    Raise OtherRunError after waiting `lock_s` seconds. A transaction in a session of its own holds
+    Raise OtherRunError after waiting `lock_s` seconds. A transaction in a separate session holds
     the lock, so the lock also works behind a pooler. Closing this session releases the lock.
     """
     with closing(connection.copy()) as keeper:

@@ -1,4 +1,4 @@
-"""Register functions with lower apps, which must not import the functions' apps."""
+"""Register functions with apps that call these functions but must not import them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

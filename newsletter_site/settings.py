@@ -120,7 +120,8 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "newsletter_site.middleware.content_security_policy.content_security_policy",
-    # This comes after static files, which need no database and therefore no slot.
+    # This comes after the middleware for static files, which need no database and therefore no
+    # slot.
     "newsletter_site.operations.concurrency_limit.LimitConcurrency",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -132,10 +133,11 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "newsletter_site.sign_in.enforce_two_step.EnforceTwoStep",
-    # Answers 429 where django-axes refused a sign-in.
+    # This answers 429 if django-axes refused a sign-in.
     "axes.middleware.AxesMiddleware",
     "newsletter_site.middleware.error_pages.NotFoundPage",
-    # The innermost: a view that fails without the database is answered with 503.
+    # This is the innermost middleware. It answers 503 if a view fails because the database is
+    # unavailable.
     "newsletter_site.middleware.error_pages.DatabaseUnavailable",
 ]
 ROOT_URLCONF = "newsletter_site.urls"
@@ -173,7 +175,8 @@ else:
 DATABASES["default"].update(
     CONN_HEALTH_CHECKS=True,
     CONN_MAX_AGE=60,
-    # Behind a pooler in transaction mode, the next fetch of a cursor may use another connection.
+    # Behind a pooler in transaction mode, the next fetch of a cursor may use another connection of
+    # the server, which does not know the cursor.
     DISABLE_SERVER_SIDE_CURSORS=True,
 )
 DATABASES["default"].setdefault("OPTIONS", {}).update(
@@ -182,7 +185,8 @@ DATABASES["default"].setdefault("OPTIONS", {}).update(
     # Prepared statements belong to one server connection, and a pooler may use another.
     prepare_threshold=None,
     connect_timeout=10,
-    # A vanished server is noticed after half a minute instead of the system's two hours.
+    # With these values, a vanished server is noticed after half a minute instead of the system's
+    # two hours.
     keepalives_idle=10,
     keepalives_interval=5,
     keepalives_count=4,
@@ -240,7 +244,8 @@ SECURE_REDIRECT_EXEMPT = [r"(?i)^unsubscribe/", r"^health/"]
 # the author the posted text back.
 CSRF_FAILURE_VIEW = "publishing.publish.csrf_failure_view.csrf_refused"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 12 * 1024 * 1024
-# The limit above does not apply to files, so pages that expect no files skip them.
+# DATA_UPLOAD_MAX_MEMORY_SIZE does not limit uploaded files, so pages that expect no files skip
+# them.
 FILE_UPLOAD_HANDLERS = ["newsletter_site.middleware.reject_uploads.RejectUploads"]
 
 # --- Language, time, files -------------------------------------------------------------------
@@ -350,7 +355,7 @@ WEB_CONCURRENCY = env.whole("WEB_CONCURRENCY", 2, least=1, most=64)
 # --- Logs ------------------------------------------------------------------------------------
 LOG_FORMAT = env.choice("LOG_FORMAT", "lines" if DEBUG else "json", ("json", "lines"))
 LOG_LEVEL = env.choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error")).upper()
-# Operators need these lines after restoring a backup (docs/restore.md).
+# Operators need the lines of these loggers after restoring a backup (docs/restore.md).
 ALWAYS_LOGGED = ("publishing.activity.record_issue_activity", "subscribers.data_requests.erase")
 LOGGING = {
     "version": 1,

@@ -22,9 +22,10 @@ HEADERS = {
 def content_security_policy(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Add the headers.
+    """Add both headers to every response.
 
-    If a view has set one of these headers, such as the preview of a mail, its value stays.
+    If a view has set one of these headers itself, as the preview of a mail does, the view's value
+    stays.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:

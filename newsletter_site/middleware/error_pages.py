@@ -122,7 +122,8 @@ def refuse_unread(path: str, kind: ProblemType, detail: str) -> HttpResponse:
 def service_unavailable(request: HttpRequest, *, why: str, was_begun: bool) -> HttpResponse:
     """Answer 503, as a page or as JSON.
 
-    `why` is shown to the visitor. With `was_begun`, the answer says that the work may have started.
+    `why` is shown to the visitor. With `was_begun`, the answer says that the site may have begun to
+    handle the request.
     """
     response: HttpResponse
     path = request.path_info

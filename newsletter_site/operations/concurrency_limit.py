@@ -18,7 +18,8 @@ from newsletter_site.middleware.error_pages import service_unavailable
 logger = logging.getLogger(__name__)
 
 MAX_CONCURRENT_REQUESTS = 8
-# This is longer than a page takes on a busy machine, and short enough for health checks.
+# A request that finds no free slot waits at most this long. Pages take less time, even on a busy
+# machine.
 MAX_WAIT_S = 3.0
 
 
@@ -62,8 +63,8 @@ class RequestSlots:
 class LimitConcurrency:
     """Middleware that limits how many requests run at the same time.
 
-    The middleware for static files comes before this class. Middleware that queries the database
-    comes after this class.
+    In the settings, the middleware for static files comes before this class, and middleware that
+    queries the database comes after it.
     """
 
     def __init__(
@@ -90,8 +91,8 @@ class LimitConcurrency:
             release()
             raise
         if response.streaming:
-            # Release the slot only when the response is closed, because sending it may still read
-            # rows. django-stubs does not know `_resource_closers`.
+            # Release the slot only when the response is closed, because rows may still be read
+            # while the response is sent. django-stubs does not know `_resource_closers`.
             response._resource_closers.append(release)  # type: ignore[attr-defined]
         else:
             release()

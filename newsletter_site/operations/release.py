@@ -1,4 +1,4 @@
-"""The version and the commit of the code that runs. It needs no settings."""
+"""The version and the commit of the running code, found without Django's settings."""
 
 import re
 import subprocess
@@ -54,8 +54,8 @@ def find_commit(root: Path, archived: str) -> str:
 
 
 def _commit_of_checkout(root: Path) -> str:
-    # Name the repository: otherwise git refuses the checkout of another user, and GIT_DIR may name
-    # another repository.
+    # Pass the folder of the repository. Without it, git would refuse a checkout that another user
+    # owns, and the variable GIT_DIR could name another repository.
     command = ["git", f"--git-dir={root}/.git", "rev-parse", "HEAD"]
     try:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""One connection of a visitor. No thread ever waits for it."""
+"""One connection of a visitor. No thread ever waits for bytes from the visitor."""
 
 import socket
 import time
@@ -18,7 +18,8 @@ ASKED_AFTER_S = 1.0
 IDLE_S = 15
 # The longest time a connection may have no request while the process stops.
 IDLE_WHEN_STOPPING_S = 2.0
-# The unread rest of a request is discarded for this long. Closing at once would lose the answer.
+# After an early answer, the rest of the request is received and discarded for this long. If the
+# connection were closed at once, the client could lose the answer.
 LINGER_S = 10.0
 
 
@@ -80,7 +81,7 @@ class Connection(HTTPChannel):
             self._close()
 
     def service(self) -> None:
-        """Run the site in a thread, with a complete request or to ask about its header."""
+        """Run the site in a thread: answer a complete request, or ask about a header."""
         try:
             super().service()
         except BodyAwaited:
@@ -89,7 +90,7 @@ class Connection(HTTPChannel):
             self.server.pull_trigger()
 
     def handle_close(self) -> None:
-        """Close, but discard the unread rest of a request first."""
+        """Close the connection, after discarding the unread rest of a request."""
         if not self.is_unread or self._lingers_until_s is not None:
             self._close()
             return

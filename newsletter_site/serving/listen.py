@@ -11,10 +11,11 @@ FIRST_FROM_SYSTEMD = 3
 
 
 def listen(address: str, port: int | None) -> socket.socket:
-    """Return a listening socket, made before any process is forked.
+    """Return a listening socket. Call this before any process is forked.
 
-    `address` is HOST:PORT or fd://NUMBER. Without it, systemd's socket is used, then every
-    address of `port`, then 127.0.0.1:8000. Raise OSError or ValueError if it cannot be used.
+    `address` is HOST:PORT or fd://NUMBER. If it is empty, use systemd's socket. If there is none,
+    listen on `port` at every address of the machine, or without `port` at 127.0.0.1:8000. Raise
+    OSError or ValueError if that fails.
     """
     if not address and os.environ.get("LISTEN_PID") == str(os.getpid()):
         address = f"fd://{FIRST_FROM_SYSTEMD}"

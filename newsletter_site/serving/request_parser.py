@@ -25,8 +25,8 @@ HEADER_BYTES = 64 * 1024
 # Bodies up to this size stay in memory. Larger bodies are written to files, so the site is asked
 # first whether it accepts them.
 IN_MEMORY = 512 * 1024
-# The base time in which a request must arrive. A larger request gets more time, as the slowest
-# allowed rate defines.
+# A request has this time to arrive, and for each received byte as much more time as the byte takes
+# at the slowest allowed rate.
 ARRIVES_WITHIN_S = 15.0
 SLOWEST_BYTES_PER_S = 50_000
 
@@ -56,7 +56,7 @@ _BY_STATUS = {kind.status: kind for kind in DETAILS}
 
 
 def largest_body() -> int:
-    """Return the most bytes of a body: an import's file and the fields around it."""
+    """Return the size limit of bodies: an import's file and the fields around it."""
     return (settings.IMPORT_MAX_MB + 10) * 1024 * 1024
 
 
@@ -90,8 +90,8 @@ class RequestParser(HTTPRequestParser):
 
     def parse_header(self, header_plus: bytes) -> None:
         """Check the limits that waitress does not have. Raise ParsingError."""
-        # Keep the longest header, because it contains the path of a refused request. waitress
-        # replaces a header that is too long.
+        # If a header is too long, waitress replaces it by a shorter one. Keep the longest one,
+        # because it contains the path of the refused request.
         self.header_plus = max(self.header_plus, header_plus, key=len)
         first, *lines = header_plus.split(b"\r\n")
         if len(first) > LINE_BYTES:

@@ -70,7 +70,7 @@ class Server(TcpWSGIServer):
         return self._stops_at_s is not None
 
     def stop(self) -> None:
-        """Accept no more connections, and end with the last one. Thread-safe."""
+        """Accept no more connections, and end when the last one has closed. Thread-safe."""
         self.trigger.pull_trigger(self._begin_to_stop)
 
     def _begin_to_stop(self) -> None:
@@ -78,10 +78,10 @@ class Server(TcpWSGIServer):
         wasyncore.dispatcher.close(self)
 
     def run(self) -> None:
-        """Serve until stopped, and until running requests have been answered."""
+        """Serve until `stop` is called and all running requests have been answered."""
         while not self._has_ended():
-            # Wait one second at most, because waitress no longer cleans up connections while a
-            # server stops.
+            # Wait at most one second, so that the call of `maintenance` below is regular: while a
+            # server stops, waitress no longer does this call.
             wasyncore.loop(timeout=1, use_poll=True, map=self._map, count=1)
             if self.is_stopping:
                 self.maintenance(time.time())

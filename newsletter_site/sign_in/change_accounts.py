@@ -34,7 +34,7 @@ def describe(account: User) -> dict[str, Any]:
 
 
 def find_groups(names: Iterable[str]) -> list[Group]:
-    """Return the groups with these names. Raises `CommandError`."""
+    """Return the groups with these names, or raise `CommandError`."""
     groups = {group.name: group for group in Group.objects.all()}
     for name in names:
         if name not in groups:
@@ -47,7 +47,7 @@ def find_groups(names: Iterable[str]) -> list[Group]:
 
 
 def add_account(username: str, email: str, groups: list[Group], password: str | None) -> User:
-    """Add an account that can sign in once it has a password. Raises `CommandError`."""
+    """Add an account that can sign in once it has a password, or raise `CommandError`."""
     account = User(username=username, email=strip_invisible(email), is_staff=True)
     try:
         # If two commands add the same name at once, the table's constraint refuses the second one.
@@ -79,7 +79,7 @@ def change_groups(username: str, add: list[Group], remove: list[Group]) -> User:
 def set_active(username: str, is_active: bool) -> User:
     """Disable or enable an account, as the admin does. A second call changes nothing.
 
-    Sessions and API tokens of a disabled account are refused while it is disabled.
+    While an account is disabled, its sessions and API tokens are refused.
     """
     with transaction.atomic():
         account = _locked(username)
@@ -104,7 +104,7 @@ def _locked(username: str) -> User:
 
 
 def find_author(username: str) -> User:
-    """Return the author with this user name. Raises `CommandError`."""
+    """Return the author with this user name, or raise `CommandError`."""
     author = User.objects.filter(username=username).first()
     if author is None:
         raise CommandError(

@@ -1,4 +1,4 @@
-"""The cookie of a browser that an author has used.
+"""The cookie that marks a browser in which an author has signed in.
 
 Failed sign-ins in such a browser are counted separately, so strangers cannot lock the author out.
 """

@@ -32,8 +32,8 @@ def identity_error(request: HttpRequest) -> str:
         checked = two_step_devices.check(author, password_or_code)
         if checked.is_right:
             return ""
-        # Count the attempt also during the pause after wrong codes, because it was also checked as
-        # a password.
+        # Count the attempt also during the pause after wrong codes, because the posted text was
+        # also checked as a password.
         if checked.wait_s:
             error = pause_sentence(checked.wait_s)
     count_failure(request, name)

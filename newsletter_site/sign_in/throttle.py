@@ -53,7 +53,7 @@ def may_try(request: HttpRequest, name: str) -> bool:
 
 
 def count_failure(request: HttpRequest, name: str) -> None:
-    """Count a wrong password or code. During a wait, only log it."""
+    """Count a wrong password or code. During a wait, only log the attempt."""
     user_login_failed.send(__name__, credentials={"username": name}, request=request)
 
 

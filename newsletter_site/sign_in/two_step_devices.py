@@ -25,10 +25,11 @@ from subscribers.record_activity import record_activity
 
 RECOVERY_CODES = 10
 SETUP_EXPIRES = timedelta(minutes=15)
-# The pause after a wrong code doubles up to 2 ** 10 s. Otherwise a stranger could lock the owner
-# out for years.
+# The pause doubles after each wrong code, but only up to 2 ** 10 s. Without this limit, a stranger
+# could lock the owner out for years.
 _LONGEST_PAUSE_AFTER = 11
-# Characters that look alike are left out. A code has 60 bits, so its hash cannot be guessed.
+# Characters that look alike are left out. A code has 60 random bits, so nobody can find a code from
+# its hash by guessing.
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 _GROUPS, _GROUP = 3, 4
 _APP_CODE = re.compile(r"[0-9]{6}")
@@ -171,7 +172,7 @@ def _make_recovery_codes(author: Any) -> list[str]:
 
 
 def _hash(code: str) -> str:
-    """Return 96 bits of the hash: django-otp's column has no room for more."""
+    """Return 96 bits of a code's hash: django-otp's column has no room for more."""
     return base64.urlsafe_b64encode(hashlib.sha256(code.encode()).digest()[:12]).decode()
 
 
@@ -197,7 +198,7 @@ def _locked(author: Any) -> Iterator[None]:
 def _set_since(author: Any, since: Now | None) -> None:
     """Set or clear the start of two-step sign-in, and end all sessions.
 
-    A session's hash contains this time (`User`).
+    The sessions end because a session's hash depends on this time (`User`).
     """
     author.two_step_since = since
     author.save(update_fields=["two_step_since"])

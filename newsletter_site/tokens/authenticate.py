@@ -33,7 +33,7 @@ def is_well_formed(token: str) -> bool:
 
 
 def hash_token(token: str) -> bytes:
-    """Return the 32 bytes that are stored for a token."""
+    """Return the hash of a token: the 32 bytes that are stored instead of the token."""
     return hashlib.sha256(token.encode()).digest()
 
 

@@ -18,7 +18,7 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 10.0
 
 
 class Command(migrate.Command):
-    """Django's command with short lock waits, because other sessions queue behind it."""
+    """Django's command with short lock waits, because each wait blocks other sessions."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -100,7 +100,7 @@ class Command(migrate.Command):
     def migration_progress_callback(
         self, action: str, migration: Migration | None = None, fake: bool = False
     ) -> None:
-        """Open a transaction before a migration starts, and commit it afterwards."""
+        """Open a transaction before a migration starts, and commit it after the migration."""
         if action in ("apply_success", "unapply_success"):
             self._transaction.close()
             self._since_s, self._pause_s = time.monotonic(), FIRST_PAUSE_S

@@ -31,7 +31,7 @@ PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """The result of a check. Without a reason it is healthy.
+    """The result of a health check, which passed if `reason` is empty.
 
     Reason and warnings are public. The details are for operators.
     """
@@ -62,10 +62,11 @@ CHECKS = ("live", "ready", "workers")
 def run_check(check: str, host: str = "") -> CheckResult:
     """Run one of CHECKS.
 
-    `live` does not query the database, because a restart of the site would not repair the database.
-    `ready` needs UTF8, every migration and a database that accepts writes, and warns of settings of
-    the database server. `workers` needs an active worker whose writes succeed, on `host` if a host
-    is named, and warns of missing workers and of the problems that workers report.
+    `live` does not query the database: if `live` fails, a supervisor restarts the site, which would
+    not repair the database. `ready` needs UTF8, every migration and a database that accepts writes,
+    and warns of settings of the database server. `workers` needs an active worker whose writes
+    succeed, on `host` if a host is named, and warns of missing workers and of the problems that
+    workers report.
     """
     try:
         match check:
@@ -111,7 +112,7 @@ def check_ready(cursor: CursorWrapper) -> CheckResult:
 def load_write_faults(
     cursor: CursorWrapper, own: DatabaseFault = fault_of_web_process
 ) -> list[Reason]:
-    """Load why the site cannot write, each fault once.
+    """Load the faults that keep the site from writing, each fault once.
 
     A fault comes from one of three sources: this connection is refused, all workers report the
     fault, or this process remembers it from its `own` failed writes.
@@ -193,7 +194,8 @@ def health(request: HttpRequest, check: str) -> HttpResponse:
     result = run_check(check)
     response: HttpResponse
     if result.is_healthy and _is_prometheus(request):
-        # Prometheus can scrape this address like any target. Its metric `up` then shows the result.
+        # Prometheus can scrape this address like any target. Prometheus' own metric `up` then shows
+        # the result.
         response = HttpResponse(
             f'homing_health{{check="{check}"}} 1\n', content_type=PROMETHEUS_TEXT
         )

@@ -173,7 +173,8 @@ CATALOGUE: tuple[Metric, ...] = (
         "counter",
         "Requests by route and class of status; 5xx does not include 503.",
         {"route": (), "status": ()},
-        # Otherwise Prometheus would not count the first errors of a route as an increase.
+        # Write the series of errors of a route even while it is 0. Otherwise Prometheus would not
+        # count the first errors as an increase.
         beside=("status", site_metrics.SERVER_ERRORS),
     ),
     _histogram(site_metrics.REQUEST_SECONDS, "Duration of requests, by route.", route=()),

@@ -72,13 +72,14 @@ def _measure() -> HttpResponse:
 def check_access(meta: Mapping[str, object], token: str) -> HTTPStatus:
     """Return 200 if a request may read the metrics, otherwise 401 or 403.
 
-    `meta` contains the WSGI variables of the request. Without a token, the request must come from
-    this machine, without a proxy, and its Host must be a loopback name. A proxy would forward
+    `meta` contains the WSGI variables of the request. If `token` is empty, the request must come
+    from this machine, without a proxy, and its Host must be a loopback name. A proxy would forward
     strangers' requests, and the host name of a hostile web page may resolve to this machine.
     """
     if token:
         given = str(meta.get("HTTP_AUTHORIZATION", ""))
-        # Compare hashes of the tokens, because `compare_digest` reveals whether the lengths differ.
+        # Compare hashes of the tokens. With the tokens themselves, `compare_digest` would reveal
+        # whether their lengths differ.
         hashes = (hashlib.sha256(each.encode()).digest() for each in (given, f"Bearer {token}"))
         is_right = hmac.compare_digest(*hashes)
         return HTTPStatus.OK if is_right else HTTPStatus.UNAUTHORIZED

@@ -1,4 +1,4 @@
-"""Write the metrics in Prometheus' text format, with prometheus-client. Pure."""
+"""Write the metrics in Prometheus' text format, with prometheus-client."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,8 @@ from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, Metr
 Labelled = Sequence[tuple[Mapping[str, str], float]]
 
 # The label that names the database of a counter. A restored backup sets counters back. With a new
-# value of this label they become new series, so Prometheus sees no reset of the old series.
+# value of this label, the counters become new series, so Prometheus sees no reset of the old
+# series.
 DATABASE = "database"
 
 
@@ -87,8 +88,8 @@ def _histogram(metric: Metric, buckets: Labelled, sums: Labelled, database: str)
     seconds = {_in_order(metric, labels): value for labels, value in sums}
     family = HistogramMetricFamily(metric.name, metric.help, labels=[*metric.labels, DATABASE])
     for labels_in_order, by_bound in counts.items():
-        # Counts under a bound that only an earlier version of Homing had are added to the next
-        # larger bound.
+        # An earlier version of Homing may have counted under bounds that no longer exist. Add these
+        # counts to the next larger bound.
         added_up = [
             (bound, sum(count for le, count in by_bound.items() if float(le) <= float(bound)))
             for bound in bounds

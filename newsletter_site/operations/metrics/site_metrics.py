@@ -29,14 +29,15 @@ class SignInResult(StrEnum):
 
 
 def count_form(outcome: PostOutcome, **_: Any) -> None:
-    """Count a posted form. A receiver of `idempotency.run_once.form_posted`."""
+    """Count a posted form. This receives the signal `form_posted` of `idempotency`."""
     metrics_buffer.add(FORM_POSTS, result=outcome.value)
 
 
 def observe_request(route: str, status: int, seconds: float) -> None:
     """Count an answered request.
 
-    Status 503 is counted separately from other server errors, because the page did not cause it.
+    Status 503 is counted separately from other server errors, because the page did not cause the
+    error.
     """
     status_class = UNAVAILABLE if status == 503 else f"{status // 100}xx"
     metrics_buffer.add(REQUESTS, route=route, status=status_class)
