@@ -38,7 +38,7 @@ def main() -> None:
 
         install_exception_hooks()
 
-    # Django begins the line of an error with the name of its class.
+    # Django begins the line of an error with the name of the error's class.
     base.CommandError.__name__ = "homing"
 
     class NamedParser(base.CommandParser):
@@ -54,8 +54,9 @@ def main() -> None:
 
     base.CommandParser = NamedParser  # type: ignore[assignment, misc]
     if sys.argv[1:2] not in (["check"], ["migrate"], ["runserver"]):
-        # Django prints warnings before the output of every command. Processes that keep running
-        # log them once (delivery/check_settings.py). Errors still end a command.
+        # Django would print the warnings of its checks before the output of every command. In
+        # Homing, the long-running processes log these warnings once (delivery/check_settings.py).
+        # Errors still end a command.
         base.BaseCommand.check = _refuse_errors(base.BaseCommand.check)  # type: ignore[method-assign]
     try:
         try:
@@ -89,7 +90,7 @@ def main() -> None:
 
 
 def _withdraw_commands() -> None:
-    """Remove commands from Django's list. End if one of them is typed."""
+    """Remove the commands that Homing does not offer. End if one of them is typed."""
     from django.core import management
 
     if sys.argv[1:2] and sys.argv[1] in NOT_OFFERED:
@@ -101,7 +102,7 @@ def _withdraw_commands() -> None:
 
 
 def _refuse_errors(check: Any) -> Any:
-    """Return a command's `check` that says nothing unless there is an error."""
+    """Return a `check` for commands that prints nothing unless there is an error."""
 
     def refuse_errors(command: Any, *args: Any, **options: Any) -> None:
         from django.core.checks import run_checks
@@ -114,7 +115,7 @@ def _refuse_errors(check: Any) -> Any:
 
 
 def _print_versions() -> None:
-    """Print Homing's release, and the versions below it. This works without settings."""
+    """Print the versions of Homing, Python, Django and libpq, without loading settings."""
     import django
     import psycopg
 
@@ -129,11 +130,13 @@ def _print_versions() -> None:
 def _end_on_signals() -> None:
     """End with exit code 0 on a signal, until the command handles signals itself.
 
-    Nothing is claimed yet. Loading Django takes a second, and the database may not answer.
+    This is safe, because the process has not claimed any work yet. It is needed, because loading
+    Django takes a second, and the database may not answer.
     """
     for number in STOPPING_SIGNALS:
         signal.signal(number, lambda *_: os._exit(0))
-    # `homing` blocked them. A signal that came since then takes effect now.
+    # The script `homing` blocked these signals. A signal that has arrived since then takes effect
+    # now.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING_SIGNALS)
 
 

@@ -29,7 +29,7 @@ from tests.postgres_cluster import OwnCluster  # noqa: E402
 
 OLDEST, NEWEST = "Django~=5.2.0", "Django>=6,<7"
 NEWEST_NEEDS = (3, 12)
-# Tests of the code that uses most of what Django changes: settings, sign-in, administration,
+# Tests of the code that a new release of Django affects most: settings, sign-in, administration,
 # middleware, forms, messages, templates and translation. Running all quick tests would take three
 # times as long.
 TESTS = (
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> None:
     parts = {"package": check_package, "homing": check_homing}
     if arguments not in [[name] for name in parts]:
         sys.exit(__doc__)
-    # Exits through the block's end, which removes the folder.
+    # On SIGTERM, leave the block below by an exception, so that its folder is removed.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="homing-django-", dir="/var/tmp") as folder:
         parts[arguments[0]](Path(folder))
@@ -127,7 +127,7 @@ def newest_python() -> str | None:
 
 @contextmanager
 def own_server() -> Iterator[dict[str, str]]:
-    """Start PostgreSQL for the block. Yield the variables of libpq that name it."""
+    """Start PostgreSQL for the block. Yield libpq's variables for this server."""
     server = OwnCluster()
     server.start()
     try:

@@ -1,8 +1,8 @@
 """Audit the production packages with pip-audit, and judge its result.
 
 A known vulnerability fails the run. If pip-audit cannot reach the advisories, the run shows a
-banner and continues, because this is not a fault of the commit. The exit code is 1 in both cases,
-so the output decides. pip-audit exits with 0 even if it could not judge a package.
+banner and continues, because this is not a fault of the commit. pip-audit's exit code is 1 in both
+cases, so its output decides. pip-audit exits with 0 even if it could not judge a package.
 """
 
 import json
@@ -16,8 +16,8 @@ COMMAND = (
     *("--requirement", "requirements/production.txt"),
     *("--format", "json", "--progress-spinner", "off"),
 )
-# If the last line contains one of these texts, the advisories could not be reached or refused the
-# request.
+# If the last line of the errors contains one of these texts, the server of the advisories could not
+# be reached or refused the request.
 UNREACHABLE_SIGNS = (
     "requests.exceptions.",
     "urllib3.exceptions.",
@@ -53,7 +53,7 @@ class Verdict:
 
 
 def verdict(exit_code: int, output: str, errors: str) -> Verdict:
-    """Judge pip-audit's exit code and output. Pure."""
+    """Judge an audit by pip-audit's exit code and output."""
     try:
         packages = json.loads(output)["dependencies"]
         holes = [

@@ -28,7 +28,7 @@ class User(AbstractUser):
         verbose_name_plural = _("authors")  # type: ignore[assignment]
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
-        """Hash the password and `two_step_since`. Changing one of them ends all sessions."""
+        """Hash the password and `two_step_since`. A change of one ends earlier sessions."""
         # django-stubs omits Django's method.
         password_hash: str = super()._get_session_auth_hash(secret=secret)  # type: ignore[misc]
         if self.two_step_since is None:

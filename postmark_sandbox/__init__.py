@@ -1,5 +1,5 @@
 """Local server that speaks Postmark's API, for development, demos and tests.
 
-Imports run one way, from the bottom: http, rules, state, faults, events, sandbox, then
-postmark_api, control_api and pages, then server.
+A module imports only from modules that come earlier in this list: http, rules, state, faults,
+events, sandbox_state, then postmark_api, control_api and pages, then server.
 """

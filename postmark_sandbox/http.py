@@ -86,7 +86,7 @@ class Request:
 
     @cached_property
     def json(self) -> Any:
-        """Return the body as JSON, or raise Postmark's 402."""
+        """Return the body as JSON, or raise Postmark's error 402."""
         try:
             return orjson.loads(self.body)
         except orjson.JSONDecodeError as wrong:
@@ -107,7 +107,7 @@ class Request:
 
 
 def read_target(raw: str) -> tuple[str, dict[str, str]]:
-    """Split a request line into path and query; the last of equal keys wins."""
+    """Split a request target into path and query; of equal keys, the last one counts."""
     parts = urlsplit(raw)
     query = {key.lower(): value for key, value in parse_qsl(parts.query, keep_blank_values=True)}
     return unquote(parts.path), query

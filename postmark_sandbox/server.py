@@ -125,7 +125,8 @@ class _Handler(BaseHTTPRequestHandler):
             # Postmark accepts paths with and without a slash at the end.
             path = path.removesuffix("/")
         headers = {name.lower(): value for name, value in self.headers.items()}
-        # Reject other names: a web page could point its own name to 127.0.0.1.
+        # Reject a Host that is not this machine: the host name of a hostile web page could resolve
+        # to 127.0.0.1.
         host = read_url(f"http://{headers.get('host', HOST)}")
         if host is None or not is_loopback(host.hostname):
             self._refuse(403, "This sandbox answers only to localhost and 127.0.0.1.")
@@ -135,8 +136,8 @@ class _Handler(BaseHTTPRequestHandler):
             sandbox.gate.changed()
             if fault.kind == "reset":
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
-                # Close the socket here. Otherwise the server would shut the connection down, which
-                # sends FIN.
+                # Close the socket here, which sends RST. Otherwise the server would shut the
+                # connection down, which sends FIN.
                 self.connection.close()
             self.close_connection = True
             return
@@ -164,7 +165,8 @@ class _Handler(BaseHTTPRequestHandler):
         spent_s = time.monotonic() - call.request.arrived
         sandbox.gate.pause(max(response.wait_s, sandbox.latency_s - spent_s))
         gone = call.stored is not None and self._caller_is_gone()
-        # Log first, so that a caller with a response also finds its call in the log.
+        # Log the call before sending the response, so that a caller with a response also finds its
+        # call in the log.
         call.log(0 if response.closed else response.status, gone=gone)
         if gone:
             self.close_connection = True

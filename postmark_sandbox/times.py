@@ -16,22 +16,22 @@ def now_ns() -> int:
 
 
 def utc_text(at_ns: int) -> str:
-    """Format UTC as `2026-05-04T14:15:22.9870001Z`."""
+    """Format a time in UTC, such as `2026-05-04T14:15:22.9870001Z`."""
     return _text(at_ns, UTC).replace("+00:00", "Z")
 
 
 def eastern_text(at_ns: int) -> str:
-    """Format US Eastern time as `2026-05-04T10:15:22.9870001-04:00`."""
+    """Format a time in US Eastern time, such as `2026-05-04T10:15:22.9870001-04:00`."""
     return _text(at_ns, EASTERN)
 
 
 def clock_text(at_ns: int) -> str:
-    """Format `07:15:34` in this machine's time zone."""
+    """Format a time in this machine's time zone, such as `07:15:34`."""
     return time.strftime("%H:%M:%S", time.localtime(at_ns // NS_PER_SECOND))
 
 
 def day_text(at_ns: int) -> str:
-    """Format `17 Sep 2026, 07:15:34` in this machine's time zone."""
+    """Format a time in this machine's time zone, such as `17 Sep 2026, 07:15:34`."""
     return time.strftime("%-d %b %Y, %H:%M:%S", time.localtime(at_ns // NS_PER_SECOND))
 
 

@@ -128,8 +128,8 @@ const DO = {
     note.querySelector("[role=alert]")?.remove();
     const fields = { ...saving.fields(wordsOf(form)), idempotency_key: conflict.copy_key, beside: "on" };
     const [answer, facts] = await ask(form.dataset.begin, fields);
-    // The text was different at an earlier press, whose answer was lost. Save this text as another
-    // copy.
+    // An earlier press saved a different text as a copy, but the answer to that press was lost.
+    // Save the current text as another copy.
     if (answer?.status === 409 && facts) {
       conflict.copy_key = facts.copy_key;
       return DO.copy();

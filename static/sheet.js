@@ -26,13 +26,13 @@ async function open(address, opener) {
   });
   dialog.addEventListener("close", () => {
     dialog.remove();
-    // The browser returns the focus to the link, unless the link has gone.
+    // The browser returns the focus to the link, unless the link was removed.
     if (!opener.checkVisibility()) document.querySelector("h1").focus();
   });
   document.body.append(dialog);
   dialog.showModal();
   heading.focus();
-  htmx.process(dialog); // Some numbers change while the dialog is open.
+  htmx.process(dialog); // Let htmx update the numbers that change while the dialog is open.
 }
 
 let opening = false;

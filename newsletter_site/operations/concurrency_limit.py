@@ -19,7 +19,8 @@ logger = logging.getLogger(__name__)
 
 MAX_CONCURRENT_REQUESTS = 8
 # A request that finds no free slot waits at most this long. Pages take less time, even on a busy
-# machine.
+# machine. The limit is short, because the request may occupy a thread that a health check waits
+# for.
 MAX_WAIT_S = 3.0
 
 

@@ -1,4 +1,4 @@
-"""The cookie that marks a browser in which an author has signed in.
+"""The cookie that marks a browser as known for an author.
 
 Failed sign-ins in such a browser are counted separately, so strangers cannot lock the author out.
 """

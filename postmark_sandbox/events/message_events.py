@@ -1,4 +1,4 @@
-"""Events after acceptance, with their suppressions and webhooks."""
+"""Events after the acceptance of a message, with their suppressions and webhooks."""
 
 import threading
 from collections.abc import Iterator
@@ -92,7 +92,7 @@ class MessageEvents:
         *,
         replaces_delivery: bool = False,
     ) -> None:
-        """Record a bounce or complaint; post the webhook `times` times."""
+        """Record a bounce or complaint; post its webhook `times` times."""
         bounce = self._bounces.add(kind, message, address)
         complaint = kind is SPAM_COMPLAINT
         outcome = EventType.COMPLAINED if complaint else EventType.BOUNCED
@@ -112,7 +112,7 @@ class MessageEvents:
     def suppress(
         self, stream: str, address: str, reason: str, origin: str, message: Message | None = None
     ) -> None:
-        """Suppress an address in a stream; post a webhook if it was not suppressed."""
+        """Suppress an address in a stream; if it was not suppressed yet, post a webhook."""
         entry = SuppressionEntry(address.lower(), reason, origin, now_ns())
         if self._suppressions.add(stream, entry):
             event = subscription_webhook(stream, entry.address, origin, entry.at_ns)
@@ -123,13 +123,13 @@ class MessageEvents:
             self._webhooks.send([event])
 
     def lift(self, stream: str, address: str, origin: str = "Customer") -> None:
-        """Remove an address from a stream's list and reactivate its bounces."""
+        """Remove an address from a stream's suppressions and reactivate its bounces."""
         if self._suppressions.lift(stream, address):
             self._bounces.activate(stream, address)
             self._webhooks.send([subscription_webhook(stream, address.lower(), origin, now_ns())])
 
     def reactivate(self, message: Message, address: str) -> None:
-        """Lift a suppression as the account if it may lift it, otherwise as the reader."""
+        """Lift a suppression: as the account if the account may, otherwise as the reader."""
         held = self._suppressions.of(message.stream).get(address.lower())
         if held is None:
             raise ValueError(f"{address} is not suppressed on the stream {message.stream}.")
@@ -145,7 +145,7 @@ class MessageEvents:
         self._webhooks.send([_delivery_webhook(message, address)], times)
 
     def delivered_to(self, message: Message) -> list[str]:
-        """Return the recipients that a message reached at once."""
+        """Return the recipients for whom no event replaced the delivery of a message."""
         missed = {e.address for e in self.of(message.number) if e.replaces_delivery}
         return [address for address in message.recipients if address not in missed]
 
@@ -169,8 +169,8 @@ class MessageEvents:
     def _deliveries(
         self, stored: StoredRequest, missed: set[tuple[int, str]]
     ) -> Iterator[dict[str, Any]]:
-        # Read each message only when its post is due. `missed` was computed before, so events that
-        # happen later do not hide the delivery.
+        # Read each message only when its post is due. `missed` was computed when the messages were
+        # accepted, so a later event does not hide a delivery.
         for number in range(stored.first, stored.first + stored.size):
             message = self._outbox.message(number)
             for address in message.recipients:
@@ -196,7 +196,7 @@ def _delivery_webhook(message: Message, address: str) -> dict[str, Any]:
 
 
 def bounce_webhook(bounce: BounceRecord) -> dict[str, Any]:
-    """Build a `Bounce` or `SpamComplaint`. The queue removes `Content` if not wanted."""
+    """Build a `Bounce` or `SpamComplaint`. The queue removes an unwanted `Content`."""
     return {
         **bounce.as_json(),
         "BouncedAt": utc_text(bounce.at_ns),

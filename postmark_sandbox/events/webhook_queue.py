@@ -17,7 +17,8 @@ from postmark_sandbox.faults.fault_rules import FaultRule, FaultRules
 from postmark_sandbox.faults.webhook_faults import address_of, plan, shuffled
 from postmark_sandbox.state.webhooks import CATCH_ALL_ID, WebhookList
 
-# Postmark waits this number of minutes; the sandbox waits the same number of seconds.
+# Before each retry, Postmark waits this number of minutes, and the sandbox waits the same number of
+# seconds.
 WAITS_S = (1.0, 5.0, 10.0, 10.0, 10.0, 15.0)
 # After this number of lost events of one type in a row, Postmark stops posting the type.
 PAUSED_AFTER = 10

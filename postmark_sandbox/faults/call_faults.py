@@ -109,7 +109,7 @@ def alter_response(response: Response, fault: FaultRule) -> Response:
 
 
 def _garbled(body: bytes) -> bytes:
-    """Return the body with non-JSON bytes in its middle, of the same length."""
+    """Return a body of the same length, in whose middle some bytes are not JSON."""
     third = len(body) // 3
     noise = (b"\xff\x00<}" * len(body))[: len(body) - 2 * third]
     return body[:third] + noise + body[2 * third : 3 * third]

@@ -45,7 +45,7 @@ class Gate:
             self._changed.notify_all()
 
     def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
-        """Wait up to `timeout_s` seconds for a condition; return whether it holds."""
+        """Wait up to `timeout_s` seconds for a condition; return whether it became true."""
         with self._changed:
             self._changed.wait_for(lambda: self._stopped.is_set() or condition(), timeout_s)
             return condition()

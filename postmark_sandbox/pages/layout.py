@@ -77,7 +77,7 @@ def comma(number: float) -> str:
 
 @register.filter
 def breakable(address: str) -> str:
-    """Return the address as HTML that a narrow column breaks after the @ if possible."""
+    """Return the address as HTML; if possible, a narrow column breaks it after the @."""
     return format_html_join(mark_safe("@<wbr>"), "{}", ((part,) for part in address.split("@")))
 
 

@@ -49,7 +49,7 @@ def respond(sandbox: Sandbox, request: Request) -> Response:
 def _from_here(request: Request) -> bool:
     """Return whether a form came from one of these pages.
 
-    A request without the header Origin passes, because only programs send it.
+    A request without the header Origin passes, because only programs send such a request.
     """
     origin = request.headers.get("origin")
     return origin is None or urlsplit(origin).netloc == request.headers.get("host")

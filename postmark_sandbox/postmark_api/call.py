@@ -52,7 +52,7 @@ class ApiCall:
 
 
 def paging(query: dict[str, str], code: int, what: str) -> tuple[int, int]:
-    """Read the required `count` and `offset`; refuse wrong ones with this ErrorCode."""
+    """Read the required `count` and `offset`; refuse wrong values with `code`."""
     found = {}
     invalid = f"{what} query is not valid:"
     for name, least in (("count", 1), ("offset", 0)):

@@ -17,13 +17,13 @@ HUNG_UP = Response(0, b"", closed=True)
 
 
 def send_one(call: ApiCall) -> Response:
-    """Handle `POST /email`: one message, refused with the status of its error."""
+    """Handle `POST /email`: one message. A refusal has the status of its error."""
     item = call.request.json
     if not isinstance(item, dict):
         raise PostmarkError(402, "Invalid JSON: expected one message as an object.")
     if len(call.request.body) > validation.MESSAGE_BYTES:
         validation.check_fields(item)
-        # The body of Postmark's 413 is undocumented, so this one is not JSON.
+        # Postmark does not document the body of its 413, so the sandbox does not answer with JSON.
         return plain(413, "The request is larger than 10 MB.")
     return _send(call, [item], batched=False)
 

@@ -1,6 +1,6 @@
 """Check addresses by the patterns that Postmark publishes.
 
-`?`, quotes, underscores in domains and anything beyond ASCII are refused.
+`?`, quotes, underscores in domains and characters outside ASCII are refused.
 """
 
 import re
@@ -34,7 +34,7 @@ class Mailbox:
 
 
 def read_list(text: str, field: str) -> list[Mailbox]:
-    """Split a comma-separated field into mailboxes, or raise Postmark's 300.
+    """Split a comma-separated field into mailboxes, or raise Postmark's error 300.
 
     Empty pieces are ignored.
     """

@@ -57,13 +57,13 @@ class Streams:
         return [s for s in self._by_id.values() if kind.lower() in ("all", s.type.lower())]
 
     def get(self, name: str) -> Stream:
-        """Return the stream, or raise Postmark's 1226."""
+        """Return the stream, or raise Postmark's error 1226."""
         if name not in self._by_id:
             raise PostmarkError(1226, "The message stream for the provided 'ID' was not found.")
         return self._by_id[name]
 
     def to_send(self, name: str) -> Stream:
-        """Return a stream that allows sending, or raise Postmark's 1235 or 1236."""
+        """Return a stream that allows sending, or raise Postmark's error 1235 or 1236."""
         stream, stream_text = self._by_id.get(name), f"The stream provided: '{name}'"
         if stream is None:
             raise PostmarkError(1235, f"{stream_text} does not exist on this server.")

@@ -63,7 +63,7 @@ ACCOUNT_STATES = ("active", *ACCOUNT_REFUSALS)
 
 @dataclass(slots=True)
 class Account:
-    """The rules of the server and its account. If `verified` is None, all senders."""
+    """Rules of the server and account. If `verified` is None, any sender is allowed."""
 
     streams: Streams
     suppressed: Callable[[str], Mapping[str, object]]
@@ -73,7 +73,7 @@ class Account:
 
 @dataclass(slots=True)
 class CheckedMessage:
-    """An accepted message: `recipients` as typed, and `inactive` ones in lower case."""
+    """An accepted message: `recipients` as typed, `inactive` recipients in lower case."""
 
     item: dict[str, Any]
     stream: str
@@ -145,7 +145,8 @@ def check_fields(item: Any) -> None:
         if links and links.lower() not in TRACK_LINKS:
             wrong.append("TrackLinks")
         for key, value in (item.get("Metadata") or {}).items():
-            # Numbers and booleans come back as strings; a list or an object is refused.
+            # In metadata, Postmark turns numbers and booleans into strings, and refuses lists and
+            # objects.
             if type(value) is dict or type(value) is list:
                 wrong.append(f"Metadata.{key}")
     if wrong:

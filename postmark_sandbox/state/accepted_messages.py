@@ -2,7 +2,7 @@
 
 Messages are numbered in the order of acceptance. Their content is stored once per request,
 compressed, outside the search index. The MessageID is the message's number in the form of a UUID,
-so it needs no index.
+so a search by MessageID needs no index.
 """
 
 import threading

@@ -70,7 +70,7 @@ class Bounces:
         return len(self._by_id)
 
     def get(self, key: str) -> BounceRecord:
-        """Return the bounce with this id, or raise Postmark's 1001."""
+        """Return the bounce with this id, or raise Postmark's error 1001."""
         found = self._by_id.get(int(key)) if key.isascii() and key.isdigit() else None
         if found is None:
             raise PostmarkError(1001, f"The bounce '{key}' was not found.")

@@ -52,7 +52,7 @@ class Suppressions:
         return entry is not None and not entry.can_be_lifted()
 
     def add(self, stream: str, entry: SuppressionEntry) -> bool:
-        """Add an address; return whether that changes the list.
+        """Add an address; return whether the list has changed.
 
         Only an entry with the origin `Recipient` replaces an existing entry, and only if the
         existing entry can be lifted.

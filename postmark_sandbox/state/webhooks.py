@@ -113,7 +113,7 @@ class WebhookList:
             self._by_id = {CATCH_ALL_ID: catch_all, **self._by_id}
 
     def check_room(self, hook: Webhook) -> None:
-        """Raise Postmark's 1359 if this webhook's stream has the maximum number."""
+        """Raise Postmark's error 1359 if this webhook's stream has too many webhooks."""
         others = [h for h in self.of(hook.stream) if h.id != hook.id]
         if len(others) >= MAX_PER_STREAM:
             sentence = f"A message stream has at most {MAX_PER_STREAM} webhooks."
@@ -133,7 +133,7 @@ class WebhookList:
         return found
 
     def of(self, stream: str | None) -> list[Webhook]:
-        """Return the webhooks of one stream, or all, without the catch-all."""
+        """Return the webhooks of one stream or of all streams, without the catch-all."""
         return [h for h in self.all() if h.id != CATCH_ALL_ID and stream in (None, h.stream)]
 
     def all(self) -> list[Webhook]:
