@@ -115,7 +115,7 @@ def _refuse_errors(check: Any) -> Any:
 
 
 def _print_versions() -> None:
-    """Print the versions of Homing, Python, Django and libpq, without loading settings."""
+    """Print the versions of Homing, Python, Django and libpq. This needs no settings."""
     import django
     import psycopg
 

@@ -4,7 +4,7 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
 class CollectedStaticFiles(CompressedManifestStaticFilesStorage):
-    """Collected files have hashed names, so browsers can cache them permanently."""
+    """Collected files, with hashed names, so that browsers can cache them permanently."""
 
     # Replace the names in JavaScript imports too, so that a script does not import an old version
     # of another script.

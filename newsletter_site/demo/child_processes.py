@@ -22,7 +22,7 @@ LAST_LINES = 8
 
 
 class Children:
-    """The processes of one demo in its `folder`. Leaving the block ends them."""
+    """The processes of one demo, with their logs in `folder`. They end with the block."""
 
     def __init__(self, folder: Path, terminal: Terminal) -> None:
         self.folder = folder

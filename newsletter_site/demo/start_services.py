@@ -69,7 +69,7 @@ class Services(NamedTuple):
 
 
 def open_database(terminal: Terminal) -> None:
-    """Start the database and migrate it. Raise `DemoError` if others use it."""
+    """Start the database and migrate it. Raise `DemoError` if it is not free."""
     refuse_other_readers()
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_version")

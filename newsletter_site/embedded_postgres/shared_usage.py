@@ -27,7 +27,7 @@ guard = threading.Lock()
 def join(cluster: Cluster, database: str | None = None) -> None:
     """Use `cluster`: start its server if it is down, and create `database` if missing.
 
-    Raise EmbeddedPostgresError.
+    Raise EmbeddedPostgresError if that fails.
     """
     with guard:
         if cluster in joined:

@@ -91,7 +91,7 @@ def make_data_directory(cluster: Cluster) -> None:
 def comes_up(cluster: Cluster) -> bool:
     """Wait for a launched server, and return whether it accepts connections.
 
-    Wait longer while it responds that it is starting.
+    Wait longer while the server responds that it is starting.
     """
     end = time.monotonic() + RECOVERY_S
     responded_at = time.monotonic()

@@ -12,7 +12,7 @@ from delivery.languages import ENGLISH
 
 DESK = "/admin/"
 DESK_LANGUAGES = (ENGLISH, "de")
-# Programs read these addresses. Their answers are in English, which needs no query for the
+# Programs request these addresses. The answers are in English, so they need no query for the
 # newsletter's language.
 FOR_PROGRAMS = (
     *("/api/", "/health/", "/metrics", "/webhooks/", "/static/", "/pictures/"),

@@ -1,4 +1,4 @@
-"""Redirect users without two-step sign-in to its set-up (REQUIRE_SECOND_FACTOR)."""
+"""Redirect users without two-step sign-in to the set-up (REQUIRE_SECOND_FACTOR)."""
 
 from collections.abc import Callable
 from typing import Any

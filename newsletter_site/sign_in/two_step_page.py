@@ -1,4 +1,4 @@
-"""The page to set up two-step sign-in, renew recovery codes, or turn it off."""
+"""The page to turn two-step sign-in on or off, and to renew recovery codes."""
 
 import io
 from typing import Any
@@ -46,7 +46,7 @@ def two_step_page(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def two_step_qr_code(request: HttpRequest) -> HttpResponse:
-    """Return the QR code of the secret, only in the session that sets it up."""
+    """Return the QR code of the secret, only in the session that began the set-up."""
     device = _pending_device(request)
     if device is None:
         raise Http404

@@ -41,7 +41,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.stderr.style_func = str
-        # Remove the unfinished file on these signals too. nohup ignores SIGHUP.
+        # Remove the unfinished file on these signals too. If nohup started this process, SIGHUP
+        # stays ignored.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
             signal.signal(signal.SIGHUP, signal.default_int_handler)

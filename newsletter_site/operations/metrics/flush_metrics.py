@@ -13,7 +13,7 @@ from delivery.monitoring.metrics_storage import flush
 
 logger = logging.getLogger(__name__)
 
-# This is often enough for a web process to notice failing writes soon.
+# A web process writes its counts this often, so that it notices failing writes soon.
 FLUSH_EVERY_S = 5.0
 
 
