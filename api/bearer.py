@@ -51,7 +51,7 @@ def register_token_lookup(find_caller: Callable[[str], Caller | None]) -> None:
 
 
 class Bearer(AuthBase):
-    """Require a token that has this scope and an owner with a permission for it."""
+    """Require a token with this scope, whose owner has a permission for the scope."""
 
     openapi_type = "http"
     openapi_scheme = "bearer"

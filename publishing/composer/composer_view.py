@@ -120,7 +120,7 @@ def fresh_page(request: HttpRequest, named: str, *, written_in: str = MARKDOWN) 
 
 
 def issue_or_404(text: str) -> uuid.UUID:
-    """Return the id of an issue with a version. Raises `Http404`."""
+    """Return the id of an issue that has a version. Raises `Http404` for other ids."""
     try:
         issue = parse_issue_id(text)
     except ValueError as error:

@@ -121,8 +121,8 @@ def page_of(search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: b
         page.scheduled = page.all_scheduled
         if search.text or search.sort is not Sort.NEWEST:
             coming = _titled(_scheduled(), search.text)
-            # By default the edition with the next time is first. With the oldest first, the edition
-            # that was scheduled earliest is first.
+            # By default the edition that is due soonest is first. With the oldest first, the
+            # edition that was scheduled earliest is first.
             if search.sort is not Sort.NEWEST:
                 coming = _in_order(coming, search.sort, F("published_at"), None)
             page.scheduled = list(coming)

@@ -120,8 +120,8 @@ def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str |
             "A new issue starts with version 1 and goes to everyone or to nobody. For any other "
             "version, name its issue."
         )
-    # Read the newest version before the named version. In the other order, the named version would
-    # be refused if it was published between the two queries.
+    # Read the newest version first, and the named version afterwards. In the other order, the
+    # named version would be refused if it was published between the two queries.
     newest = versions_of(issue).first()
     if newest is None:
         if Edition.objects.filter(issue_id=issue).exists():

@@ -142,9 +142,9 @@ class ReaderTotal(models.Model):
 
 
 class NewReaders(models.Model):
-    """A part of the number of readers who were confirmed in a month (UTC), by source.
+    """A part of the number of readers from one source who were confirmed in a month.
 
-    The number is the sum of the rows with this month and this source.
+    Months are in UTC. The number is the sum of the rows with this month and this source.
 
     Triggers add a row with each change, and a worker merges them, so that two changes never wait
     for each other. No row names a reader.

@@ -187,7 +187,8 @@ def test_times_near_a_clock_change_are_scheduled_correctly(new_page, author, rea
     page.get_by_role("radio", name=re.compile("^The second")).check()
     expect(hint).to_contain_text(f"{twice:%H:%M} {zone} ({second:%H:%M} UTC)")
 
-    # The question and the page show both times, but not the time of the author's own clock.
+    # The dialog and the page show the time in the chosen zone and in UTC, but not in the
+    # browser's zone.
     page.get_by_role("button", name="Schedule…").click()
     dialog = page.get_by_role("dialog", name=f"Schedule it for {READERS} readers?")
     expect(dialog).to_contain_text(f"{twice:%H:%M} {zone} ({second:%H:%M} UTC)")

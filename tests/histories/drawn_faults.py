@@ -39,7 +39,8 @@ SEARCH_IS_DOWN: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
         "429": ("search_429", {"calls": None, "retry_after": 30}),
     }
 )
-# How long the search may lag, in seconds. Each value is within the schedule of look-ups.
+# How long the search may lag, in seconds. Each lag ends before the last
+# scheduled look-up.
 SEARCH_LAGS_S = (60, 200, 700)
 
 

@@ -112,7 +112,7 @@ class Layout(NamedTuple):
 
     @property
     def columns_of(self) -> dict[str, tuple[int, ...]]:
-        """For each target, such as the address or a tag: the columns that are read as it."""
+        """Map each target, such as a tag, to the columns with its values."""
         tags: dict[str, tuple[int, ...]] = {}
         for one in self.tags:
             if one.is_chosen:
