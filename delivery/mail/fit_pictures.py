@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from delivery.mail.normalise_html import parse_attributes
 
 FULL_WIDTH = 600
-# The column without its padding, in pixels.
+# The width of the column without its padding, in pixels.
 COLUMN_WIDTH = 536
 _REST = r"""(?>(?:[^<>"']|"[^"]*+"|'[^']*+')*)"""
 _TITLE = re.compile(rf"\s*+<h1\b{_REST}>[^<]*(?:<(?!/?h1\b)[^<]*)*</h1\s*+>", re.IGNORECASE)

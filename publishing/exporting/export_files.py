@@ -65,7 +65,7 @@ def write_zip(
     """Write the files into a ZIP. `on_piece` is called with the path after each piece."""
     with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
         for file in files:
-            # Use ZIP64: a list of deliveries may exceed 4 GB, and its size is not known before.
+            # Use ZIP64: a list of deliveries may exceed 4 GB, and its size is not known in advance.
             with archive.open(file.path, "w", force_zip64=True) as entry:
                 for piece in file.pieces:
                     entry.write(piece)

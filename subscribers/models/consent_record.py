@@ -1,6 +1,6 @@
 """The log of consent: acts that start or end consent, with the text shown.
 
-The labels are in the migration. Pages use `data_requests/personal_data_sentences.py`.
+Pages name the acts with `data_requests/personal_data_sentences.py`.
 """
 
 from django.contrib.postgres.fields import ArrayField

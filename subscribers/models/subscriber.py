@@ -16,10 +16,12 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 
 
 class Subscriber(ReaderColumns):
-    """A reader on the list. The most serious state stays, in any order of events.
+    """A reader on the list.
+
+    The most serious state wins, in whatever order the events arrive.
 
     Triggers ensure that only `opt_in`, the reader's own fresh consent, leads back to `confirmed`.
-    The labels of states are in the migration; pages use `personal_data_sentences.py`.
+    Pages name the states with `personal_data_sentences.py`.
     """
 
     class State(models.TextChoices):

@@ -15,7 +15,7 @@ class Suppression(models.Model):
     """One address that is not mailed, whether a reader has it or not.
 
     Addresses are compared byte by byte (collation C), so new collations of the operating system
-    cannot break the index. The labels are in the migration; pages use `suppression_sentences.py`.
+    cannot break the index. Pages name the reasons with `suppression_sentences.py`.
     """
 
     class Reason(models.TextChoices):

@@ -16,7 +16,7 @@ from publishing.preflight.parse_letter import ParsedLetter
 
 _MAX_URL_BYTES = 2000
 
-# One run of the external checks opens 40 links, so five runs open all of these.
+# One run of the external checks opens 40 links, so five runs open all 200.
 MAX_OPENED = 200
 
 
