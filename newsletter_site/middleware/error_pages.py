@@ -113,7 +113,7 @@ def refuse_unread(path: str, kind: ProblemType, detail: str) -> HttpResponse:
         return problem_response(kind, detail)
     if kind in (ProblemType.TOO_SLOW, ProblemType.NOT_AVAILABLE):
         return HttpResponse(f"{detail}\n", "text/plain; charset=utf-8", kind.status)
-    template = "500.html" if kind is ProblemType.FAILED else "unread_request.html"
+    template = "500.html" if kind is ProblemType.FAILED else "web_server_refusal.html"
     # The thread may still have the language of an earlier request.
     with override(settings.LANGUAGE_CODE):
         return HttpResponse(render_to_string(template), status=kind.status)

@@ -216,7 +216,7 @@ def _error_pages(documents: Documents) -> None:
     for name, answer in answers.items():
         assert answer.status_code >= 400
         documents.add(name, answer.content.decode())
-    documents.add("unread request", render_to_string("unread_request.html"))
+    documents.add("unread request", render_to_string("web_server_refusal.html"))
 
 
 def _two_step_pages(documents: Documents) -> None:

@@ -58,7 +58,7 @@ FOR_READERS = (
     *("templates/subscribers/personal_data", "templates/subscribers/preferences.html"),
     *("templates/subscribers/sign_up", "templates/subscribers/single_page.html"),
     *("templates/subscribers/test_letter_link.html", "templates/subscribers/un"),
-    *("templates/unknown_host.html", "templates/unread_request.html"),
+    *("templates/unknown_host.html", "templates/web_server_refusal.html"),
     *("delivery/mail/transactional_mail_texts.py", "delivery/reader_fields.py"),
     *("newsletter_site/middleware/", "newsletter_site/operations/concurrency_limit.py"),
     *("publishing/content/videos.py", "subscribers/consent/"),
