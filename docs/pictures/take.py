@@ -46,7 +46,10 @@ if TYPE_CHECKING:
 HOLD_S = 30
 WIDE = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM = (
+    *("chromium", "chromium-headless-shell", "chromium-browser"),
+    *("google-chrome", "google-chrome-stable"),
+)
 
 
 def main() -> None:
