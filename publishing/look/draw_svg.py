@@ -1,7 +1,7 @@
-"""Draw a logo's SVG as PNG, in a separate process with little memory and time.
+"""Draw a logo's SVG as PNG, in a separate process with limits on memory and time.
 
 Only the PNG is kept, so no element of an uploaded SVG reaches a page. The process cannot open
-files, so an element that the check misses cannot read any.
+files, so even an element that the check misses cannot read a file.
 """
 
 import subprocess
@@ -15,7 +15,8 @@ from publishing.images.resize_image import UnusableImageError
 
 MOST_BYTES = 200_000
 MOST_ELEMENTS = 2_000
-# Pixels of the PNG: three for each pixel of the largest logo in a letter, for sharp screens.
+# Width and height of the PNG in pixels: three times the size of the largest logo in a letter, so
+# that the logo is sharp on high-resolution screens.
 WIDTH, HEIGHT = 600, 240
 LONGEST_S = 6
 _SVG = "http://www.w3.org/2000/svg"
@@ -30,7 +31,7 @@ _PROGRAM = Path(__file__).with_name("svg_program.py")
 
 
 def draw_svg(file: bytes) -> bytes:
-    """Return a PNG of the drawing. Raises `UnusableImageError`."""
+    """Draw an SVG file; return the PNG. Raises `UnusableImageError`."""
     if len(file) > MOST_BYTES:
         raise UnusableImageError(
             _("This SVG is larger than 200 kB. Simplify the drawing, or choose a PNG.")
@@ -42,7 +43,7 @@ def draw_svg(file: bytes) -> bytes:
             input=file,
             capture_output=True,
             cwd="/",
-            env={},  # empty, because the environment has passwords
+            env={},  # empty, because this process's environment has passwords
             timeout=LONGEST_S,
             check=False,
         )
@@ -57,7 +58,7 @@ def draw_svg(file: bytes) -> bytes:
 
 def _check(file: bytes) -> None:
     """Refuse an SVG with text, images, scripts, filters or entities."""
-    # Ignore the encoding that the file declares, because the drawing program reads it as UTF-8.
+    # Ignore the encoding that the file declares: the drawing program reads every file as UTF-8.
     parser = expat.ParserCreate("utf-8", namespace_separator=" ")
     elements = 0
 
@@ -83,7 +84,8 @@ def _check(file: bytes) -> None:
                 ).format(element=local[:30])
             )
         if space != _SVG:
-            # Elements of drawing editors are harmless, because the drawing program ignores them.
+            # Elements that editors such as Inkscape add are harmless: the drawing program ignores
+            # them.
             return
         if local in ("text", "tspan", "textPath"):
             raise UnusableImageError(
@@ -108,5 +110,5 @@ def _check(file: bytes) -> None:
 
 
 def _is_inside(value: str) -> bool:
-    """Whether an attribute's value leads to nothing outside the file."""
+    """Whether an attribute's value refers to nothing outside the file."""
     return "://" not in value or value.startswith("http://www.w3.org/")

@@ -1,4 +1,4 @@
-"""Store a logo: a PNG as it is, an SVG as the picture that it draws."""
+"""Store a logo: a PNG unchanged, an SVG as a PNG of its drawing."""
 
 import uuid
 from collections.abc import Mapping
@@ -14,7 +14,10 @@ NO_LOGO: Mapping[str, str | int] = {"logo": "", "logo_width": 0, "logo_height": 
 
 
 def store_logo(file: bytes, name: str, by: uuid.UUID) -> dict[str, str | int]:
-    """Store the file; return the newsletter's columns. Raises `UnusableImageError`."""
+    """Store the file; return the values of the newsletter's logo columns.
+
+    Raises `UnusableImageError`.
+    """
     if len(file) > MOST_BYTES:
         raise UnusableImageError(str(TOO_LARGE))
     file_is_png = file.startswith(_PNG)
@@ -23,7 +26,7 @@ def store_logo(file: bytes, name: str, by: uuid.UUID) -> dict[str, str | int]:
             raise UnusableImageError(
                 _("A logo is a PNG or an SVG file. Save your logo as one of them.")
             )
-        count_attempt(by)  # count it first, because a drawing that fails takes time too
+        count_attempt(by)  # before drawing, because a failed drawing takes time too
         with one_at_a_time():
             file = draw_svg(file)
     image = store_image(file, name, by=by, is_counted=file_is_png)

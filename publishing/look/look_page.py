@@ -49,7 +49,7 @@ _PREVIEW = ("shows", "device", "scheme")
 
 
 class LookForm(_ModelForm):
-    """The form's fields for the look, and for what the preview shows."""
+    """The form for the look, with fields that choose what the preview shows."""
 
     accent = forms.CharField(max_length=20, label=gettext_lazy("Accent colour"))
     shows = forms.ChoiceField(
@@ -93,7 +93,7 @@ class LookForm(_ModelForm):
 
     @property
     def columns(self) -> dict[str, str]:
-        """The values of the newsletter's columns."""
+        """The chosen look, as values of the newsletter's columns."""
         return {name: self.cleaned_data[name] for name in COLUMNS}
 
 
@@ -155,8 +155,8 @@ def look_preview(request: HttpRequest) -> HttpResponse:
     """Render a letter or the front page in the look that the URL's query describes."""
     newsletter = Newsletter.objects.get_current()
     form = LookForm(request.GET, newsletter)
-    # If the query is invalid, show the stored look. Load it again, because validation wrote the
-    # query's values into the first object.
+    # If the query is invalid, show the stored look. Load the newsletter again, because validation
+    # wrote the query's values into the first object.
     newsletter = form.instance if form.is_valid() else Newsletter.objects.get_current()
     with in_language_of(newsletter):
         if request.GET.get("shows") == "page":

@@ -14,7 +14,7 @@ YEAR_S, MINUTE_S = 31_536_000, 60
 
 
 def look_sheet(look: Look) -> str:
-    """Write the tokens of static/tokens.css that differ between newsletters."""
+    """Return CSS for the tokens of static/tokens.css that differ between newsletters."""
     light = _colours(look.accent.light, look.accent.light_deep, ON_LIGHT_ACCENT)
     dark = _colours(look.accent.dark, look.accent.dark_deep, ON_DARK_ACCENT)
     heading, text = ("sans" if one == SANS else "serif" for one in (look.heading, look.text))
@@ -28,13 +28,16 @@ def look_sheet(look: Look) -> str:
 
 
 def look_address(newsletter: Newsletter) -> str:
-    """Return the path of the style sheet, which changes with its content."""
+    """Return the style sheet's path; the path changes when the sheet changes."""
     return f"{reverse('look')}?v={_version_of(look_sheet(look_of(newsletter)))}"
 
 
 @require_safe
 def serve_look(request: HttpRequest) -> HttpResponse:
-    """Serve the style sheet. Caches keep it for a year if the URL has its version."""
+    """Serve the style sheet.
+
+    Caches keep the sheet for a year if the URL names the sheet's current version.
+    """
     sheet = look_sheet(look_of(Newsletter.objects.get_current()))
     answer = HttpResponse(sheet, content_type="text/css; charset=utf-8")
     is_current = request.GET.get("v") == _version_of(sheet)

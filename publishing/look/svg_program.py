@@ -1,4 +1,4 @@
-"""Draw an SVG as PNG with little memory and time: the program of draw_svg.py."""
+"""Draw an SVG as PNG with limited memory and time; draw_svg.py runs this program."""
 
 import resource
 import sys
@@ -23,7 +23,7 @@ def size_of(png: bytes) -> tuple[int, int]:
 
 
 def give_up_rights() -> None:
-    """Limit time and memory. From now on this process opens and writes no file."""
+    """Limit time and memory. After this call, this process can open and write no file."""
     import resvg_py  # noqa: F401 -- its files cannot be opened later
 
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))

@@ -21,7 +21,7 @@ class _HelpFormatter(DjangoHelpFormatter):
     show_last = DjangoHelpFormatter.show_last - {"--version"}
 
     def _split_lines(self, text: str, width: int) -> list[str]:
-        """Keep the line ends of a help text, which argparse would join."""
+        """Keep the line breaks of a help text, because argparse would remove them."""
         lines: list[str] = []
         for line in text.splitlines():
             lines += super()._split_lines(line, width)
@@ -47,7 +47,7 @@ class EditionCommand(VersionedCommand):
         parser.add_argument("--version", metavar="N", help=_("version (default: the newest)"))
 
     def edition(self, options: dict[str, Any]) -> Edition:
-        """Return the edition that was named. Raises `CommandError`."""
+        """Return the edition that the options name. Raises `CommandError`."""
         try:
             return load_edition(parse_issue_id(options["issue"]), parse_version(options["version"]))
         except (NoSuchEditionError, ValueError) as error:
@@ -55,9 +55,9 @@ class EditionCommand(VersionedCommand):
 
 
 def parse_issue(text: str | None) -> uuid.UUID | None:
-    """Return the issue that an option names, if any.
+    """Return the id of the issue that an option names; None without a name.
 
-    Raises `CommandError` if it is unknown.
+    Raises `CommandError` if there is no such issue.
     """
     if text is None:
         return None

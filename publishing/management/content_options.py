@@ -19,7 +19,7 @@ LARGEST_FILE = 4 * LONGEST_PART
 
 
 def add_content_options(parser: ArgumentParser, *, needs_title: bool) -> None:
-    """Add an option for each attribute; `content_of_options` reads them."""
+    """Add an option for each part of the content; `content_of_options` reads them."""
     for one in CONTENT_ATTRIBUTES:
         if one.is_part:
             parser.add_argument(one.option, type=Path, help=one.option_help)
@@ -32,7 +32,7 @@ def add_content_options(parser: ArgumentParser, *, needs_title: bool) -> None:
 
 
 def content_of_options(options: Mapping[str, Any]) -> Content:
-    """Build the content. Raises `CommandError` if it cannot be published."""
+    """Build the content. Raises `CommandError` if this content cannot be published."""
     content = Content.from_input(**{one.content: _text(one, options) for one in CONTENT_ATTRIBUTES})
     problems = find_problems(content, load_own_fields())
     if problems:
@@ -49,7 +49,7 @@ def _read_utf8(path: Path | None) -> str:
     if path is None:
         return ""
     try:
-        # Read up to a limit instead of asking for the size: a device has no size and never ends.
+        # Read up to a limit, because a device such as /dev/zero has no size and never ends.
         with path.open("rb") as file:
             found = file.read(LARGEST_FILE + 1)
         if len(found) > LARGEST_FILE:

@@ -1,4 +1,6 @@
-"""Clean a letter of another product and copy its images. Only `take` is not pure.
+"""Clean a letter of another product and copy its images.
+
+Only the function `take`, which copies an image, has side effects.
 
 Subscribe forms, share buttons, polls, tracking pixels and merge tags are removed. The author's own
 buttons, anchors and footnotes stay.
@@ -25,7 +27,7 @@ from publishing.content.sanitise_html import sanitise_html
 from publishing.past_issues.past_issue import Product, Skip, SkipIssueError, Take, word_of
 from publishing.past_issues.read_export import split_mode
 
-# Classes of elements that work only at the old product, and so are removed.
+# Classes of elements that are removed, because they work only at the old product.
 _REMOVED_CLASSES = {
     Product.SUBSTACK: frozenset({
         "subscription-widget-wrap", "subscription-widget-wrap-editor", "subscription-widget",
@@ -46,8 +48,8 @@ _BLOCKS = frozenset(
 _PAYWALL_CLASS, _PAYWALL_COMMENT = "paywall-jump", "<!--members-only-->"
 _LARGEST_PIXEL = 3
 _TEMPLATE_TAG = re.compile(r"\{\{.{0,298}?\}\}|\{%.{0,298}?%\}", re.DOTALL)
-_LONGEST_DATA = 100_000  # the most characters of JSON in an attribute
-# Classes of links that are buttons, and of the elements around them.
+_LONGEST_DATA = 100_000  # longest JSON in an attribute, in characters
+# Classes of links that are buttons, and of elements around buttons.
 _LINKS = {
     Product.GHOST: frozenset({
         "kg-btn", "kg-cta-button", "kg-product-card-button", "kg-header-card-button",
@@ -55,7 +57,7 @@ _LINKS = {
 }  # fmt: skip
 _AROUND = {Product.SUBSTACK: frozenset({"button-wrapper", "captioned-button-wrap"})}
 _CAPTIONED = "captioned-button-wrap"
-# A bound on the tags of a button and its caption. Real ones have about 12.
+# The largest number of tags in a button with its caption. Real buttons have about 12 tags.
 _MOST_TAGS = 30
 # Paths and queries of the old product's own pages, which exist below every newsletter's address.
 _OLD_PATHS = frozenset({"subscribe", "leaderboard", "survey", "account"})
@@ -63,14 +65,14 @@ _OLD_ENDS = ("/comments",)
 _OLD_QUERIES = {"action": "share", "utm_content": "share", "gift": "true"}
 _OLD_FRAGMENTS = ("/portal", "/share", "/search")
 
-Part = tuple[str, str, str]  # as `split_tags` returns it
+Part = tuple[str, str, str]  # a text, the tag after it, and the tag's attributes
 
 
 def clean_letter(product: Product, letter: str, take: Take, slug: str = "") -> tuple[str, bool]:
     """Return the HTML of a letter, and whether an embedded player was left out.
 
-    Links to anchors of this letter at its old address, which ends with `slug`, become links to the
-    anchors here. Raises `SkipIssueError`.
+    The letter's old address ends with `slug`. A link to an anchor at the old address becomes a link
+    to the same anchor in the new letter. Raises `SkipIssueError`.
     """
     if product is Product.BUTTONDOWN:
         letter, is_html = split_mode(letter)
@@ -83,7 +85,7 @@ def clean_letter(product: Product, letter: str, take: Take, slug: str = "") -> t
         raise SkipIssueError(Skip.NOT_PUBLIC)
     parts = list(split_tags(normalise(letter)))
     html = sanitise_html("".join(_cleaned(product, parts, take, slug)))
-    # Braces of the old product must not become fields of ours.
+    # Braces in the old letter must not become merge fields of Homing.
     return html.replace("{{", "{".translate(AS_ENTITIES) * 2), "<iframe" in letter
 
 
@@ -132,19 +134,19 @@ def _cleaned(product: Product, parts: Sequence[Part], take: Take, slug: str) -> 
                 number = ""
             continue
         yield instead
-        # The content of a removed link stays, and so does its end tag, which then does nothing.
+        # The content of a removed link stays. Its end tag stays too, but does nothing.
         if tag not in VOID and not is_kept:
             removed, depth = tag, 1
 
 
 def _ids_of(parts: Sequence[Part]) -> frozenset[str]:
-    """Return the anchors of a letter: ids, and names of links."""
+    """Return the anchors of a letter: the ids of elements, and the names of links."""
     with_ids = (parse_attributes(rest) for _words, _tag, rest in parts if "=" in rest)
     return frozenset(one.get("id") or one.get("name", "") for one in with_ids) - {""}
 
 
 def _own_anchor(address: str, slug: str, ids: frozenset[str]) -> str:
-    """Return the anchor of this letter to which an old absolute address leads."""
+    """Return the anchor in this letter that an old absolute address names, if any."""
     if "#" not in address or address.startswith("#") or not slug:
         return ""
     try:
@@ -205,7 +207,7 @@ def _data(attributes: dict[str, str]) -> dict[str, object]:
 
 
 def _without_template_tags(letter: str, *, is_html: bool) -> str:
-    """Remove `{{ … }}` and `{% … %}` outside code, unless the end is missing or far."""
+    """Remove `{{ … }}` and `{% … %}` outside code, unless one has no end or is long."""
     if is_html:
         codes = list(texts_in_code(letter))
         tags = [tag for tag in _TEMPLATE_TAG.finditer(letter) if not _is_within(codes, tag)]
@@ -226,7 +228,7 @@ def _is_within(spans: Sequence[tuple[int, int]], found: re.Match[str]) -> bool:
 def _replace_button(
     product: Product, classes: frozenset[str], parts: Sequence[Part], at: int
 ) -> str | None:
-    """Return what replaces the button that begins at this tag.
+    """Return the HTML that replaces the button that begins at this tag.
 
     The result is empty for a button of the old product, and None if the element stays.
     """
@@ -266,7 +268,7 @@ def _own_button(parts: Sequence[Part], at: int, outer: str) -> str:
 
 
 def _is_own(address: str) -> bool:
-    """Whether a button leads to a page that the author chose, not the old product."""
+    """Whether a button opens the author's own choice of page, not the old product's."""
     try:
         parts = urlsplit(address)
         query = parse_qs(parts.query, max_num_fields=50)

@@ -15,12 +15,13 @@ from publishing.past_issues.read_export import Export
 from subscribers.files.zip_entries import UnusableZipError
 
 MOST_FETCHED = 5_000
-# Limits: the number of copied images, and the characters of an image's address. Images beyond a
-# limit keep their old addresses.
+# Limits: the number of copied images, and the length of an image's address. An image beyond a limit
+# keeps its old address.
 MOST_KNOWN = 20_000
 LONGEST_ADDRESS = 1_000
 FETCH_TIMEOUT_S = 20.0
-# Seconds for fetching all images of a move. Images after that keep their old addresses.
+# The time limit for fetching all images of a move, in seconds. After this time, the remaining
+# images keep their old addresses.
 ALL_FETCHES_S = 3600.0
 _UUID_LENGTH = 36
 _SUBSTACK_MEDIA = "substack-post-media.s3.amazonaws.com"
@@ -30,12 +31,12 @@ Taken = tuple[str, int, int] | None
 
 @dataclass(slots=True)
 class ImageCopier:
-    """Copies each image once; `kept` has the images that keep their old address."""
+    """Copies each image once; `kept` lists the addresses that were not copied."""
 
     export: Export
     opener: LinkOpener
     by: UUID | None
-    heartbeat: Callable[[], None]  # called before each image; may raise
+    heartbeat: Callable[[], None]  # called before each image; may raise an error
     kept: list[str] = field(default_factory=list)
     _known: dict[str, Taken] = field(default_factory=dict)
     _in_zip: dict[str, list[str]] = field(default_factory=dict)
@@ -117,7 +118,7 @@ class ImageCopier:
 
 
 def _candidates(address: str) -> list[str]:
-    """Return the addresses to try for an image, the original before a resized copy."""
+    """Return the addresses to try for an image: the original, then a resized copy."""
     found = []
     resized = "/image/fetch/" in address
     for one in ([unquote(address.rpartition("/")[2])] if resized else []) + [address]:
@@ -127,7 +128,7 @@ def _candidates(address: str) -> list[str]:
         except ValueError:
             continue
         if host.startswith("bucketeer-") and host.endswith(".s3.amazonaws.com"):
-            # Substack's old image host is gone, but its paths work on the present host.
+            # Substack's old image host no longer exists. The same paths work on the current host.
             one = urlunsplit(("https", _SUBSTACK_MEDIA, parts.path, "", ""))
         if parts.scheme == "https" and host:
             found.append(one)

@@ -1,4 +1,4 @@
-"""Move in the issues of an uploaded export: one worker under a lease.
+"""Move in the issues of an uploaded export, in one worker under a lease.
 
 If a worker is killed, another one continues the move after the last settled issue.
 """
@@ -90,7 +90,7 @@ def request_move(file: IO[bytes], filename: str, site: str, by: uuid.UUID | None
 
 
 def site_address(site: str) -> str:
-    """Return the address of a site without a trailing slash; empty stays empty."""
+    """Return a site's address with https and without a trailing slash, or empty."""
     site = site.strip()
     address = site if not site or "://" in site else f"https://{site}"
     try:
@@ -136,7 +136,7 @@ PAST_ISSUES = separate_task("past_issues", IssueMove, _work, _costly)
 
 
 def prepare(export: Export, past: PastIssue, take: Take) -> tuple[str, Content | None, bool]:
-    """Return the outcome for an issue, its content, and whether a player was left out."""
+    """Return an issue's outcome, its content, and whether a player was left out."""
     if is_known(export.product, past):
         return KNOWN, None, False
     try:
@@ -195,7 +195,7 @@ def _move_one(
 def key_of(product: Product, past: PastIssue) -> str:
     """Return the key that prevents a second move of an issue; empty if not needed."""
     if product is Product.HOMING:
-        return past.moved_as  # An issue from Homing keeps its id, which is unique already.
+        return past.moved_as  # The issue keeps its id, which already prevents a second move.
     return f"{product} {(past.key or past.slug)[:LONGEST_KEY]}"
 
 
@@ -218,7 +218,7 @@ def content_of(past: PastIssue, html: str) -> Content:
 
 def check_content(content: Content) -> Content:
     """Return the content if it can be stored. Raises `SkipIssueError`."""
-    # Unknown merge fields are no problem here, because readers see their fallbacks.
+    # Unknown merge fields are accepted here, because readers see the fields' fallbacks.
     if any(problem.merge_field is None for problem in find_problems(content)):
         is_empty = not content.html.strip() and not content.text.strip()
         raise SkipIssueError(Skip.NO_LETTER if is_empty else Skip.TOO_LONG)
@@ -226,7 +226,7 @@ def check_content(content: Content) -> Content:
 
 
 def store_issue(product: Product, past: PastIssue, content: Content, *, by: UUID | None) -> Issue:
-    """Create an issue at its old date, in the caller's transaction."""
+    """Create an issue with its original date, in the caller's transaction."""
     at = past.published_at or Now()
     own_id = UUID(past.key) if product is Product.HOMING else None
     issue = save_moved_issue(content.plain_title, past.slug, product.value, own_id, past.visibility)
@@ -248,6 +248,6 @@ def store_issue(product: Product, past: PastIssue, content: Content, *, by: UUID
 
 
 def _one_line(text: str, longest: int) -> str:
-    # Braces of another product must not become fields of ours.
+    # Braces in another product's text must not become merge fields of Homing.
     words = escape_braces(" ".join(text.split()))
     return words if len(words) <= longest else f"{words[: longest - 1]}…"

@@ -1,4 +1,4 @@
-"""Read issues from the complete export of another Homing, with letters unchanged."""
+"""Read issues from the complete export of another Homing site, unchanged."""
 
 import json
 import re
@@ -31,11 +31,11 @@ _IMAGE = re.compile(rf"(?:https?://[a-zA-Z0-9.:-]+)?/pictures/{_UUID}\.[a-z]{{3,
 
 
 def read_own_issues(entries: ZipEntries, summary: str) -> list[PastIssue]:
-    """Return each issue once: its newest public version, dated as the first version."""
+    """Return the newest public version of each issue, with the first version's date."""
     if _read_json(entries, summary).get("format") != FORMAT:
         raise UnusableExportError("other_format")
     root = summary.removesuffix(SUMMARY)
-    # The newest version of each issue, and the date of its first version.
+    # `newest` has the newest version of each issue, `first` the date of its first version.
     newest: dict[str, tuple[bool, int, PastIssue]] = {}
     first: dict[str, tuple[bool, int, datetime | None]] = {}
     for path in entries.paths:
@@ -46,7 +46,7 @@ def read_own_issues(entries: ZipEntries, summary: str) -> list[PastIssue]:
             past = _version(row, path.removesuffix("issue.json"), is_public=is_public)
             key, version = past.key, (is_public, number, past)
             newest[key] = max(newest.get(key, version), version, key=lambda one: one[:2])
-            # Public versions take precedence over others, both for the newest and for the first.
+            # If an issue has public versions, only these can be its newest or its first version.
             earlier = first.setdefault(key, (is_public, number, past.published_at))
             if (not is_public, number) < (not earlier[0], earlier[1]):
                 first[key] = is_public, number, past.published_at
@@ -61,7 +61,8 @@ def read_own_issues(entries: ZipEntries, summary: str) -> list[PastIssue]:
 def _version(row: dict[str, Any], folder: str, *, is_public: bool) -> PastIssue:
     key = word_of(row, "issue")
     skip = None if is_public else Skip.DRAFT
-    # Values that are too long are refused later. Cut them now, so that they do not fill the memory.
+    # Values that are too long are refused later. Cut long values now, so that they do not fill the
+    # memory.
     return PastIssue(
         key if is_uuid(key) else "",
         word_of(row, "slug")[:100],
@@ -75,7 +76,7 @@ def _version(row: dict[str, Any], folder: str, *, is_public: bool) -> PastIssue:
 
 
 def _visibility(row: dict[str, Any]) -> Visibility:
-    """Return where readers found the issue; unlisted if the export does not say it."""
+    """Return the issue's visibility; unlisted if the export does not state it."""
     if row.get("archive") == Visibility.NONE:
         return Visibility.NONE
     return Visibility.PUBLIC if row.get("unlisted") is False else Visibility.UNLISTED
@@ -111,7 +112,7 @@ def own_content(entries: ZipEntries, past: PastIssue, take: Take) -> Content:
 
 
 def is_uuid(text: str) -> bool:
-    """Whether a text of an export is a UUID, as the ids of issues and images are."""
+    """Whether a text of an export is a UUID, such as the id of an issue or an image."""
     return re.fullmatch(_UUID, text) is not None
 
 

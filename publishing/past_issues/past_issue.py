@@ -11,7 +11,8 @@ from django.utils.dateparse import parse_datetime
 from delivery.tasks.run_leased_task import TaskRefusedError
 from publishing.models import Visibility
 
-# Limits of a letter in an export: bytes, and characters. Homing's own limit applies after cleaning.
+# Limits of a letter in an export, in bytes and in characters. Homing's own limit for letters
+# applies after the letter is cleaned.
 LONGEST_LETTER = 5 * 1024**2
 MOST_CHARACTERS = 1_500_000
 MOST_ISSUES = 20_000
@@ -30,7 +31,8 @@ class Product(StrEnum):
 # leave the image out.
 Take = Callable[[str], tuple[str, int, int] | None]
 
-# The hosts from which images are fetched. For Ghost, images are on the author's own host.
+# The hosts from which images are fetched. Ghost has no host here, because its images are on the
+# author's own host.
 PICTURE_HOSTS = {
     Product.SUBSTACK: frozenset(
         {"substackcdn.com", "cdn.substack.com", "substack-post-media.s3.amazonaws.com"}
@@ -62,7 +64,7 @@ class UnusableExportError(TaskRefusedError):
 
 
 class SkipIssueError(Exception):
-    """The issue is not moved in, as reading its letter showed."""
+    """The issue cannot be moved in, because of a problem with its letter."""
 
     def __init__(self, reason: Skip) -> None:
         super().__init__(reason)
@@ -71,7 +73,7 @@ class SkipIssueError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PastIssue:
-    """One issue; `key` is its id at the product, and `source` the place of its letter."""
+    """One issue; `key` is its id at the product, `source` says where its letter is."""
 
     key: str
     slug: str
@@ -100,7 +102,7 @@ def word_of(row: Mapping[str, Any], name: str) -> str:
 
 
 def parse_date(text: object) -> datetime | None:
-    """Parse a date of an export; None if it is no date. Without a zone it is in UTC."""
+    """Parse a date of an export; None if it is no date. A date without a zone is in UTC."""
     found: datetime | None
     try:
         if isinstance(text, int) and not isinstance(text, bool):
@@ -112,4 +114,4 @@ def parse_date(text: object) -> datetime | None:
     if found is None:
         return None
     aware = found if found.tzinfo else found.replace(tzinfo=UTC)
-    return aware if aware.year > 1970 else None  # near year 1, conversions overflow
+    return aware if aware.year > 1970 else None  # a conversion to UTC overflows near year 1

@@ -1,4 +1,4 @@
-"""Read the past issues of an export: Substack, Ghost, Buttondown or Homing.
+"""Read the past issues of an export from Substack, Ghost, Buttondown or Homing.
 
 Rows and letters are read one by one, and limits are checked before values fill the memory.
 """
@@ -33,7 +33,8 @@ from subscribers.files.zip_entries import UnusableZipError, ZipEntries
 
 LONGEST_LIST = 64 * 1024**2
 LONGEST_ROW = 256 * 1024  # characters of a row in a CSV file
-# Limit of the titles and descriptions of all issues together, which are kept until the move ends.
+# The largest size of all titles and descriptions together, because they stay in memory until the
+# move ends.
 MOST_WORDS = 8_000_000  # characters
 _LONGEST_WORD = 8_000  # bytes in JSON
 _LONGEST_ADDRESS = 200  # characters of a key or an address
@@ -61,8 +62,8 @@ class Export:
         self.entries: ZipEntries | None = None
         self.site = site.rstrip("/")
         self._by_end: dict[str, str] = {}
-        # For Ghost: the JSON file, and facts from its second list, which has only some of the
-        # posts.
+        # Only for Ghost: `_json` is the JSON file, and `_metas` has facts from the file's
+        # `posts_meta`, which lists only some of the posts.
         self._json: JSONFile | None = None
         self._metas: dict[str, tuple[bool, str]] = {}
         try:
@@ -145,7 +146,8 @@ class Export:
         path = self._find(f"emails/{slug}.md")
         skip = _first(
             (not word_of(row, "publish_date"), Skip.DRAFT),
-            # Without the column, it is unknown which emails are public, so skip all of them.
+            # Without the column `email_type`, nobody knows which emails are public, so skip all
+            # emails.
             (word_of(row, "email_type").lower() not in ("public", "archival"), Skip.NOT_PUBLIC),
             (not path, Skip.NO_LETTER),
         )
@@ -170,8 +172,8 @@ class Export:
             skip = _first(
                 (word_of(row, "type") == "page", Skip.NOT_AN_ISSUE),
                 (word_of(row, "status") in ("draft", "scheduled"), Skip.DRAFT),
-                # The status `sent`, or `email_only`, means that Ghost never showed the post on the
-                # web.
+                # The status `sent` and the flag `email_only` each mean that Ghost never showed the
+                # post on the web.
                 (word_of(row, "status") != "published", Skip.NOT_PUBLIC),
                 (is_mail_only, Skip.NOT_PUBLIC),
                 (word_of(row, "visibility") != "public", Skip.NOT_PUBLIC),
@@ -199,7 +201,7 @@ class Export:
         return text.replace(_GHOST_SITE, self.site)
 
     def _find(self, end: str) -> str:
-        """Return the path of the file that ends with `end`, in any folder; or empty."""
+        """Return the path of the file whose path ends with `end`; empty without a file."""
         return self._by_end.get(end, "")
 
 
@@ -213,9 +215,9 @@ def split_mode(markdown: str) -> tuple[str, bool]:
 
 
 def _bounded(found: Iterable[Kept]) -> Iterator[Kept]:
-    """Yield the values, which are kept in memory until the move ends.
+    """Yield the values, with limits, because they stay in memory until the move ends.
 
-    Raises `UnusableExportError` if they are too many or too long.
+    Raises `UnusableExportError` if there are too many values, or their texts are too long.
     """
     words = 0
     for number, one in enumerate(found, 1):
@@ -235,7 +237,7 @@ def _issue(
     skip: Skip | None,
     source: str,
 ) -> PastIssue:
-    # Texts are cut when they are stored. Cut them now to save memory.
+    # Long texts are cut when they are stored. Cut them already here to save memory.
     return PastIssue(
         key[:_LONGEST_ADDRESS],
         slug[:_LONGEST_ADDRESS],
@@ -283,7 +285,7 @@ def _json_rows(content: JSONFile) -> Iterator[Row]:
 
 
 def _csv_rows(entries: ZipEntries, path: str) -> Iterator[Row]:
-    """Yield the rows of a list of issues by the names of their columns."""
+    """Yield each row of a CSV list of issues, as a dict with column names as keys."""
     with entries.open(path, LONGEST_LIST) as content:
         text = io.TextIOWrapper(content, "utf-8-sig", "replace", newline="")
         lines = _Lines(text)
@@ -304,9 +306,9 @@ def _csv_rows(entries: ZipEntries, path: str) -> Iterator[Row]:
 
 
 class _Lines:
-    """The lines of a CSV file, with a limit of characters for each row.
+    """The lines of a CSV file, with a limit on the length of each row.
 
-    The caller sets `row` to 0 after each row.
+    `row` counts the characters of the current row. The caller sets it to 0 after each row.
     """
 
     def __init__(self, text: io.TextIOWrapper) -> None:

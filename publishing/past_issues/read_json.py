@@ -1,4 +1,4 @@
-"""Read values of a large JSON file one by one, without loading the file. Pure.
+"""Read values of a large JSON file one by one, without loading the whole file. Pure.
 
 Values that are not needed are skipped by counting brackets, without further checks.
 """
@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import IO, Any
 
-# The brackets and strings that matter for skipping a value. A quote without its end is an error.
+# Skipping a value needs only these tokens: strings and brackets. A quote that begins no complete
+# string is an error.
 _TOKEN = re.compile(rb'"(?>(?:[^"\\]++|\\.)*)"|[\[\]{}"]', re.DOTALL)
 _STRING = re.compile(rb'"(?>(?:[^"\\]++|\\.)*)"', re.DOTALL)
 _SCALAR = re.compile(rb"[^\s,\[\]{}\":]++")
@@ -17,7 +18,8 @@ _KEY = re.compile(rb'[\s,]*+("(?>(?:[^"\\]++|\\.)*)")\s*+:\s*+', re.DOTALL)
 _BETWEEN = re.compile(rb"[\s,]*+")
 _START = re.compile(rb"(?:\xef\xbb\xbf)?\s*+")
 _LONGEST_SCALAR = 40  # bytes
-# Brackets and strings in a file. Real exports of the largest size have at most about 5,000,000.
+# The largest number of brackets and strings in a file. The largest real exports have about
+# 5,000,000.
 MOST_TOKENS = 10_000_000
 
 
@@ -26,7 +28,10 @@ class JSONFormatError(ValueError):
 
 
 class JSONFile:
-    """A JSON file on disk. The position of a value's first byte names the value."""
+    """A JSON file on disk.
+
+    Its methods identify a value by the position of the value's first byte.
+    """
 
     def __init__(self, file: IO[bytes]) -> None:
         try:
@@ -38,12 +43,12 @@ class JSONFile:
         self.root = start.end() if start else 0
 
     def member(self, at: int | None, name: bytes) -> int | None:
-        """Return the position of a member of the object at a position; None if missing."""
+        """Return where the member `name` of the object at `at` is; None if it is missing."""
         found = [value for key, value in self._members(at) if key == name][-1:]
         return found[0] if found else None
 
     def elements(self, at: int | None) -> Iterator[int]:
-        """Yield the positions of the elements of the array at a position."""
+        """Yield the position of each element of the array at `at`."""
         if at is None or not self._begins(at, b"["):
             return
         at += 1
@@ -55,13 +60,13 @@ class JSONFile:
             at = self._end_of(at)
 
     def is_array(self, at: int | None) -> bool:
-        """Whether the value at a position is an array."""
+        """Whether the value at `at` is an array."""
         return at is not None and self._begins(at, b"[")
 
     def scalars(self, at: int, *names: bytes, longest: int) -> dict[str, Any]:
-        """Return the named members of an object that are texts, numbers or truth values.
+        """Return the members `names` of the object at `at`.
 
-        A text of more than `longest` bytes is None in the result.
+        An object, an array, or a text of more than `longest` bytes is None in the result.
         """
         found: dict[str, Any] = {}
         for key, value in self._members(at):
@@ -102,7 +107,7 @@ class JSONFile:
         return found.end() if found else at
 
     def _end_of(self, at: int) -> int:
-        """Return where the value at a position ends."""
+        """Return where the value at `at` ends."""
         self._left -= 1
         if self._left < 0:
             raise JSONFormatError

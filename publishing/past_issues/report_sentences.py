@@ -57,7 +57,7 @@ def refusal_sentence(code: str, detail: str = "") -> str:
     """Say why a file was refused."""
     sentence = _REFUSALS.get(code)
     if sentence is None:
-        return detail  # already a sentence about the ZIP file
+        return detail  # `detail` is already a sentence about the ZIP file
     return str(sentence).format(most=settings.IMPORT_MAX_MB, detail=detail)
 
 
@@ -133,7 +133,7 @@ ORDER = (
 
 
 def report_lines(move: IssueMove) -> list[tuple[str, str, list[str]]]:
-    """Return each result with a sentence and the titles of the first such issues."""
+    """Return each result, a sentence, and the titles of its first issues."""
     return [
         (
             code,

@@ -1,4 +1,4 @@
-"""`manage.py alarms`: list unseen alarms, or mark those of an issue as seen."""
+"""`manage.py alarms`: list unseen alarms, or mark an issue's alarms as seen."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -27,7 +27,7 @@ class Command(BaseCommand):
         if options["looked_at"]:
             issue = parse_issue(options["looked_at"])
             its = [alarm for alarm in alarms if alarm.edition.issue_id == issue]
-            # Marking the last alarm of an edition marks those before it.
+            # If the last alarm of an edition is marked as seen, its earlier alarms are marked too.
             for last in {alarm.edition_id: alarm for alarm in its}.values():
                 mark_seen(last.edition_id, last.pk, None)
                 record_action_from_the_command_line(last.edition, "acknowledge_alarms")

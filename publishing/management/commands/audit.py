@@ -1,4 +1,4 @@
-"""`manage.py audit`: check the counts of editions against their rows."""
+"""`manage.py audit`: count the rows of editions, and compare the stored counts."""
 
 import sys
 from argparse import ArgumentParser

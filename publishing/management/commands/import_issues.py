@@ -24,7 +24,7 @@ from subscribers.management.command_options import active_author, add_author_opt
 
 
 class Command(BaseCommand):
-    """Move in the issues and print the report. The last line is JSON."""
+    """Move in the issues and print the report. The last line of the output is JSON."""
 
     help = _("Move in past issues of Substack, Ghost, Buttondown or Homing. None is mailed.")
 
@@ -51,8 +51,8 @@ class Command(BaseCommand):
                     )
                 else:
                     author = active_author(options["author"])
-                    # First continue a move that was killed, so that the issues of that move are
-                    # known.
+                    # If an earlier move was killed, finish it first, so that none of its issues is
+                    # moved in twice.
                     move_task.run_next_move(lambda: False)
                     with transaction.atomic():
                         move = move_task.request_move(file, path.name, options["site"], author)
@@ -77,13 +77,13 @@ class Command(BaseCommand):
             self.stdout.write(sentence)
             for title in titles:
                 self.stdout.write(f"  {title}")
-        # Scripts rely on these keys.
+        # Do not rename these keys, because scripts read them.
         answer = {"move": move.pk, "state": move.state, "issues": move.total, **move.counts}
         self.stdout.write(json.dumps(answer))
 
 
 def _examine(export: Export, name: str) -> IssueMove:
-    """Return an unsaved move with what it would do. No image is fetched."""
+    """Return an unsaved move with the results of a dry run. Fetches no image."""
     counts, notes = Counter[str](), []
     for past in export.issues:
         outcome, _content, _player = move_task.prepare(

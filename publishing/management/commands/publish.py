@@ -238,7 +238,7 @@ def _address(given: str | None, issue: uuid.UUID | None) -> str:
 
 
 def _tags(options: dict[str, Any]) -> TagChoice | None:
-    """Return the tags of the audience; None if no option names any."""
+    """Return the tags that limit the audience; None if no option names a tag."""
     names = options["tag"], options["without-tag"]
     if names == (None, None):
         return None
@@ -272,9 +272,9 @@ def _seconds(given: str) -> float:
 
 
 def _moment(options: dict[str, Any], *, is_known: bool) -> ScheduledTime | None:
-    """Return when the issue is sent; None for now.
+    """Return when the issue is to be sent; None means now.
 
-    A repeated command with a known key may have a time in the past.
+    If an earlier command used the same key, the time may be in the past.
     """
     local = options["at"]
     if local is None:

@@ -1,4 +1,4 @@
-"""`manage.py reconcile`: compare our record with Postmark's."""
+"""`manage.py reconcile`: compare Homing's record of copies with Postmark's."""
 
 import json
 import sys
@@ -80,7 +80,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # Print stderr without the colour of errors, because most of it is progress.
+        # Do not colour stderr like an error, because most of its lines show progress.
         self.stderr.style_func = str
         progress = ProgressLine(self.stderr)
         issue = parse_issue(options["issue"])
@@ -98,7 +98,8 @@ class Command(BaseCommand):
                 report_progress=progress.show,
             )
         except (SearchUnavailableError, KeyboardInterrupt) as end:
-            # Report now, because the next run does not know which issues this one reconciled.
+            # Report the running issues now: the next run does not know which issues this run
+            # reconciled.
             self._report_running(unreconciled)
             if isinstance(end, KeyboardInterrupt):
                 raise
@@ -172,9 +173,10 @@ class Command(BaseCommand):
             self.stderr.write(f"{text} {obstacle.sentence(walked.issue, at)}")
 
     def _report_running(self, were_unreconciled: Sequence[int]) -> None:
-        """Report the issues that are sent again now.
+        """Report the reconciled issues whose sending continues now.
 
-        Operators may have stopped some of them after the backup.
+        Operators may have stopped some of these issues after the backup, and the restored database
+        does not know it.
         """
         reconciled = Edition.objects.filter(
             pk__in=were_unreconciled, unreconciled_since__isnull=True
@@ -192,7 +194,8 @@ class Command(BaseCommand):
                 issue=counts.issue,
                 state=status.words,
             )
-            # Leave out why an issue waits, because operators must not start workers yet.
+            # Do not print why an issue waits: “no worker is running” would make operators start
+            # workers too early.
             self.stderr.write(text)
         if running:
             self.stderr.write(
