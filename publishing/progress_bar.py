@@ -1,4 +1,4 @@
-"""Outcomes on pages: their labels, and the widths of a progress bar. Pure."""
+"""Outcomes on pages: the labels of outcomes, and the widths of a progress bar."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from delivery.humanise import digits
 
 # Outcomes have this order on every page.
 ORDER = ("sent", "unknown", "failed", "suppressed", "withdrawn", "waiting")
-# The narrowest part in per cent of the bar: 3 failed copies of 52,418 are still visible. The exact
-# numbers are in the table.
+# The smallest width of a part, in per cent of the bar, so that even 3 failed copies of 52,418 are
+# visible. The exact numbers are in the table next to the bar.
 NARROWEST = 0.8
 _LABELS = {
     "sent": gettext_lazy("sent"),

@@ -1,4 +1,4 @@
-"""Issues, and the three that no author makes."""
+"""Create the table of issues, with three issues that no author makes."""
 
 import uuid
 from django.db import migrations, models
@@ -14,7 +14,7 @@ ISSUES = (
 
 
 def add_issues(apps, schema_editor):
-    """Add one row each. Only newsletters are in the archive, so these have no page."""
+    """Add these issues. They have no page, because the archive has only newsletters."""
     for issue, title in ISSUES:
         slug = f"{title.lower().replace(' ', '-')}-{issue.hex[:8]}"
         apps.get_model("publishing", "Issue").objects.get_or_create(

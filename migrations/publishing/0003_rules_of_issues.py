@@ -1,4 +1,4 @@
-"""The rules of issues, drafts and receipts that no column can hold."""
+"""The rules of issues, drafts and receipts that no column can enforce."""
 
 from django.db import migrations
 

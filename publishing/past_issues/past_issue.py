@@ -1,4 +1,4 @@
-"""A past issue of another product, as its export describes it. Pure."""
+"""A past issue of another product, as its export describes it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

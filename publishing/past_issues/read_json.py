@@ -1,4 +1,4 @@
-"""Read values of a large JSON file one by one, without loading the whole file. Pure.
+"""Read values of a large JSON file one by one, without loading the whole file.
 
 Values that are not needed are skipped by counting brackets, without further checks.
 """

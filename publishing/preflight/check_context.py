@@ -36,15 +36,15 @@ class CheckContext:
     external: CachedResults
     readers: int
     archive_note: str
-    # How many readers have no value, by merge field.
+    # For each merge field: how many readers have no value.
     without_value: Mapping[str, int]
     own_fields: Sequence[ReaderField] = ()
-    # By merge field and pattern: how many readers have a value that does not match, and how many
-    # have no value.
+    # For each merge field and pattern: how many readers have a value that does not match the
+    # pattern, and how many readers have no value.
     unfit_values: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
 
     is_mailed: bool = True
-    # Whether the present welcome letter has the same title.
+    # Whether the current welcome letter has this draft's title.
     is_welcome_letter: bool = False
     # Parameters for the sentences of findings about other issues.
     recent_duplicates: Sequence[Mapping[str, Any]] = ()
@@ -62,7 +62,7 @@ class CheckContext:
 
     @cached_property
     def passages(self) -> list[Passage]:
-        """The texts that readers see, title first. An automatic plain text is left out."""
+        """The texts that readers see, title first. Leaves out a plain text that Homing made."""
         passages = [Passage(TextLocation("title"), self.content.title)]
         passages.append(Passage(TextLocation("preview_text"), self.content.preview_text))
         passages.extend(self.letter.passages)
@@ -71,7 +71,7 @@ class CheckContext:
         return passages
 
     def clock(self, at: datetime) -> str:
-        """Write a time in the newsletter's zone, with the day unless the day is today."""
+        """Write a time in the newsletter's zone, with the date if it is not today's."""
         zone = self.newsletter.zone
         there = at.astimezone(zone)
         today = there.date() == self.now.astimezone(zone).date()

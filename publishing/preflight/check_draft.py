@@ -1,4 +1,4 @@
-"""Check a draft: find out what its publication would do, and all findings."""
+"""Check a draft: collect all findings, and find out what publishing would do."""
 
 import uuid
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ class PreflightResult:
     plan: VersionPlan | None
     version: int
     visibility: Visibility
-    is_public: bool  # an earlier version is public
+    is_public: bool  # whether an earlier version is public
     not_reached: int
     change: str
     pending: int
@@ -68,12 +68,12 @@ class PreflightResult:
 
     @property
     def earlier_title(self) -> str:
-        """The title of the version before, as pages show it."""
+        """The title of the issue's newest version, as pages show it."""
         return plain_title(self.plan.newest) if self.plan else ""
 
     @property
     def has_tags(self) -> bool:
-        """Whether tags limit the readers."""
+        """Whether tags limit which readers get the issue."""
         return self.tags != EVERY_READER
 
     @property
@@ -88,13 +88,13 @@ class PreflightResult:
 
     @property
     def is_page_correction(self) -> bool:
-        """Whether only the page of an issue that readers got is corrected."""
+        """Whether the draft corrects only the page of an issue that was already mailed."""
         is_correction = self.plan is not None and self.plan.is_correction
         return is_correction and self.draft.goes_to == NOBODY
 
     @property
     def archive_reason(self) -> str:
-        """Why the issue is unlisted although the author chose nothing; empty if it is not."""
+        """Why the issue is unlisted without a choice of the author; otherwise empty."""
         is_default = not self.draft.fields.archive and self.visibility is Visibility.UNLISTED
         if not (is_default and self.has_tags) or self.is_public:
             return ""
@@ -114,7 +114,7 @@ def external_targets(letter: ParsedLetter) -> tuple[str, list[str]]:
 
 
 def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
-    """Check a draft for this publisher, without changing anything."""
+    """Check a draft as `publisher` would publish it; change nothing."""
     visibility = visibility_of_draft(draft)
     content, own = content_of(draft), load_own_fields()
     tags = choice_of(draft.with_tags, draft.without_tags)

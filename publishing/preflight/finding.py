@@ -31,7 +31,7 @@ class Severity(StrEnum):
 
 
 class FixIn(StrEnum):
-    """Where a finding can be fixed, unless it is fixed in the composer."""
+    """The page on which a finding can be fixed, if that is not the composer."""
 
     NOWHERE = ""
     TEST = "test"
@@ -43,9 +43,9 @@ class FixIn(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One result of a check: a sentence, and its reason or the next step.
+    """One result of a check: a sentence, and the reason or the next step.
 
-    `issue` is the id of another issue, if the finding is about one.
+    If the finding is about another issue, `issue` is the id of that issue.
     """
 
     severity: Severity
@@ -106,7 +106,7 @@ def summarise(findings: Findings) -> str:
 def refuse(findings: Findings) -> str:
     """Return a sentence with the number of problems to fix and the first problem.
 
-    Empty if nothing prevents publishing.
+    The result is empty if nothing prevents publishing.
     """
     stops = findings["stops"]
     if not stops:
@@ -131,7 +131,7 @@ _LOCATIONS = {
 
 
 def fix_at(location: TextLocation) -> IssueAttribute:
-    """Return where to fix a finding at this place of the letter."""
+    """Return the attribute in which to fix a finding at this place of the letter."""
     return _BY_NAME.get(location.kind, LETTER)
 
 

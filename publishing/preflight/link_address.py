@@ -1,4 +1,4 @@
-"""Classify the URLs of a letter without opening them. Pure."""
+"""Classify the URLs of a letter without opening them."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -13,9 +13,9 @@ from delivery.mail.merge_fields import FIELD_PATTERN, URL_FIELDS, find_fields
 from delivery.reader_fields import ReaderField
 
 _WEB_SCHEMES = frozenset({"http", "https"})
-# Names outside the public DNS (RFC 6761, 6762, 9476, and names of home networks).
+# Names of hosts outside the public DNS (RFC 6761, 6762, 9476, and names of home networks).
 _PRIVATE = ("localhost", "local", "internal", "intranet", "lan", "home.arpa", "test", "invalid")
-# Reserved for examples (RFC 2606).
+# Domains that are reserved for examples (RFC 2606).
 _EXAMPLES = ("example", "example.com", "example.net", "example.org")
 
 
@@ -36,7 +36,7 @@ def is_web_url(address: str) -> bool:
 
 
 def absolute_url(address: str, site_url: str) -> str:
-    """Return the URL that the mail has: “/about” becomes an address on our site."""
+    """Return the URL as the mail has it: “/about” becomes an address on our site."""
     missing = missing_before(address, site_url)
     return urljoin(f"{site_url}/", address) if missing else address
 
@@ -70,8 +70,8 @@ def _is_below(host: str, names: tuple[str, ...]) -> bool:
 class AddressPart(StrEnum):
     """A part of an address in which a reader's value is written without encoding.
 
-    The values of this class are regular expressions that PostgreSQL and Python read alike. They
-    match the field values that keep the address valid.
+    The values of this class are regular expressions that mean the same in PostgreSQL and in Python.
+    They match the field values that keep the address valid.
     """
 
     BEGINNING = r"^\s*(https?://[^\s/?#@]+[.][^\s@]+|mailto:[^\s@]+@[^\s@]+|tel:[0-9+-]+)\s*$"
@@ -90,7 +90,7 @@ class FieldInAddress:
 
     @property
     def has_valid_fallback(self) -> bool:
-        """Return whether the address is valid for a reader without a value."""
+        """Return whether the address is valid with the field's fallback."""
         return bool(re.search(self.part, self.fallback))
 
 

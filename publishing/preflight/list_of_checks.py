@@ -1,4 +1,4 @@
-"""All checks of the check sheet, in the order of their findings.
+"""All checks of the check sheet, in the order in which it shows findings.
 
 To add a check, write a module with `check`, and list it here. A check reads only the context.
 """

@@ -1,6 +1,6 @@
 """Read the passages, links and images of a letter's HTML.
 
-The code is pure and raises no error for any HTML.
+The parser accepts any HTML without an error.
 """
 
 import re
@@ -45,7 +45,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image; `alt` is None without alt text."""
+    """An image; `alt` is None if the image has no `alt` attribute."""
 
     address: str
     alt: str | None
@@ -134,6 +134,6 @@ class ParsedLetter:
             self._link = None
 
     def _one_line(self, words: list[str]) -> str:
-        # Drop the marks of braces that were written as entities: they are text and begin no merge
-        # field.
+        # Drop the marks of braces that were written as entities, because such braces are text and
+        # begin no merge field.
         return " ".join(self._restore(self._drop_braces("".join(words))).split())

@@ -56,7 +56,7 @@ CHANGED_MEANWHILE = gettext_lazy(
 @may_write
 @require_safe
 def check_draft(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """Show the check sheet with the external results that are known so far."""
+    """Show the check sheet with the known results of external checks."""
     found = get_draft_or_404(draft)
     if found.edition is not None:
         return see_other(progress_url(found.edition))
@@ -76,7 +76,7 @@ def run_external_checks(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 
 
 class ArchiveForm(forms.Form):
-    """A choice about the archive, and the revision that it was made for."""
+    """An author's choice about the archive, and the draft's revision for this choice."""
 
     choice = forms.ChoiceField(
         choices=[*Visibility.choices, ("note", "note"), ("no-note", "no-note")]
@@ -188,7 +188,7 @@ def _describe_hold(is_mailed: bool) -> str:
 
 
 def publication_context(checked: PreflightResult) -> dict[str, Any]:
-    """Return the part of the context about the mail and its readers."""
+    """Return the part of a template's context about the mail and its readers."""
     content, context = checked.context.content, checked.context
     is_mailed, choice = context.is_mailed, (checked.draft.goes_to, checked.tags)
     whom_later = choice_words(*choice, is_scheduled=True)

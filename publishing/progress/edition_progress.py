@@ -1,4 +1,4 @@
-"""What the progress page of an edition shows, derived from its status. Pure."""
+"""What an edition's progress page shows, derived from the edition's status."""
 
 import math
 from functools import cached_property
@@ -10,7 +10,7 @@ from publishing.actions.edition_actions import applicable, refusal_of
 from publishing.editions.edition_status import EditionStatus
 from publishing.progress_bar import ORDER, label_of, parts_of
 
-# The glyph and the tone of each state.
+# The symbol of each state, and its tone, which selects a colour.
 LOOKS = {
     EditionState.SCHEDULED: ("held", ""),
     EditionState.HELD: ("held", ""),
@@ -33,7 +33,7 @@ AT_REST = frozenset({EditionState.SUCCEEDED, EditionState.CANCELLED, EditionStat
 
 
 class EditionProgress:
-    """An edition as its page shows it, derived from its status."""
+    """The facts that an edition's page shows, derived from the edition's status."""
 
     def __init__(self, status: EditionStatus) -> None:
         counts, by_outcome = status.counts, counts_of(status.counts)
@@ -65,7 +65,7 @@ class EditionProgress:
 
     @cached_property
     def actions(self) -> frozenset[str]:
-        """The names of the actions that apply. Lists do not show them."""
+        """The names of the actions that apply. Lists of issues do not need these names."""
         return frozenset(action.name for action in applicable(self.status))
 
     @property

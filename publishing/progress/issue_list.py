@@ -20,9 +20,9 @@ from publishing.progress.progress_sentences import how_far
 class IssueRow:
     """An issue, or a version of it, in a list.
 
-    `edition` is the newest edition. If it was sent to nobody, because it corrects only the page or
-    was called back, then `status` is the status of the last mailed version. A scheduled correction
-    does not count as the newest edition until it starts.
+    `edition` is the newest edition. If this edition was sent to nobody, `status` is the status of
+    the last mailed version. An edition is sent to nobody if it corrects only the page, or was
+    called back. A scheduled correction does not count as the newest edition until it starts.
     """
 
     edition: Edition
@@ -34,12 +34,12 @@ class IssueRow:
 
     @property
     def is_of_earlier(self) -> bool:
-        """Whether the row shows the numbers of an earlier version than the newest."""
+        """Whether the row shows the numbers of a version before the newest one."""
         return self.status.counts.version != self.newest.counts.version
 
     @property
     def page_corrected_at(self) -> datetime | None:
-        """When the newest version was published, if it corrects only the page; or None."""
+        """When the newest version corrected only the page; otherwise None."""
         counts = self.newest.counts
         is_page = self.is_of_earlier and counts.goes_to == "nobody" and counts.has_started
         return counts.published_at if is_page else None
@@ -48,8 +48,8 @@ class IssueRow:
 def newest_editions(*, without: QuerySet[Edition] | None = None) -> QuerySet[Edition]:
     """Return the newest edition of each newsletter issue, newest first.
 
-    The editions of `without`, and corrections that are scheduled, are left out, and an earlier
-    version takes their place. `next_version` is the version that is scheduled, or None.
+    Leaves out scheduled corrections and the editions in `without`; an earlier version takes their
+    place. Each edition gets `next_version`, the number of its issue's scheduled version, or None.
     """
     editions = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
     started = started_editions().filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
@@ -101,7 +101,7 @@ def rows_of(
 
 
 def shown_in(editions: Iterable[Edition]) -> list[int]:
-    """Return the editions whose counts the rows of these editions need."""
+    """Return the ids of all editions whose counts the rows of `editions` need."""
     return [pk for one in editions for pk in (one.pk, _mailed_before(one)) if pk is not None]
 
 
@@ -111,7 +111,7 @@ def hides_a_send(counts: EditionCounts) -> bool:
 
 
 def _mailed_before(edition: Edition) -> int | None:
-    """Return the last mailed version before this one, if a list loaded it; or None."""
+    """Return the id of the last mailed version before this one; None if not loaded."""
     return getattr(edition, "mailed_before", None)
 
 

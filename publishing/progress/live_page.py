@@ -1,7 +1,8 @@
 """Polls of open pages: answers, pauses, and database reads that pages share.
 
-An open page asks the server again after a pause (it polls, with htmx). Each answer has the changed
-parts and says when to poll next. Pauses are longer if nothing is new or many pages are open.
+An open page polls: after each pause, it asks the server again (with htmx). Each answer has the
+changed parts and says when to poll next. Pauses are longer if nothing is new or many pages are
+open.
 """
 
 import hashlib
@@ -26,14 +27,15 @@ _NUMBER = re.compile(r"[0-9]{1,4}")
 # The parameters that a poll adds to the address of its page.
 _PARAMETERS = ("seen", "same", "page", "hidden", "listed")
 SOON_S = 2.0
-# The pause in seconds if nothing was new, its growth from poll to poll, and the longest pause.
+# If a poll brings no news: the next pause in seconds, the factor by which further pauses grow, and
+# the longest pause.
 QUIET_S, GROWS_BY, LONGEST_S = 10.0, 1.5, 60.0
 # During a send, the pause is the time left divided by `STEPS`, at most `LONGEST_STEP_S`.
 STEPS, LONGEST_STEP_S = 60, 10.0
 STARTING_S = 30
 # The pauses of the desk in seconds: while something is being sent, and otherwise.
 DESK_S, DESK_IDLE_S = 4.0, 30.0
-# At most this many polls a second, by all pages together.
+# All pages together poll at most this many times a second.
 READINGS_PER_S = 2
 # The shortest pause in seconds before a browser without scripts reloads the whole page.
 RELOAD_AT_LEAST_S = 5
@@ -43,7 +45,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """A poll: the page's name, tags of its content, number of polls without a change."""
+    """A poll: the page's name, hashes of its content, polls without a change."""
 
     page: str
     seen: str
@@ -58,7 +60,7 @@ class Poll:
 
 
 def poll_from(request: HttpRequest) -> Poll | None:
-    """Parse the poll in a request; None if it asks for the page itself."""
+    """Parse the poll in a request; None if the request is for the page itself."""
     if "HX-Request" not in request.headers:
         return None
     asked, page = request.GET, request.GET.get("page", "")
@@ -93,7 +95,7 @@ def next_poll(
 
 
 def tag_of(parts: str) -> str:
-    """Return a short tag of a page's content."""
+    """Return a short hash of a page's content."""
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
@@ -114,7 +116,8 @@ class OpenPages:
         """Record a poll; return the number of visible pages, at least one."""
         now = self._clock()
         with self._lock:
-            # Remove the name first, so that the dictionary is in the order of the last polls.
+            # Remove the name first, so that the dictionary stays in the order of the pages' last
+            # polls.
             self._seen.pop(name, None)
             if not hidden:
                 self._seen[name] = now
@@ -136,7 +139,7 @@ class _Entry(Generic[T]):
 class SharedReadings(Generic[T]):
     """Values that are read at most once in `for_s` seconds per key.
 
-    Concurrent callers wait.
+    Concurrent callers wait for the same value.
     """
 
     def __init__(
@@ -165,7 +168,7 @@ class SharedReadings(Generic[T]):
 def ask_again_s(
     status: EditionStatus, *, hidden: bool = False, unchanged: int = 0, pages: int = 1
 ) -> float | None:
-    """Return seconds until the next poll, None for never.
+    """Return the seconds until the next poll; None if there is no next poll.
 
     `unchanged` is the number of polls in a row that brought no news.
     """
@@ -182,14 +185,14 @@ def ask_again_s(
 
 
 def ask_desk_again_s(*, is_sending: bool, hidden: bool = False, unchanged: int = 0) -> float:
-    """Return seconds until an open desk polls again."""
+    """Return the seconds until an open page of the desk polls again."""
     if hidden:
         return LONGEST_S
     return min(LONGEST_S, (DESK_S if is_sending else DESK_IDLE_S) * GROWS_BY ** min(unchanged, 10))
 
 
 def reload_s(status: EditionStatus) -> int | None:
-    """Return seconds until a page without scripts reloads."""
+    """Return the seconds until a page without scripts reloads; None for never."""
     pause = ask_again_s(status)
     return None if pause is None else max(RELOAD_AT_LEAST_S, round(pause))
 

@@ -1,4 +1,4 @@
-"""Texts about one reader's copy: time, evidence and reason. Pure."""
+"""Texts about one reader's copy: its time, the evidence, and the reason."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -24,10 +24,10 @@ def address_of(delivery: Delivery) -> str:
 
 
 def when_of(delivery: Delivery, now: datetime) -> datetime | None:
-    """Return when the copy got its outcome; None if no time is kept."""
+    """Return when the copy got its outcome; None if no time is stored."""
     if delivery.outcome == "unknown":
         since = delivery.batch.unknown_since
-        # If the worker was killed, `since` is the deadline of its call, which may lie ahead.
+        # If the worker was killed, `since` is the deadline of its call, which may be in the future.
         return since if since and since <= now else None
     return delivery.sent_at
 
@@ -35,9 +35,9 @@ def when_of(delivery: Delivery, now: datetime) -> datetime | None:
 def why_of(
     delivery: Delivery, clock: Callable[[datetime], str], *, held_until: datetime | None = None
 ) -> str:
-    """Say how a copy was accepted, or why not.
+    """Say how the provider accepted a copy, or why it has not accepted the copy.
 
-    `held_until` is the end of the hold of the copy's edition, if it is held.
+    If the copy's edition is held, `held_until` is the end of the hold.
     """
     match delivery.outcome:
         case "sent":

@@ -1,4 +1,4 @@
-"""Sentences about the progress of an edition. Pure."""
+"""Sentences about the progress of an edition."""
 
 from zoneinfo import ZoneInfo
 
@@ -22,7 +22,7 @@ NEEDS_APPROVAL = gettext_lazy(
 
 
 def sentence_of(status: EditionStatus, zone: ZoneInfo) -> str:
-    """Say what the state is, until when or why, and what the author can do."""
+    """Say the state, its end or its reason, and what the author can do."""
     return f"{_state_sentence(status, zone)} {_late_start(status)}".strip()
 
 
@@ -61,7 +61,7 @@ def _state_sentence(status: EditionStatus, zone: ZoneInfo) -> str:
         case EditionState.CLOSED:
             return f"{_closed(counts)} {reason}"
         case EditionState.NEEDS_ATTENTION:
-            # Unless a copy failed, a stop lost no reader.
+            # If the edition was stopped and no copy failed, every reader can still get a copy.
             has_lost = counts.control != "stopped" or counts.failed
             kept = "" if has_lost else _("Sending is paused. No copy was marked as failed.")
             return " ".join(filter(None, (_("Needs attention."), reason, kept)))
@@ -85,7 +85,7 @@ def held_sentence(counts: EditionCounts, zone: ZoneInfo) -> str:
 
 
 def what_is_stuck(status: EditionStatus, zone: ZoneInfo) -> str:
-    """Say why an edition is sent slowly; empty if it is sent normally."""
+    """Say why sending an edition is slow; empty if nothing slows it."""
     reason = status.reason(zone)
     return "" if reason == str(NOTHING_IS_STUCK) else reason
 

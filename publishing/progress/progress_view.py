@@ -76,7 +76,7 @@ class _Reading:
 
 _pages = OpenPages(within_s=1.5 * LONGEST_S, limit=5000)
 _readings: SharedReadings[_Reading] = SharedReadings(for_s=1, limit=100)
-# Open pages count the readers of a scheduled edition once a minute, not at every poll.
+# The readers of a scheduled edition are counted once a minute, not at every poll of a page.
 _readers_today: SharedReadings[int] = SharedReadings(for_s=60, limit=100)
 
 
@@ -111,7 +111,7 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
 @may_look
 @require_safe
 def progress_json(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
-    """Return the keys of `issue_status` with `rate` and `eta_s`."""
+    """Return the JSON of `issue_status`, with the additional keys `rate` and `eta_s`."""
     status, _ = statuses_from_url(request, issue)
     return JsonResponse(status.progress_json(), headers={"Cache-Control": "no-store"})
 
@@ -170,7 +170,7 @@ def _read(request: HttpRequest, issue: uuid.UUID) -> _Reading:
 
 
 def _mailed_before(reading: _Reading) -> EditionStatus | None:
-    """Return the last mailed version before one that was sent to nobody."""
+    """If this version was sent to nobody, return the last mailed version before it."""
     shown = reading.status.counts
     if not hides_a_send(shown):
         return None
@@ -257,7 +257,7 @@ def _is_list_news(listed: str, before: str, shown: EditionProgress) -> bool:
 
 
 def _history_of(edition: Edition, status: EditionStatus) -> list[HistoryLine]:
-    """Return what users did with the version or issue, and automatic events."""
+    """Return the actions of users on the version or its issue, and automatic events."""
     entries = (
         LogEntry.objects.filter(
             content_type__app_label=Issue._meta.app_label,
@@ -292,7 +292,8 @@ def _automatic_events(edition: Edition, status: EditionStatus) -> Iterator[Histo
             else _("Homing stopped it: {reason}")
         )
         yield edition.control_at, text.format(reason=reason)
-    # If the worker was killed, `unknown_since` is the deadline of its call, which may lie ahead.
+    # If the worker was killed, `unknown_since` is the deadline of its call, which may be in the
+    # future.
     if counts.unknown and counts.unknown_since is not None and counts.unknown_since <= counts.now:
         yield (
             counts.unknown_since,

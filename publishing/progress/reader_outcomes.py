@@ -1,6 +1,6 @@
-"""Pages of readers' outcomes.
+"""Read the copies of an edition by outcome, page by page.
 
-Each batch has counts by outcome, so only batches with copies in the list are read.
+Each batch stores its counts by outcome, so only batches that have copies in the list are read.
 """
 
 import re
@@ -21,10 +21,10 @@ PAGE = 50
 FIRST_FEW = 20
 ALL, MISSED = "all", "missed"
 LISTS = (ALL, *ORDER, MISSED)
-# The number of copies in memory while a file is written.
+# The number of copies that are in memory at once while a CSV file is written.
 CHUNK = 2000
-# A recipient's id that is higher than all others. A cursor with this id continues after the batch.
-# The number has as many digits as `_CURSOR` allows.
+# An id that is higher than the id of any recipient. A cursor with this id continues after the
+# batch. The number has as many digits as `_CURSOR` allows.
 _BATCH_END = 10**18 - 1
 _CURSOR = re.compile(r"(\d{1,18})\.(\d{1,18})")
 
@@ -41,7 +41,7 @@ def outcome_page(
 ) -> tuple[list[Delivery], str]:
     """Return up to `limit` copies of a list in `LISTS`, and the next cursor or "".
 
-    `after` is the cursor of this page, empty for the first. Raises `DeliveriesDroppedError`.
+    `after` is the cursor of this page, empty for the first page. Raises `DeliveriesDroppedError`.
     """
     if outcome not in LISTS:
         raise ValueError(f"{outcome!r} is not an outcome. Use one of {', '.join(LISTS)}.")
@@ -76,14 +76,14 @@ def outcome_page(
     if len(found) > limit:
         return shown, f"{shown[-1].batch_id}.{shown[-1].recipient_id}"
     # Some copies got another outcome between the two queries, so the page is not full. Later
-    # batches may have more.
+    # batches may have more copies of this list.
     return shown, f"{ids[-1]}.{_BATCH_END}" if were_enough else ""
 
 
 def every_delivery(edition: int, outcome: str) -> Iterator[Delivery]:
     """Yield all copies of a list, in constant memory.
 
-    Raises `DeliveriesDroppedError`, even after some copies.
+    Raises `DeliveriesDroppedError`, perhaps after it has yielded some copies.
     """
     after = ""
     while True:

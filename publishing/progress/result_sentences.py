@@ -1,4 +1,4 @@
-"""The results of an issue beside those of earlier issues. Pure."""
+"""Show the results of an issue next to the results of earlier issues."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _LABELS = {
     "complained": gettext_lazy("Marked as spam"),
     "unsubscribed": gettext_lazy("Unsubscribed"),
 }
-# Show two decimals for complaints, because even 0.1 % is much.
+# Show two decimals for complaints, because a share of 0.1 % is already high.
 _DECIMALS = {"complained": 2}
 
 
@@ -37,9 +37,9 @@ class ResultRow:
 def result_rows(results: Sequence[EditionResults], now: datetime) -> list[ResultRow]:
     """Return a row for each result of the first edition.
 
-    The other editions are those of earlier issues. The result is empty if nothing was sent or
-    reported. A report counts even if no copy is sent yet, because it can arrive before the answer
-    to the call.
+    The other editions belong to earlier issues. The list is empty if nothing was sent and nothing
+    was reported. A report is shown even if no copy is recorded as sent: Postmark's report can
+    arrive before Postmark's answer to the call.
     """
     if not any(getattr(one, name) for one in results[:1] for name in ("sent", *_LABELS)):
         return []

@@ -49,7 +49,7 @@ from publishing.scheduling.local_time import scheduled_time_of
 from publishing.scheduling.schedule_form import ScheduleForm
 from subscribers.links.see_other import see_other
 
-# A post with the same URL, which names the draft, and the same values of these fields is a
+# A post to the same URL (which names the draft) with the same values of these fields is a
 # repetition.
 FIELDS = ("revision", "content", "version", "when", "at", "zone", "which")
 WRONG_KEY = gettext_lazy(
@@ -189,7 +189,8 @@ def show_refusal(request: HttpRequest, draft: Draft, refusal: str) -> HttpRespon
 
 def _form_with_errors(request: HttpRequest, form: ConfirmForm, _key: str) -> HttpResponse:
     if form.checked is None:
-        # The draft was published by a post with valid fields, so this post is a different one.
+        # The post that published the draft had valid fields, so this invalid post is a different
+        # one.
         raise DifferentContentError
     refusal = first_error(form)
     return check_page(request, form.draft, checked=form.checked, when=form, refusal=refusal)

@@ -1,4 +1,4 @@
-"""Answer posts with the CSRF token of an older session, and keep their text."""
+"""Answer posts with an older session's CSRF token, and keep the posted text."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render

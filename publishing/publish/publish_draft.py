@@ -37,7 +37,7 @@ CHANGED = gettext_lazy(
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """The version that the author saw and confirmed. `moment` is None for now."""
+    """The version that the author saw and confirmed. If `moment` is None, publish now."""
 
     revision: int
     content_hash: bytes

@@ -1,4 +1,4 @@
-"""Publish an edition and one delivery for each reader, in one transaction."""
+"""Publish an edition, with one delivery for each reader, in one transaction."""
 
 import logging
 import uuid
@@ -68,9 +68,10 @@ class PublishOptions:
 
     Without `issue`, a new issue is published. Without `goes_to`, the default audience is used.
     Without `at`, the edition is published now. `tags` limit the audience; without `tags`, the tags
-    of the issue's newest version apply. `archive` is a value of `Visibility`, or empty for the
-    default. `address` is the address that the author chose; if it is empty, the title gives the
-    address. A correction of only the page may be `without_note`.
+    of the issue's newest version apply. `archive` is a value of `Visibility`; if it is empty, the
+    default applies. `address` is the address that the author chose; if it is empty, the title gives
+    the address. `without_note` applies only to a correction of the page that is not mailed: the
+    page then has no note about it.
     """
 
     issue: uuid.UUID | None = None
@@ -99,7 +100,7 @@ class PublishOptions:
         )
 
     def has_address_of(self, edition: Edition) -> bool:
-        """Return whether `edition` has the chosen address, or none was chosen."""
+        """Return whether `edition` has the chosen address, or no address was chosen."""
         return not self.address or is_at(edition, self.address)
 
     def _has_visibility_of(self, edition: Edition) -> bool:
@@ -109,7 +110,7 @@ class PublishOptions:
 
 @dataclass(frozen=True, slots=True)
 class PublishResult:
-    """The edition of a call, and whether this call created it."""
+    """The edition that `publish` returns, and whether this call created it."""
 
     edition: Edition
     created: bool
@@ -155,7 +156,7 @@ def its_address(edition: Edition) -> str:
 
 
 def edition_by_key(author: uuid.UUID, key: str) -> Edition | None:
-    """Return the edition under an author's key, or of the draft created under it."""
+    """Return the edition that has an author's key, or whose draft has this key."""
     own = Edition.objects.filter(author_id=author, idempotency_key=key).first()
     return own or Edition.objects.filter(draft__created_by=author, draft__key=key).first()
 
@@ -168,7 +169,7 @@ def has_content(edition: Edition, content: Content) -> bool:
 def is_scheduled_for(edition: Edition, at: ScheduledTime | None) -> bool:
     """Return whether the edition was scheduled for this moment.
 
-    `at` is None for an edition that was not scheduled.
+    If `at` is None, return whether the edition was not scheduled.
     """
     return edition.scheduled_for == (at.utc if at else None)
 
@@ -190,9 +191,9 @@ def publish(
     `columns` are the columns of the composed content, which the second person approved. `draft`
     must be locked. Without `draft`, the author's draft under this key is linked to the edition.
 
-    If the key is known, its edition is returned. If the version exists already, its edition is
-    returned, even if the content differs.
-    Raises `KeyUsedForOtherContentError`, `NeedsApprovalError` and `VersionRefusedError`.
+    If the key was used before, the edition with this key is returned. If the version exists
+    already, the edition of this version is returned, even if the content differs. Raises
+    `KeyUsedForOtherContentError`, `NeedsApprovalError` and `VersionRefusedError`.
     """
     with transaction.atomic():
         closing = draft or save_draft.lock_by_key(author, key)
@@ -222,7 +223,8 @@ def publish(
                         )
                     return PublishResult(edition, created=True)
             except IntegrityError as error:
-                # A concurrent call published the same version or key, and has committed by now.
+                # A concurrent call published the same version, or used the same key, and has
+                # committed by now.
                 if constraint_of(error) in (ONE_PER_KEY, ONE_PER_VERSION, ADDRESS_STAYS):
                     earlier = _find_earlier(author, key, content, options)
                 if earlier is None:
@@ -282,8 +284,8 @@ def _publish_new(
         **tags.columns(),
         **_times(options.at, 0 if goes_to == NOBODY else hold_s),
     )
-    # Change this after creating the edition: creating it waits for concurrent calls for the same
-    # version.
+    # Change the visibility after the edition is created: creating the edition waits for concurrent
+    # calls for the same version.
     if issue.visibility != visibility:
         Issue.objects.filter(pk=issue.pk).update(**columns_of(visibility))
         issue.refresh_from_db(fields=["unlisted", "has_page"])
@@ -298,7 +300,7 @@ def _publish_new(
 
 
 def content_for(content: Content, visibility: Visibility, goes_to: str) -> Content:
-    """Return the content for an issue with this visibility.
+    """Return the content that an issue with this visibility gets.
 
     Raises `VersionRefusedError` if the issue cannot be left out of the archive.
     """

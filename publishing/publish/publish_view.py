@@ -37,7 +37,7 @@ from subscribers.links.see_other import see_other
 
 
 class PublishForm(DraftForm):
-    """A new issue, or the next version of one.
+    """A new issue, or the next version of an issue.
 
     A valid form has its `content` and `options`.
     """
@@ -62,7 +62,7 @@ class PublishForm(DraftForm):
             refusal = version_refusal(issue, version, goes_to)
             if refusal:
                 self.add_error(None, refusal)
-        tags = None  # keep the tags of the issue
+        tags = None  # None keeps the tags of the issue
         if any(self[name].data is not None for name in TAG_FIELDS):
             tags = choice_of(self.written.with_tags, self.written.without_tags)
         self.options = PublishOptions(
@@ -84,9 +84,9 @@ FIELDS = tuple(name for name in PublishForm().fields if name != "revision")
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
 def publishing_form(request: HttpRequest) -> HttpResponse:
-    """Show the composer for finished HTML, empty or for the next version of `?issue=`.
+    """Show the composer for finished HTML: empty, or for a new version of `?issue=`.
 
-    POST publishes the posted issue at once. No button of the desk posts here.
+    POST publishes the posted issue at once. No button of the desk posts to this view.
     """
     if request.method != "POST":
         return fresh_page(request, request.GET.get("issue", ""), written_in=HTML)

@@ -30,7 +30,7 @@ def turn_on(
     """Make this letter the welcome letter for readers who opt in from now on.
 
     `columns` are the columns of the composed content, which the second person approved. If the
-    present welcome letter has the same content, nothing changes. Raises `NeedsApprovalError`.
+    current welcome letter has the same content, nothing changes. Raises `NeedsApprovalError`.
     """
     with transaction.atomic():
         _lock()
@@ -89,7 +89,7 @@ def count_missed(letter: Edition) -> int:
 
 
 def send_to_missed(author: uuid.UUID) -> int:
-    """Send the missed copies of the present welcome letter again; return how many."""
+    """Send the missed copies of the current welcome letter again; return how many."""
     letter, sent = welcome_letter(), 0
     if letter is None:
         return 0

@@ -27,7 +27,7 @@ from subscribers.fields.own_fields import load_own_fields
 
 
 class WelcomeForm(forms.Form):
-    """The form that names the draft whose present text becomes the welcome letter."""
+    """The form that names the draft whose current text becomes the welcome letter."""
 
     draft = forms.ModelChoiceField(
         Draft.objects.filter(edition=None, issue=None).order_by("-saved_at", "-pk"),
@@ -41,7 +41,7 @@ class WelcomeForm(forms.Form):
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
 def welcome_page(request: HttpRequest) -> HttpResponse:
-    """Show the present welcome letter; on POST replace it by a draft, or turn it off."""
+    """Show the welcome letter; on POST replace it with a draft, or turn it off."""
     problem = ""
     if request.method == "POST":
         if "again" in request.POST:
@@ -71,7 +71,7 @@ def welcome_page(request: HttpRequest) -> HttpResponse:
 
 
 def _turn_on(request: HttpRequest) -> str:
-    """Turn on the letter of the posted draft; return an error, or an empty text."""
+    """Turn on the letter of the posted draft; return the error, if there is one."""
     form = WelcomeForm(request.POST)
     if not form.is_valid():
         return " ".join(map(str, form.errors["draft"]))

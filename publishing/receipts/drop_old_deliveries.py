@@ -19,7 +19,7 @@ from publishing.receipts.make_receipt import NoReceiptError, receipt_of, recount
 logger = logging.getLogger(__name__)
 
 
-# Why the deliveries of an edition must stay. The keys are the obstacles in its `DropStatus`.
+# The reasons why an edition's deliveries must stay. The keys are the obstacles of `DropStatus`.
 _REFUSALS = {
     "on_request": gettext_lazy(
         "The copies of transactional mail are kept as long as the readers who requested it."
@@ -50,7 +50,7 @@ class CannotDropError(Exception):
 
 
 def days_kept() -> int | None:
-    """Return after how many days deliveries are dropped automatically; None for never."""
+    """Return after how many days deliveries are dropped; None if they never are."""
     if settings.DELIVERIES_KEEP_DAYS is None:
         return None
     return max(int(settings.DELIVERIES_KEEP_DAYS), provider_retention_days())

@@ -1,6 +1,7 @@
 """Make, sign, parse and compare receipts.
 
-A receipt has the counts of an edition's rows. A database trigger refuses changes of a receipt.
+A receipt states how many deliveries an edition has, by outcome. A database trigger refuses changes
+of a receipt.
 """
 
 import hashlib
@@ -61,7 +62,7 @@ def receipt_of(edition: Edition) -> Receipt:
 
 
 def receipt_today(edition: Edition) -> dict[str, Any] | None:
-    """Return the fields of a receipt from today's rows; None if the rows were dropped."""
+    """Return the fields of a receipt made today; None if the deliveries were dropped."""
     with _snapshot(edition) as status:
         if status.counts.deliveries_dropped_at is not None:
             return None
@@ -76,7 +77,8 @@ def _make_receipt(edition: Edition) -> Receipt:
         if status.counts.deliveries_dropped_at is not None:
             raise NoReceiptError(_("There is no receipt, and the copies were deleted."))
         fields = _receipt_fields(edition, status, _recount_and_compare(edition, status))
-    # Insert outside the snapshot: inside it, the receipt of a concurrent caller causes an error.
+    # Insert after the snapshot, because its transaction is read-only and cannot see the receipt of
+    # a concurrent caller.
     Receipt.objects.bulk_create([sign_receipt(fields, edition)], ignore_conflicts=True)
     return Receipt.objects.get(edition=edition.pk)
 
@@ -105,7 +107,7 @@ def _recount_and_compare(edition: Edition, status: EditionStatus) -> dict[str, A
 
 @contextmanager
 def _snapshot(edition: Edition) -> Iterator[EditionStatus]:
-    """Read the rows of an edition as they are at one moment, with its status."""
+    """Let the block read an edition's rows as of one moment; yield the status."""
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -141,7 +143,7 @@ def _receipt_fields(
 
 
 def _tags(edition: Edition) -> dict[str, list[str]]:
-    """Return the names of the tags that limited the audience, if any did."""
+    """Return the names of the tags that limited the audience, if there were any."""
     choice = {"with_tags": edition.with_tags, "without_tags": edition.without_tags}
     return {key: [name for tag, name in tags] for key, tags in choice.items() if tags}
 
@@ -221,7 +223,8 @@ def parse_receipt(pasted: str) -> Receipt:
         )
     try:
         found = json.loads(pasted, object_pairs_hook=_refuse_repeats, parse_constant=_refuse)
-        # Half of a surrogate pair in an escape cannot be encoded, so Homing cannot have signed it.
+        # A JSON escape can be half of a surrogate pair. A text with such an escape cannot be
+        # encoded, so Homing cannot have signed it.
         _canonical(found).encode()
     except (ValueError, RecursionError):
         raise NotAReceiptError(

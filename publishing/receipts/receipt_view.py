@@ -85,7 +85,7 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
         return see_other(progress_url(edition))
     status = load_status(edition.pk)
     fields = fields_of(stored)
-    # A newer release may have made the receipt with other fields, so no field is required.
+    # A newer release may have made the receipt with other fields, so any field may be missing.
     stored_counts = fields.get("counts", {})
     outcomes = {name: stored_counts.get(name, 0) for name in ORDER}
     today = counts_of(status.counts)

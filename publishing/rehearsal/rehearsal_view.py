@@ -28,7 +28,7 @@ from publishing.rehearsal.rehearse import (
 )
 from subscribers.models import Subscriber
 
-MOST_SHOWN = 100  # the most refused readers that the page names
+MOST_SHOWN = 100  # the page names at most this many refused readers
 
 
 @may_publish

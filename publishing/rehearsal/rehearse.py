@@ -50,7 +50,7 @@ SAVE_EVERY_S = 0.5
 # duration of the batch.
 RESTS_WHILE_SENDING = 4
 LONGEST_REST_S = 0.2
-# The most refused readers that a report names. Further ones are only counted.
+# A report names at most this many refused readers. Further refused readers are only counted.
 MOST_NAMED = 1_000
 GMAIL_CLIPS_AT = 102 * 1024  # bytes of the HTML part; Gmail hides the rest
 
@@ -63,7 +63,7 @@ class RehearsalReport:
 
     def __init__(self) -> None:
         self.checked = self.calls = self.bytes = 0
-        self.refused: Counter[str] = Counter()  # how many, by reason
+        self.refused: Counter[str] = Counter()  # the number of refused messages, by reason
         self.named: list[dict[str, Any]] = []
         self._clipped = 0
         self._sizes: Counter[int] = Counter()
@@ -86,7 +86,7 @@ class RehearsalReport:
                 self.named.append({"reader": recipient, "reason": reason})
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as the database stores it: with ids of readers, no addresses."""
+        """Return the report as the database stores it: with readers' ids, no addresses."""
         sizes = self._sizes
         return {
             "calls": self.calls,
@@ -105,7 +105,7 @@ class CannotRehearseError(Exception):
 
 
 def fingerprint(draft: Draft) -> bytes:
-    """Hash the content and the audience of a draft: its rehearsal depends on them."""
+    """Hash the content and the audience of a draft, because a rehearsal checks both."""
     fields = draft.fields
     audience = (str(draft.issue_id), fields.goes_to, fields.with_tags, fields.without_tags)
     content = build_content(fields).sha256
@@ -113,7 +113,7 @@ def fingerprint(draft: Draft) -> bytes:
 
 
 def request_rehearsal(draft: Draft) -> bool:
-    """Request a rehearsal. Return False if another is open.
+    """Request a rehearsal. Return False if another rehearsal is open.
 
     Raises `CannotRehearseError`.
     """
@@ -139,13 +139,13 @@ def newest_rehearsal(draft: uuid.UUID) -> Rehearsal | None:
 
 
 def current_rehearsal(draft: Draft) -> Rehearsal | None:
-    """Load the newest rehearsal of a draft if it is of the draft's present content."""
+    """Load a draft's newest rehearsal; None if the draft has changed since."""
     newest = newest_rehearsal(draft.pk)
     return newest if newest and bytes(newest.fingerprint) == fingerprint(draft) else None
 
 
 def expire_rehearsals() -> None:
-    """Delete old reports."""
+    """Delete rehearsals that ended more than `KEPT` ago."""
     with short_transaction():
         Rehearsal.objects.filter(finished_at__lt=Now() - KEPT).delete()
 
@@ -190,7 +190,7 @@ def _rehearse(running: ClaimedTask[Rehearsal]) -> None:
 
 
 def _edition_of(draft: Draft) -> Edition:
-    """Return the edition that publishing would store, unsaved."""
+    """Return, unsaved, the edition that publishing the draft would store."""
     newest = versions_of(draft.issue_id).first() if draft.issue_id else None
     return Edition(
         issue_id=draft.issue_id or uuid.UUID(int=0),
@@ -204,8 +204,8 @@ def _edition_of(draft: Draft) -> Edition:
 def _frozen(audience: QuerySet[Any, Any], size: int) -> Iterator[Iterator[list[Any]]]:
     """Read an audience as it is now, `size` recipients at a time.
 
-    A cursor of the database reads all readers as they are at one moment. Its transaction has a
-    separate connection, so progress can be saved meanwhile. The cursor also works behind a
+    A cursor of the database reads all readers as they are at one moment. The cursor's transaction
+    has a separate connection, so progress can be saved meanwhile. The cursor also works behind a
     connection pooler.
     """
     rows, parameters = audience.order_by("id").query.sql_with_params()

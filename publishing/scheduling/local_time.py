@@ -1,6 +1,6 @@
 """Parse the local time of a scheduled issue.
 
-A local time that occurs twice is refused, unless the author chose one of the two moments. Pure.
+A local time that occurs twice is refused, unless the author chose one of the two moments.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from delivery.models import Edition
 
 FURTHEST = timedelta(days=366)
-# Areas of time zones with inhabitants. The other names of zones are technical or obsolete.
+# The areas in names of time zones such as Europe/Lisbon. All other names are technical or obsolete.
 AREAS = {
     *("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe"),
     *("Indian", "Pacific"),
@@ -58,7 +58,7 @@ def parse_scheduled_time(
     there = _parse_zone(zone)
     entered = _parse_local(local)
     if now is not None and not now.year - 1 <= entered.year <= now.year + 2:
-        # Refuse years far away, because the calculations below fail at the ends of the calendar.
+        # Refuse years far away, because the calculations below fail near year 1 and year 9999.
         raise InvalidTimeError(
             "at", _past(entered, zone, now) if entered.year < now.year else _too_far(entered, zone)
         )
@@ -144,9 +144,10 @@ def _choose_time(entered: datetime, zone: str, there: ZoneInfo, which: str) -> S
 
 
 def _both(entered: datetime, there: ZoneInfo) -> tuple[datetime, datetime]:
-    """Return the moments with the offset before and after a change of the clocks.
+    """Return the two moments that a local time can mean when the clocks change.
 
-    Both moments are equal if the clocks do not change near this time.
+    The first moment uses the offset before the change, and the second the offset after it. Both
+    moments are equal if the clocks do not change near this time.
     """
     first, second = (entered.replace(tzinfo=there, fold=fold).astimezone(UTC) for fold in (0, 1))
     return first, second
@@ -187,7 +188,7 @@ def _comes_twice(entered: datetime, zone: str, first: datetime, second: datetime
 
 
 def late_start_sentence(moment: ScheduledTime, started: datetime) -> str:
-    """Return a sentence about an issue that started late; empty if it did not."""
+    """Return a sentence about an issue that started late; empty if it started on time."""
     late = late_duration((started - moment.utc).total_seconds())
     if not late:
         return ""

@@ -22,8 +22,9 @@ TIME_AND_NOW = _("You entered a time but chose “Now”. Choose “Schedule”,
 class RescheduleForm(forms.Form):
     """A form with a local time.
 
-    Validation sets `moment` if the time is valid, and `choices` if it occurs twice. With
-    `now=None`, past times are valid. `shown` is the time that a form shows before it is posted.
+    Validation sets `moment` if the time is valid, and `choices` if the local time occurs twice.
+    With `now=None`, past times are valid. `shown` is the time that a form shows before it is
+    posted.
     """
 
     at = forms.CharField(
@@ -84,7 +85,7 @@ class RescheduleForm(forms.Form):
 class ScheduleForm(RescheduleForm):
     """A form with the choice between now and a local time.
 
-    `moment` is None for now. If `when` is missing, it means now.
+    If the choice is now, or `when` is missing, `moment` is None.
     """
 
     when = forms.ChoiceField(

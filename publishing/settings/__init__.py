@@ -1,1 +1,1 @@
-"""Pages of the newsletter's settings: its name and words, its sender and its look."""
+"""Pages of the newsletter's settings: its name and texts, its sender, its look."""

@@ -20,8 +20,8 @@ class SettingRefusedError(Exception):
 def change_settings(values: Mapping[str, Any], by: uuid.UUID) -> list[str]:
     """Store the values that changed; return the names of their columns.
 
-    Unchanged values are not written, so two authors on different pages keep each other's changes.
-    Raises `SettingRefusedError`.
+    Unchanged values are not written, so two authors who save different pages do not undo each
+    other's changes. Raises `SettingRefusedError`.
     """
     Newsletter.objects.get_current()
     newsletter = Newsletter.objects.select_for_update(no_key=True).get()

@@ -1,4 +1,4 @@
-"""The page and form of the newsletter's name, words, language and time zone."""
+"""The page and form of the newsletter's name, texts, language and time zone."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ class NewsletterForm(_ModelForm):
         self._choose("time_zone", [("UTC", "UTC"), *((name, name) for name in zones)], zone)
 
     def _choose(self, name: str, choices: list[tuple[str, str]], present: str) -> None:
-        """Make a field a choice.
+        """Turn a text field into a select.
 
-        The present value is offered too, so that saving the page keeps it.
+        The current value is one of the choices too, so that saving the page keeps it.
         """
         if present and present not in dict(choices):
             choices = [(present, present), *choices]

@@ -1,28 +1,28 @@
-"""The author's sites, whose sign-up forms need no second button press. Pure."""
+"""The author's own sites, where readers press a sign-up form's button only once."""
 
 import re
 import unicodedata
 from urllib.parse import urlsplit
 
 MOST = 10
-LONGEST = 300  # the most characters of an address
+LONGEST = 300  # longest address, in characters
 # These hosts may use http, because pages on the author's own machine have no certificate.
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _PORTS = {"https": 443, "http": 80}
 _HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
-# Refused characters: @ ends a user name, browsers keep or drop joiners by context, and Σ has two
-# small letters.
+# These characters are refused. An @ would end a user name. Browsers keep or drop joiners (U+200C,
+# U+200D), depending on the context. Σ has two lower-case forms.
 _UNCLEAR = re.compile("[@\u200c\u200dΣ]")
 # Browsers keep these letters in a host. Python's codec follows an older standard and writes ß as
-# ss, which is the name of another site.
+# ss, which would name another site.
 _KEPT = re.compile("[ßς]")
 
 
 def read_origin(address: str) -> str:
     """Return the origin of an address as browsers send it; empty if it has none.
 
-    Addresses with https have an origin. Addresses with http have one only on the author's own
-    machine.
+    Every address with https has an origin. An address with http has an origin only on the author's
+    own machine.
     """
     if len(address) > LONGEST:
         return ""

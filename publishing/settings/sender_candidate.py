@@ -52,7 +52,7 @@ class Candidate:
 
 
 def state_of(candidate: Candidate, newsletter: Newsletter) -> CandidateState:
-    """Return the candidate's state. Pure."""
+    """Return the candidate's state."""
     in_use = (newsletter.sender_name, newsletter.sender_address)
     if candidate.letter.outcome == Outcome.SENT:
         is_used = (candidate.name, candidate.address) == in_use
@@ -97,7 +97,7 @@ def load_candidate() -> Candidate | None:
 
 @transaction.atomic
 def use_candidate(number: int, by: uuid.UUID) -> bool:
-    """Use the candidate if Postmark accepted test letter `number` from it.
+    """Make the candidate the sender if Postmark accepted test letter `number` from it.
 
     Return False and change nothing if the letter was not accepted, if another sender was tried
     since, or if the candidate is in use already.

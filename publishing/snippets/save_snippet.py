@@ -40,8 +40,8 @@ def save_snippet(snippet: Snippet, by: uuid.UUID) -> bool:
         with transaction.atomic():
             snippet.save()
     except IntegrityError:
-        # The same form may have been posted twice at once. Then the other snippet has the same
-        # text.
+        # The same form may have been posted twice at once. In this case, the stored snippet has the
+        # same text.
         return same.exists()
     record_activity(code, by, snippet, flag=flag)
     return True

@@ -46,7 +46,8 @@ register.filter("audience", edition_audience)
 register.filter("look", look_of)
 register.filter("look_address", look_address)
 
-# The entries of the menu, each with a pattern of the paths below the desk that belong to it.
+# The entries of the menu, each with a pattern for the paths below the desk's URL that belong to the
+# entry.
 _MENU = {
     "write": r"$|write|drafts|pictures|snippets|test/$",
     "issues": r"issues|receipts|move/issues|[0-9a-f]{8}-",
@@ -131,7 +132,7 @@ def grouped(number: int) -> str:
 def scheduled_for(edition: Edition | None) -> str:
     """Return the time that an edition was scheduled for.
 
-    Empty if the edition was not scheduled.
+    The result is empty if the edition was not scheduled.
     """
     moment = scheduled_time_of(edition) if edition else None
     return moment.words if moment else ""
@@ -152,7 +153,7 @@ def mailbox(sender: str) -> str:
 
 @register.filter
 def signature(author: object) -> str:
-    """Return the author's full name for public pages; empty rather than the user name."""
+    """Return the author's full name for public pages; never the user name."""
     return getattr(author, "get_full_name", str)()
 
 

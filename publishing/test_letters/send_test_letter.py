@@ -1,4 +1,4 @@
-"""Send the letter in a form as one marked test, through the same code as an issue."""
+"""Send a form's letter as one mail marked as a test, with the code for issues."""
 
 import uuid
 from collections.abc import Sequence
@@ -93,7 +93,7 @@ def _reader_of(
 
 
 def last_test_address(author: AbstractBaseUser | AnonymousUser) -> str:
-    """Return the address of the author's last test letter, or their own."""
+    """Return where the author's last test letter went, or the author's own address."""
     own: str = getattr(author, "email", "")
     last = Edition.objects.filter(issue_id=TEST_ISSUE, author_id=author.pk)
     version = last.order_by("-version").values_list("version", flat=True).first()

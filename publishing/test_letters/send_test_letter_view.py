@@ -1,4 +1,4 @@
-"""Send a test letter from either form, and show its state, as a page or as JSON."""
+"""Send a test letter from a composer's form; show its state as a page or as JSON."""
 
 import hashlib
 import uuid
@@ -50,7 +50,7 @@ ON_ITS_WAY = gettext_lazy("The test letter is on its way.")
 
 
 class SendTestForm(DraftForm):
-    """The composer's form with an address; a valid one has `content` and `to`."""
+    """The composer's form with an address; a valid form has `content` and `to`."""
 
     test_email = forms.CharField(required=False, label=gettext_lazy("Address for the test"))
 
@@ -80,7 +80,7 @@ class SendTestForm(DraftForm):
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def send_test_letter(request: HttpRequest) -> HttpResponse:
-    """Send the posted form as one marked mail, once.
+    """Send the posted letter once, as one mail that is marked as a test.
 
     On GET, which a browser sends after a sign-in, show the form.
     """

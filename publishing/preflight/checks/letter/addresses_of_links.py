@@ -1,4 +1,4 @@
-"""Check how the links of a letter are written, without opening them. Pure."""
+"""Check how the links of a letter are written, without opening them."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -91,5 +91,5 @@ def _fault_of(url: str) -> str:
 def _is_mailto(url: str) -> bool:
     to = unquote(url[len("mailto:") :].partition("?")[0])
     if not to:
-        return True  # valid in sharing links: the reader chooses the recipient
+        return True  # valid, because a sharing link leaves the recipient to the reader
     return not any(isinstance(read_address(part), InputRefusal) for part in to.split(","))

@@ -1,4 +1,4 @@
-"""Check for unknown merge fields and other content that cannot be published. Pure."""
+"""Check for unknown merge fields and other content that cannot be published."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, name_location, stop
 from publishing.preflight.parse_letter import Passage, TextLocation, parse_text
 
-# Sentences by the name of the attribute that has the unknown field.
+# The keys are the names of the attributes that can have an unknown field.
 _UNKNOWN_FIELD = {
     "title": gettext_lazy("The title uses an unknown merge field: {field}"),
     "preview_text": gettext_lazy("The preview text uses an unknown merge field: {field}"),
@@ -23,7 +23,7 @@ _UNKNOWN_FIELD = {
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Find all problems for which the form refuses the content."""
+    """Find all problems because of which the form refuses the content."""
     problems = context.problems
     locations = _locations_of(context)
     in_letter = {one.sentence for one in problems if one.attribute is LETTER}
@@ -31,7 +31,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         field, has_letter = problem.merge_field, bool(context.content.html.strip())
         is_generated = problem.attribute is TEXT and not context.has_own_text
         if is_generated and (problem.sentence in in_letter or (field and has_letter)):
-            continue  # the same problem is reported for the letter, from which this text is made
+            continue  # The letter, from which the text is made, already has this finding.
         if field is None:
             yield stop("{sentence}", "", problem.attribute, sentence=problem.sentence)
         else:
@@ -59,7 +59,7 @@ def _unknown_field(
 
 
 def _locations_of(context: CheckContext) -> dict[tuple[str, str], TextLocation]:
-    """Return the first place of each unknown field, by part and normalised name."""
+    """Return each unknown field's first place; the keys are part and normalised name."""
     wanted = {
         (one.attribute.name, _folded(one.merge_field.name))
         for one in context.problems
@@ -85,5 +85,5 @@ def _passages_by_part(context: CheckContext) -> Iterator[tuple[str, Passage]]:
 
 
 def _folded(name: str) -> str:
-    # Join the parts with one space, because in a passage each run of spaces is one space.
+    # Write each run of spaces in the name as one space, because passages do the same.
     return " ".join(name.split())

@@ -1,4 +1,4 @@
-"""Check the results of opening the links of a letter. Pure."""
+"""Check the results of opening the links of a letter."""
 
 from collections import defaultdict
 from collections.abc import Iterator

@@ -30,7 +30,8 @@ def load_readers_without_value(
 def _fields_to_count(own: Sequence[ReaderField], *parts: str) -> list[ReaderField]:
     """Return the reader fields in these parts that may be empty for some readers.
 
-    The author's `own` fields count even with a fallback, because they are often empty.
+    The author's own fields (`own`) are included even if they have a fallback, because they are
+    often empty.
     """
     found = [field for part in parts for field in merge_fields.iter_fields(part)]
     names = {field.name for field in found}
@@ -90,8 +91,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _first_use(context: CheckContext, field: ReaderField) -> tuple[IssueAttribute, str]:
     """Return the first part that uses a field, preferably without a fallback.
 
-    The second value is the fallback in that place. For the author's own fields without one, it is
-    the fallback of the field itself.
+    The second value is the fallback in that part. If an author's own field has no fallback there,
+    the second value is the default fallback of the field.
     """
     uses = [
         (part, found.fallback or (field.fallback if field in context.own_fields else ""))

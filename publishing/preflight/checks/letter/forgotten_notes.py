@@ -1,4 +1,4 @@
-"""Find half merge fields, forgotten notes and other programs' merge fields."""
+"""Find incomplete merge fields, forgotten notes, and other programs' merge fields."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Check alt texts and addresses of the images in a letter. Pure."""
+"""Check alt texts and addresses of the images in a letter."""
 
 from collections.abc import Iterator
 
@@ -33,7 +33,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield passed(have, images=len(images))
     urls = [_url(image, context) for image in images]
     if not looks_public(context.site_url):
-        # If readers cannot reach our site, another check reports that once. So skip our own images.
+        # If readers cannot reach our site, another check already reports it, so skip images on our
+        # site.
         urls = [url for url in urls if not url.startswith(f"{context.site_url.rstrip('/')}/")]
     unreachable = [url for url in urls if not (is_web_url(url) and looks_public(url))]
     if unreachable:
@@ -61,7 +62,8 @@ def _advice(sentence: Words, detail: str, urls: list[str]) -> Finding:
 
 
 def _lacks_alt(image: Image, context: CheckContext) -> bool:
-    # In HTML an empty alt marks a decoration. Markdown cannot express that.
+    # In HTML, an empty `alt` marks an image as decoration. In Markdown, an empty alt text is a
+    # missing one.
     return image.alt is None or (context.is_markdown and not image.alt)
 
 

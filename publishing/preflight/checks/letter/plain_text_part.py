@@ -1,4 +1,4 @@
-"""Check the plain text beside the HTML. Pure."""
+"""Check the plain text that is sent with the HTML."""
 
 from collections.abc import Iterator
 
@@ -11,8 +11,8 @@ from publishing.content.word_count import count_words
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, advice, passed
 
-# A plain text with less than half the words of the letter may be outdated. Letters with fewer
-# words than this are not compared.
+# A plain text with less than half the words of the letter may be outdated. A letter with fewer
+# words than this number is not compared with its plain text.
 _MIN_WORDS_TO_COMPARE = 60
 
 

@@ -1,4 +1,4 @@
-"""Check that the letter has a preview text. Pure."""
+"""Check that the letter has a preview text."""
 
 from collections.abc import Iterator
 

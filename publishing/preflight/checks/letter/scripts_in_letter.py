@@ -1,4 +1,4 @@
-"""Check that the letter has no script. Pure."""
+"""Check that the letter has no script."""
 
 import re
 from collections.abc import Iterator

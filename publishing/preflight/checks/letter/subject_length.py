@@ -1,4 +1,4 @@
-"""Check that phones show the whole subject. Pure."""
+"""Check that phones show the whole subject."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from delivery.issue_attributes import TITLE
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, advice
 
-# Characters of a subject that most phones show. The narrowest phones show about 40.
+# Most phones show this many characters of a subject. The narrowest phones show about 40 characters.
 SHOWN_ON_A_PHONE = 50
 
 

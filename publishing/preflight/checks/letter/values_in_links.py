@@ -40,9 +40,9 @@ _REASONS = {
 def load_unfit_values(
     content: Content, letter: ParsedLetter, own: Iterable[ReaderField], tags: TagChoice
 ) -> dict[tuple[str, str], tuple[int, int]]:
-    """Return how many readers have an unfit value, and how many have an empty one.
+    """Count the readers with an unfit value, and the readers with an empty value.
 
-    The keys are pairs of merge field and pattern.
+    Each key is a merge field with the pattern that its values must match.
     """
     fields = _fields_to_match(content, letter, own)
     return count_unfit_values(

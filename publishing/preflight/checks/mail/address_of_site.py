@@ -1,4 +1,4 @@
-"""Check that readers can reach the site. Pure."""
+"""Check that readers can reach the site."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Check the size of the mail against the size at which Gmail cuts. Pure."""
+"""Check whether the mail is so large that Gmail cuts it off."""
 
 from collections.abc import Iterator
 

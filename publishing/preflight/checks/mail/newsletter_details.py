@@ -1,4 +1,4 @@
-"""Check the settings of the newsletter that every mail shows. Pure."""
+"""Check the settings of the newsletter that every mail shows."""
 
 from collections.abc import Iterator
 

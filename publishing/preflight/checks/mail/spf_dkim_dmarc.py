@@ -1,7 +1,6 @@
-"""Check SPF, DKIM and DMARC of the sender's domain. Pure.
+"""Check SPF, DKIM and DMARC of the sender's domain.
 
-A DKIM key that was not found proves nothing, because the name of Postmark's key may be one that
-cannot be guessed.
+If no DKIM key is found, this proves nothing: Homing can only guess the name of Postmark's key.
 """
 
 from collections.abc import Callable, Iterator

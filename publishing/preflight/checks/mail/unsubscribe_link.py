@@ -1,4 +1,4 @@
-"""Say where the unsubscribe link is. Pure."""
+"""Say where the unsubscribe link is."""
 
 from collections.abc import Iterator
 

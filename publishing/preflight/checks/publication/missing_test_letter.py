@@ -29,7 +29,7 @@ def load_sent_test(content: Content) -> tuple[str, datetime] | None:
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Find a version that the author sent no test of."""
+    """Find a version of which no test letter was sent."""
     if not context.is_mailed:
         return
     if context.test:

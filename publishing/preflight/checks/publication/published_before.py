@@ -1,4 +1,4 @@
-"""Find issues of the last days with the same content or title."""
+"""Find issues of the last days with this draft's content or title."""
 
 import uuid
 from collections.abc import Iterator, Sequence
@@ -28,9 +28,9 @@ _DUPLICATE = {
 def load_duplicates(
     issue: uuid.UUID | None, content: Content, own: Sequence[ReaderField], now: datetime
 ) -> list[dict[str, Any]]:
-    """Return other recent issues with this letter or title, also scheduled issues."""
+    """Return other recent or scheduled issues with this letter or this title."""
     content = write_fallbacks(content, own)
-    # A cancelled issue does not count.
+    # Leave out cancelled issues.
     lately = Edition.objects.filter(
         kind=Edition.Kind.NEWSLETTER, published_at__gt=now - _WITHIN
     ).exclude(control=Edition.Control.CANCELLED)
@@ -53,7 +53,7 @@ def load_duplicates(
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Find another issue with the same content or title."""
+    """Find another issue with this draft's content or title."""
     for other in context.recent_duplicates:
         yield advice(
             _DUPLICATE[other["same_words"], other["is_scheduled"]],

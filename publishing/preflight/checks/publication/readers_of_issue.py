@@ -1,4 +1,4 @@
-"""Check that the issue goes to readers. Pure."""
+"""Check that the issue goes to at least one reader."""
 
 from collections.abc import Iterator
 

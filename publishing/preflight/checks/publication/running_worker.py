@@ -1,4 +1,4 @@
-"""Check that a worker is running. Pure."""
+"""Check that a worker is running."""
 
 from collections.abc import Iterator
 
