@@ -114,7 +114,7 @@ def look_page(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
         except UnusableImageError as error:
             form.add_error(None, str(error))
         else:
-            # After the first upload of a logo, show it in the header, as the author expects.
+            # After the first upload of a logo, show the logo in the header, as the author expects.
             if values.get("logo") and not newsletter.logo and values["header"] == Header.NAME:
                 values["header"] = Header.BOTH
             if change_settings(values, user_id_of(request)):
@@ -181,7 +181,7 @@ def _front_page(request: HttpRequest, newsletter: Newsletter) -> str:
 
 
 def _latest_content(request: HttpRequest) -> Content:
-    """Return the newest draft or issue that the user may read, or a sample."""
+    """Return the newest draft or issue that the user may read, or a sample letter."""
     if any(map(request.user.has_perm, MAY_WRITE)):
         draft = Draft.objects.exclude(letter="").order_by("-saved_at", "-pk").first()
         if draft is not None:

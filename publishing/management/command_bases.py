@@ -40,7 +40,7 @@ class VersionedCommand(BaseCommand):
 
 
 class EditionCommand(VersionedCommand):
-    """A command about an issue's newest edition or a named version."""
+    """A command about an issue's newest edition, or the version in `--version`."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("issue", help=_("id of the issue"))

@@ -200,7 +200,7 @@ def key_of(product: Product, past: PastIssue) -> str:
 
 
 def is_known(product: Product, past: PastIssue) -> bool:
-    """Whether an earlier move brought this issue in, or it was published here."""
+    """Whether an earlier move brought this issue in, or the issue was published here."""
     if product is Product.HOMING and past.key and Issue.objects.filter(pk=past.key).exists():
         return True
     return MovedIssue.objects.filter(pk=key_of(product, past)).exists()

@@ -1,4 +1,4 @@
-"""A past issue of another product, as its export describes it."""
+"""A past issue of another product, as the product's export describes it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -27,8 +27,8 @@ class Product(StrEnum):
     HOMING = "homing"
 
 
-# A function that gets an image's address and returns the new address, width and height, or None to
-# leave the image out.
+# A function that gets an image's address. It returns the new address, width and height, or None if
+# the image must be left out.
 Take = Callable[[str], tuple[str, int, int] | None]
 
 # The hosts from which images are fetched. Ghost has no host here, because its images are on the
@@ -83,7 +83,7 @@ class PastIssue:
     skip: Skip | None = None
     source: str = field(default="", repr=False)
     visibility: Visibility = Visibility.PUBLIC
-    moved_as: str = ""  # its key in an earlier move, such as “substack 101”
+    moved_as: str = ""  # the issue's key in an earlier move, such as “substack 101”
 
     def refusal(self, now: datetime) -> Skip | None:
         """Return why the issue is not moved in; None if it is moved in."""
@@ -102,7 +102,10 @@ def word_of(row: Mapping[str, Any], name: str) -> str:
 
 
 def parse_date(text: object) -> datetime | None:
-    """Parse a date of an export; None if it is no date. A date without a zone is in UTC."""
+    """Parse a date of an export; None if it is no date.
+
+    A date without a zone is in UTC.
+    """
     found: datetime | None
     try:
         if isinstance(text, int) and not isinstance(text, bool):

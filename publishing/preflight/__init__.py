@@ -1,1 +1,4 @@
-"""Checks before an issue is published. Each check reads a context and returns findings."""
+"""Checks before an issue is published.
+
+Each check reads a context and returns findings.
+"""

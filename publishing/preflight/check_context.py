@@ -50,7 +50,7 @@ class CheckContext:
     recent_duplicates: Sequence[Mapping[str, Any]] = ()
     other_issues: Sequence[Mapping[str, Any]] = ()
     overlap_warnings: tuple[str, ...] = ()
-    # The address of the newest test letter, and when it was sent.
+    # The address that the newest test letter went to, and when the letter was sent.
     test: tuple[str, datetime] | None = None
     worker_is_running: bool = True
     worker_seen_at: datetime | None = None
@@ -62,7 +62,10 @@ class CheckContext:
 
     @cached_property
     def passages(self) -> list[Passage]:
-        """The texts that readers see, title first. Leaves out a plain text that Homing made."""
+        """The texts that readers see, title first.
+
+        Leaves out a plain text that Homing made.
+        """
         passages = [Passage(TextLocation("title"), self.content.title)]
         passages.append(Passage(TextLocation("preview_text"), self.content.preview_text))
         passages.extend(self.letter.passages)

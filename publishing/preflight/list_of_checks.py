@@ -61,6 +61,6 @@ CHECKS = (
 
 
 def run_checks(context: CheckContext, refusals: Iterable[Finding] = ()) -> Findings:
-    """Run all checks, and add the `refusals` of a draft to their findings."""
+    """Run all checks, and add a draft's `refusals` to the findings."""
     found = [*(finding for one in CHECKS for finding in one.check(context)), *refusals]
     return {severity: [one for one in found if one.severity is severity] for severity in Severity}

@@ -179,7 +179,7 @@ def schedule_hint(whom: str, *, is_mailed: bool) -> str:
 
 
 def _describe_hold(is_mailed: bool) -> str:
-    """Return how long an edition is held, such as “20 seconds”; empty if it is not."""
+    """Return how long an edition is held, such as “20 seconds”; empty without a hold."""
     hold_s = settings.PUBLISH_HOLD_S
     if not is_mailed or not hold_s:
         return ""

@@ -70,7 +70,10 @@ class EditionProgress:
 
     @property
     def past(self) -> str:
-        """The names of the facts that are true now. The tags of messages use these names."""
+        """The names of the facts that are true now.
+
+        The `until:` tags of messages use these names.
+        """
         counts = self.counts
         facts = {
             "started": counts.control != "scheduled",

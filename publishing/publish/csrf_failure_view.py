@@ -1,4 +1,4 @@
-"""Answer posts with an older session's CSRF token, and keep the posted text."""
+"""Answer posts that have an older session's CSRF token, and keep their text."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render

@@ -76,7 +76,7 @@ def publish_draft(
     *,
     content: Content | None = None,
 ) -> Edition:
-    """Publish a draft, or return its edition if it was published before.
+    """Publish a draft, or return the edition if the draft was published before.
 
     Raises `DraftChangedError`, `PublishedByOtherError` and `DifferentContentError`.
     """

@@ -90,7 +90,7 @@ def _is_marked(edition: Edition) -> bool:
 
 
 def _mark_dropped(edition: Edition, days: float, *, by_operator: bool = False) -> None:
-    """Make the receipt, then mark the edition, with a record in the activity log."""
+    """Make the receipt, then mark the deliveries as dropped; log an operator's action."""
     try:
         recount_before_dropping(edition)
         receipt_of(edition)

@@ -185,7 +185,7 @@ def _check(given: Receipt) -> dict[str, Any]:
 
 
 def _field_label(name: str) -> str:
-    """Return the label of a receipt's field, or the field's key if it is unknown here."""
+    """Return the label of a receipt's field, or the field's key if it has no label."""
     return str(FIELDS[name]) if name in FIELDS else outcome_label(name)
 
 

@@ -51,7 +51,7 @@ class InvalidTimeError(ValueError):
 def parse_scheduled_time(
     local: str, zone: str, which: str = "", *, now: datetime | None
 ) -> ScheduledTime:
-    """Return the moment of `local` in `zone`, later than `now`.
+    """Return the moment that `local` means in `zone`; it must be later than `now`.
 
     Raises `InvalidTimeError`.
     """

@@ -18,7 +18,7 @@ class SettingRefusedError(Exception):
 
 @transaction.atomic
 def change_settings(values: Mapping[str, Any], by: uuid.UUID) -> list[str]:
-    """Store the values that changed; return the names of their columns.
+    """Store the values that changed; return the names of the changed columns.
 
     Unchanged values are not written, so two authors who save different pages do not undo each
     other's changes. Raises `SettingRefusedError`.

@@ -1,4 +1,4 @@
-"""The sender that the last test letter tried, and the step to use it.
+"""Try a sender with a test letter, then make this sender the newsletter's sender.
 
 The candidate is stored only in the test letter, so the sender and its test always match.
 """
@@ -68,7 +68,7 @@ def mailbox_of(name: str, address: str) -> str:
 
 
 def send_from(name: str, address: str, to: str, author: uuid.UUID) -> int:
-    """Send a test letter from this sender; return its number.
+    """Send a test letter from this sender; return the letter's number.
 
     Raises `TooManyTestsError`.
     """

@@ -27,7 +27,10 @@ from subscribers.links.see_other import see_other
 
 class _TextField(forms.CharField):
     def to_python(self, value: Any) -> str:
-        """Make each line end one character. NUL stays here, because the field refuses it later."""
+        """Replace each line end with one character.
+
+        NUL stays here, because the field refuses it later.
+        """
         return remove_invisible(super().to_python(value) or "").strip()
 
 

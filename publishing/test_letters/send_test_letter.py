@@ -38,7 +38,7 @@ class TooManyTestsError(Exception):
 
 
 def send_test(author: uuid.UUID, content: Content, to: str, *, sender: str = "") -> int:
-    """Enqueue `content` as a test; return its number. Raises `TooManyTestsError`.
+    """Enqueue `content` as a test letter; return the letter's number. Raises `TooManyTestsError`.
 
     `sender` is another sender to try instead of the newsletter's.
     """

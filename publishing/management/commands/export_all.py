@@ -1,4 +1,4 @@
-"""`manage.py export_all FILE`: write everything into one ZIP file."""
+"""`manage.py export_all FILE`: write all data into one ZIP file."""
 
 import json
 from argparse import ArgumentParser

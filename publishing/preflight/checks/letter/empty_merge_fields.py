@@ -18,7 +18,7 @@ from subscribers.confirmed_readers import count_without_value
 def load_readers_without_value(
     content: Content, own: Sequence[ReaderField], tags: TagChoice
 ) -> dict[str, int]:
-    """Return for each merge field how many readers of a draft have no value."""
+    """Return, for each merge field, how many of a draft's readers have no value."""
     parts = (text for one, text in texts_of(content) if one.has_fields)
     return count_without_value(
         [field.name for field in _fields_to_count(own, *parts)],
@@ -89,7 +89,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _first_use(context: CheckContext, field: ReaderField) -> tuple[IssueAttribute, str]:
-    """Return the first part that uses a field, preferably without a fallback.
+    """Return the first part that uses a field, if possible without a fallback.
 
     The second value is the fallback in that part. If an author's own field has no fallback there,
     the second value is the default fallback of the field.

@@ -1,4 +1,4 @@
-"""Check the settings of the newsletter that every mail shows."""
+"""Check the newsletter's settings that every mail shows."""
 
 from collections.abc import Iterator
 
