@@ -38,9 +38,9 @@ class TooManyTestsError(Exception):
 
 
 def send_test(author: uuid.UUID, content: Content, to: str, *, sender: str = "") -> int:
-    """Enqueue `content` as a test letter; return the letter's number. Raises `TooManyTestsError`.
+    """Enqueue `content` as a test letter; return the letter's number.
 
-    `sender` is another sender to try instead of the newsletter's.
+    Raises `TooManyTestsError`. `sender` is another sender to try instead of the newsletter's.
     """
     with transaction.atomic():
         _check_limit(author)
