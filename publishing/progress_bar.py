@@ -29,7 +29,7 @@ _LABELS = {
 class Part:
     """One outcome of a bar.
 
-    `x` and `width` are attributes of a `rect`, such as 75.94%.
+    `x` and `width` are values for attributes of an SVG `rect`, such as 75.94%.
     """
 
     outcome: str

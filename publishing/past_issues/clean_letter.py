@@ -134,7 +134,8 @@ def _cleaned(product: Product, parts: Sequence[Part], take: Take, slug: str) -> 
                 number = ""
             continue
         yield instead
-        # The content of a removed link stays. Its end tag stays too, but does nothing.
+        # If a link is removed, the link's content stays. The end tag stays too, but then does
+        # nothing.
         if tag not in VOID and not is_kept:
             removed, depth = tag, 1
 
@@ -268,7 +269,7 @@ def _own_button(parts: Sequence[Part], at: int, outer: str) -> str:
 
 
 def _is_own(address: str) -> bool:
-    """Whether a button opens the author's own choice of page, not the old product's."""
+    """Whether a button leads to a page that is not one of the old product's pages."""
     try:
         parts = urlsplit(address)
         query = parse_qs(parts.query, max_num_fields=50)

@@ -62,8 +62,8 @@ class Export:
         self.entries: ZipEntries | None = None
         self.site = site.rstrip("/")
         self._by_end: dict[str, str] = {}
-        # Only for Ghost: `_json` is the JSON file, and `_metas` has facts from the file's
-        # `posts_meta`, which lists only some of the posts.
+        # Only Ghost exports use `_json` and `_metas`. `_json` is the JSON file. `_metas` has facts
+        # from the file's `posts_meta`, which lists only some of the posts.
         self._json: JSONFile | None = None
         self._metas: dict[str, tuple[bool, str]] = {}
         try:

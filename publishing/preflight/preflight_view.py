@@ -39,7 +39,7 @@ from publishing.scheduling.schedule_form import ScheduleForm
 from subscribers.links.see_other import see_other
 from subscribers.reader_permissions import CHANGE_NEWSLETTER, MANAGE
 
-# Once readers may know an issue's page, the issue can only become unlisted.
+# If readers may already know an issue's page, the author can only make the issue unlisted.
 _BUTTONS = {
     Visibility.PUBLIC: gettext_lazy("Make it public"),
     Visibility.UNLISTED: gettext_lazy("Make it unlisted"),

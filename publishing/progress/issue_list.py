@@ -18,7 +18,7 @@ from publishing.progress.progress_sentences import how_far
 
 @dataclass(frozen=True, slots=True)
 class IssueRow:
-    """An issue, or a version of it, in a list.
+    """The row of an issue, or of one version of an issue, in a list.
 
     `edition` is the newest edition. If this edition was sent to nobody, `status` is the status of
     the last mailed version. An edition is sent to nobody if it corrects only the page, or was

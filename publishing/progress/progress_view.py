@@ -228,7 +228,8 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
         "versions": rows_of(reading.versions, counts) if len(reading.versions) > 1 else [],
         "readers": readers,
         "listed": f"{shape}.{_counts(status)}",
-        # The URL must have no fragment: with a fragment, a browser would scroll, not reload.
+        # The URL must have no fragment: with a fragment, a browser would scroll instead of
+        # reloading.
         "here": request.get_full_path(),
     }
 

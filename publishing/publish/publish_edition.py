@@ -188,8 +188,9 @@ def publish(
     """Publish the next version of an issue, or version 1 of a new issue.
 
     `hold_s` is the number of seconds before sending starts; a scheduled edition has no hold.
-    `columns` are the columns of the composed content, which the second person approved. `draft`
-    must be locked. Without `draft`, the author's draft under this key is linked to the edition.
+    `columns` are the columns of the composed content, exactly as a second person approved it.
+    `draft` must be locked. If `draft` is None, the author's draft with this key is linked to the
+    edition.
 
     If the key was used before, the edition with this key is returned. If the version exists
     already, the edition of this version is returned, even if the content differs. Raises
@@ -334,7 +335,8 @@ def _times(at: ScheduledTime | None, hold_s: float) -> dict[str, Any]:
         return {"published_at": Now(), "held_until": cast("Any", Now()) + timedelta(seconds=hold_s)}
     return {
         "control": Edition.Control.SCHEDULED,
-        # After a restore, reconciliation asks the provider about mails from this time on.
+        # After a restore, reconciliation asks the provider about mails that were sent from this
+        # time on.
         "control_at": Now(),
         "published_at": at.utc,
         "held_until": at.utc,

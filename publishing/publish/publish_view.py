@@ -62,7 +62,7 @@ class PublishForm(DraftForm):
             refusal = version_refusal(issue, version, goes_to)
             if refusal:
                 self.add_error(None, refusal)
-        tags = None  # None keeps the tags of the issue
+        tags = None  # a value of None keeps the tags of the issue
         if any(self[name].data is not None for name in TAG_FIELDS):
             tags = choice_of(self.written.with_tags, self.written.without_tags)
         self.options = PublishOptions(

@@ -29,8 +29,8 @@ def turn_on(
 ) -> Edition:
     """Make this letter the welcome letter for readers who opt in from now on.
 
-    `columns` are the columns of the composed content, which the second person approved. If the
-    current welcome letter has the same content, nothing changes. Raises `NeedsApprovalError`.
+    `columns` are the columns of the composed content, exactly as a second person approved it. If
+    the current welcome letter has the same content, nothing changes. Raises `NeedsApprovalError`.
     """
     with transaction.atomic():
         _lock()

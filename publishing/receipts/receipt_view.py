@@ -172,7 +172,8 @@ def _check(given: Receipt) -> dict[str, Any]:
         return result
     today = receipt_today(edition)
     if today is None:
-        # Read this again, because the copies may have been dropped since the edition was read.
+        # Read this column again, because the copies may have been dropped since the edition was
+        # read.
         edition.refresh_from_db(fields=["deliveries_dropped_at"])
     return result | {
         "title": plain_title(edition),

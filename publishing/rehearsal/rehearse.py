@@ -52,7 +52,7 @@ RESTS_WHILE_SENDING = 4
 LONGEST_REST_S = 0.2
 # A report names at most this many refused readers. Further refused readers are only counted.
 MOST_NAMED = 1_000
-GMAIL_CLIPS_AT = 102 * 1024  # bytes of the HTML part; Gmail hides the rest
+GMAIL_CLIPS_AT = 102 * 1024  # bytes of the HTML part that Gmail shows
 
 
 class RehearsalReport:

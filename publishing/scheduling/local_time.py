@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from delivery.models import Edition
 
 FURTHEST = timedelta(days=366)
-# The areas in names of time zones such as Europe/Lisbon. All other names are technical or obsolete.
+# The areas in names of time zones such as Europe/Lisbon. All other zone names are technical or
+# obsolete.
 AREAS = {
     *("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe"),
     *("Indian", "Pacific"),

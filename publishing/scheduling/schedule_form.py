@@ -20,7 +20,7 @@ TIME_AND_NOW = _("You entered a time but chose “Now”. Choose “Schedule”,
 
 
 class RescheduleForm(forms.Form):
-    """A form with a local time.
+    """A form in which an author enters a local time.
 
     Validation sets `moment` if the time is valid, and `choices` if the local time occurs twice.
     With `now=None`, past times are valid. `shown` is the time that a form shows before it is

@@ -34,7 +34,7 @@ LONGEST_POLL_S = 15.0
 
 
 class TooManyTestsError(Exception):
-    """The author has reached the limit of test letters in an hour."""
+    """The author has reached the hourly limit for test letters."""
 
 
 def send_test(author: uuid.UUID, content: Content, to: str, *, sender: str = "") -> int:

@@ -80,7 +80,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # Do not colour stderr like an error, because most of its lines show progress.
+        # Do not print stderr in the colour of errors, because most of its lines show progress.
         self.stderr.style_func = str
         progress = ProgressLine(self.stderr)
         issue = parse_issue(options["issue"])

@@ -1,6 +1,7 @@
 """Check SPF, DKIM and DMARC of the sender's domain.
 
-If no DKIM key is found, this proves nothing: Homing can only guess the name of Postmark's key.
+A failed search for a DKIM key proves nothing, because Homing can only guess the name of Postmark's
+key.
 """
 
 from collections.abc import Callable, Iterator
