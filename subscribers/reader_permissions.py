@@ -1,4 +1,4 @@
-"""The names of the permissions of readers and settings. The admin grants them."""
+"""Names of the permissions for readers and settings. Grant them in the admin."""
 
 MANAGE = "subscribers.manage_readers"
 CHANGE_NEWSLETTER = "delivery.change_newsletter"

@@ -1,4 +1,4 @@
-"""Numbers of readers by state, and of new readers by source, read from totals."""
+"""Read the numbers of readers by state, and of new readers by source, from totals."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -8,7 +8,7 @@ from django.db.models import Sum
 
 from subscribers.models import NewReaders, ReaderTotal, Subscriber
 
-# With more rows than this, merging the rows costs less than reading all of them each time.
+# If a table has more rows than this, merge them: this costs less than reading all rows each time.
 MANY_ROWS = 500
 
 _MERGE = """
@@ -30,14 +30,14 @@ def counts_by_state() -> Mapping[str, int]:
 
 
 def load_new_readers(since: date) -> Mapping[tuple[date, str], int]:
-    """Count the readers who were confirmed since a month, by month and source."""
+    """Count, by month and source, the readers who were confirmed since a given month."""
     months = NewReaders.objects.filter(month__gte=since).order_by()
     rows = months.values_list("month", "source").annotate(Sum("readers"))
     return {(month, source): number for month, source, number in rows if number > 0}
 
 
 def merge_totals() -> None:
-    """Merge the rows of each table if there are many."""
+    """Merge the rows of each table of totals if the table has many rows."""
     for model, columns in ((ReaderTotal, "state"), (NewReaders, "month, source")):
         if model.objects.order_by("pk")[MANY_ROWS : MANY_ROWS + 1].exists():
             merge = _MERGE.format(table=model._meta.db_table, columns=columns)

@@ -43,7 +43,7 @@ def record_activity(
 
 
 def record_reader_activity(code: str, by: uuid.UUID, reader: int, **params: Any) -> None:
-    """Record an action on one reader, by number and never by address."""
+    """Record an action on one reader, with the reader's id and never with an address."""
     name, flag = f"subscriber {reader}", _FLAGS.get(code, CHANGE)
     record_activity(code, by, Subscriber, name=name, key=reader, flag=flag, **params)
 
@@ -51,7 +51,7 @@ def record_reader_activity(code: str, by: uuid.UUID, reader: int, **params: Any)
 def record_readers_activity(
     action: str, by: uuid.UUID, *, readers: int, tag: str, reason: str = ""
 ) -> None:
-    """Record an action on this number of readers, with its reason if it needs one."""
+    """Record an action on this number of readers, with the author's reason if needed."""
     code, flag = "change_readers", _FLAGS.get(action, CHANGE)
     params: dict[str, Any] = {"action": action, "readers": readers, "tag": tag}
     params |= {"reason": reason} if reason else {}
@@ -59,7 +59,7 @@ def record_readers_activity(
 
 
 def record_export(by: uuid.UUID, state: str) -> None:
-    """Record the download of all readers, those in one state, or suppressed addresses."""
+    """Record a download: of all readers, of one state, or of suppressed addresses."""
     record_activity("download_list", by, Subscriber, name="the list", state=state)
     logger.info("the list of %s was downloaded", f"{state} readers" if state else "readers")
 

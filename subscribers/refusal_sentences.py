@@ -31,7 +31,7 @@ FORMATS: Mapping[str, Promise] = {
     "vcard": _("address cards (vCard)"),
     "binary": _("binary data"),
 }
-# The words for each delimiter, by the code that an import stores
+# The words for each delimiter. The keys are the codes that an import stores
 # (importing/file_format/recognise_columns.py).
 DELIMITERS: Mapping[str, Promise] = {
     "comma": _("comma"),
@@ -69,7 +69,7 @@ SENTENCES: Mapping[str, Promise | str] = {
         "The file says that this reader must not be mailed, but they confirmed here. They stay "
         "subscribed."
     ),
-    # Files have many words for these statuses, so the sentences quote none of the words.
+    # These sentences do not quote the file, because files have many words for these statuses.
     "file_unsubscribed": _(
         "According to the file, this reader unsubscribed. The address is suppressed."
     ),
@@ -169,7 +169,7 @@ SENTENCES: Mapping[str, Promise | str] = {
 }
 # How an import stores the name of a column without a header.
 COLUMN_NUMBER = re.compile(r"column ([0-9]+)")
-# A list holds names, which are shown in quotation marks.
+# A parameter that is a list contains names, which are shown in quotation marks.
 Parameter = str | int | list[str]
 _FIELD_LABELS = {one.name: one.label for one in READER_FIELDS}
 
@@ -190,7 +190,7 @@ def refuse(code: str, **parameters: Parameter) -> InputRefusal:
 def sentence_of(refusal: InputRefusal) -> str:
     """Explain a refusal to the reader or author. An unknown code is shown as it is."""
     sentence = SENTENCES.get(refusal.code)
-    if sentence is None:  # a newer release stored it
+    if sentence is None:  # a newer release stored this code
         return gettext("Refused ({code}).").format(code=refusal.code)
     try:
         return str(sentence).format_map(_shown(refusal))
@@ -199,7 +199,7 @@ def sentence_of(refusal: InputRefusal) -> str:
 
 
 def _shown(refusal: InputRefusal) -> dict[str, Promise | str]:
-    """Format the parameters: codes as words, numbers with separators, names quoted."""
+    """Format parameters: codes as words, numbers with separators, names in quotes."""
     shown: dict[str, Promise | str] = {
         name: _as_text(value) for name, value in refusal.parameters.items()
     }

@@ -1,7 +1,7 @@
 """Limits of requests for mail: per reader and day, and per network and hour.
 
-A form that returns too fast is not refused, because browsers can fill in forms. Such a form gets
-fewer attempts.
+A form that comes back too fast to be typed is not refused, because browsers can fill in forms. But
+a network may send fewer such forms in an hour.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ COUNTERS = {Edition.Kind.CONFIRMATION: "requests", Edition.Kind.RECORD: "record_
 
 
 def seconds_until_turn(network: str, suspicious: bool = False) -> int:
-    """Return the seconds until this network may request mail again; 0 if it may now.
+    """Return the seconds until this network may request mail; 0 if it may do so now.
 
     Locks the network until the transaction ends. An unknown network never waits.
     """
@@ -38,7 +38,7 @@ def seconds_until_turn(network: str, suspicious: bool = False) -> int:
     per_hour = settings.SIGN_UPS_PER_HOUR
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, [f"sign-up {network}"])
-        # Do not use clock_timestamp(): a volatile bound prevents the use of the index.
+        # Do not use clock_timestamp() here: PostgreSQL cannot use the index if a bound is volatile.
         cursor.execute(
             """
             SELECT extract(epoch FROM clock_timestamp() - at)::float8, detail
@@ -59,7 +59,7 @@ def seconds_until_turn(network: str, suspicious: bool = False) -> int:
 def ask_for_mail(
     reader: Subscriber, kind: Edition.Kind, act: Act, how: str, **details: Any
 ) -> None:
-    """Record a request and queue its mail within the limits; the row must be locked."""
+    """Record a request and queue its mail within limits; lock the reader's row before."""
     number = _next_number(reader, COUNTERS[kind])
     record_consent(reader.pk, act, how, request=number, **details)
     if number != NOT_MAILED:

@@ -1,7 +1,8 @@
-"""Reservation of ids after a restored backup.
+"""Reserve ids after a backup is restored.
 
-Mails may contain ids that the backup does not know. New ids jump by a random distance, because a
-backup may be restored twice.
+Mails that were sent after the backup may contain ids that the backup does not know. New ids must
+not repeat these, so they start after a jump. The jump is random, because a backup may be restored
+twice.
 """
 
 import logging
@@ -16,9 +17,9 @@ REQUESTS_APART = 1_000  # more than any reader requests
 
 
 def reserve_ids() -> None:
-    """Make new ids jump, and warn if the role lacks the privilege.
+    """Make new ids jump, and warn if the database role lacks the privilege for this.
 
-    A rollback does not undo the jump.
+    A rollback of the transaction does not undo the jump.
     """
     with connection.cursor() as cursor:
         cursor.execute(

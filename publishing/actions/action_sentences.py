@@ -62,7 +62,7 @@ class ActionRefusal(Enum):
         "Its time was changed in the meantime: it goes out on {time}. Nothing was changed now. "
         "Choose again if you want another time."
     )
-    # Each of these refusals is followed by a sentence about the state of the issue.
+    # Pages show a sentence about the state of the issue after each of these refusals.
     NOT_SENDING = gettext_noop(
         "“{title}”: you can pause an issue only while it is held or being sent."
     )
@@ -109,7 +109,7 @@ _STATES = {
 
 
 def refusal_sentence(refusal: ActionRefusal, status: EditionStatus) -> str:
-    """Say why nothing was done, with the title of the issue."""
+    """Return the sentence that says why nothing was done."""
     sentence = _(refusal.value).format(title=status.counts.title, time=_scheduled_time(status))
     if refusal not in _WITH_STATE:
         return sentence
@@ -271,16 +271,16 @@ def button(action: str, status: EditionStatus, readers_now: int) -> str:
 
 
 class Done(NamedTuple):
-    """A sentence about what was done, with the tag that says when it is outdated."""
+    """A sentence about what was done, and a tag that says when it is outdated."""
 
     sentence: str
     until: str = ""
 
 
 def done_sentences(action: str, numbers: Mapping[str, Any], draft: str) -> list[Done]:
-    """Say what was done, with exact counts.
+    """Return sentences that say what was done, with exact counts.
 
-    `draft` says whether the issue is a draft again.
+    `draft` is a sentence about the draft if the issue became a draft again, otherwise empty.
     """
     if draft:
         done = _("Called back.") if action == "call-back" else _("Cancelled.")
@@ -302,7 +302,8 @@ def _done(action: str, numbers: Mapping[str, Any]) -> list[Done]:
                 "Paused. {n} copies wait until you resume.",
                 numbers["queued"],
             )
-            # If Postmark does not accept copies that are being sent, these copies wait too.
+            # If some copies are being sent, the number can grow: copies that Postmark does not
+            # accept wait too.
             is_exact = not numbers["being_sent"]
             until = UNTIL_RESUMED if is_exact else f"{UNTIL_RESUMED},settled"
             return [

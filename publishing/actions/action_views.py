@@ -53,7 +53,10 @@ CHOICES = {"unlist": Visibility.UNLISTED, "list": Visibility.PUBLIC}
 @may_operate
 @require_http_methods(["GET", "HEAD", "POST"])
 def action(request: HttpRequest, issue: uuid.UUID, name: str) -> HttpResponse:
-    """Ask about an action on GET, run it on POST. A second POST changes nothing."""
+    """Ask about an action on GET, run it on POST.
+
+    A second POST of the same action changes nothing.
+    """
     name = OLD_NAMES.get(name, name)
     if name not in ACTIONS:
         raise Http404(_("There is no action “{name}”.").format(name=name))
@@ -176,7 +179,7 @@ def _before(posted: str) -> datetime | None:
 @may_publish
 @require_POST
 def send_to_remaining(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
-    """Redirect to the letter's check sheet, for the readers who were not sent it."""
+    """Redirect to the check sheet for sending the letter to the remaining readers."""
     newest = versions_of(issue).first()
     if newest is None:
         raise Http404(_("There is no issue {issue}.").format(issue=issue))

@@ -31,7 +31,7 @@ from publishing.scheduling.local_time import scheduled_time_of
 
 
 class CannotDoThatError(Exception):
-    """The edition is not in a state that allows the action; the sentence says why."""
+    """The edition's state does not allow the action; the error's sentence says why."""
 
     def __init__(self, refusal: ActionRefusal, status: EditionStatus) -> None:
         super().__init__(refusal_sentence(refusal, status))
@@ -40,7 +40,8 @@ class CannotDoThatError(Exception):
 class EditionAction(NamedTuple):
     """An action that an author can choose for an edition.
 
-    The `tone` of its button is `go` if it sends mail, `risk` if it is final.
+    The `tone` of the action's button is `go` if the action sends mail, and `risk` if the action
+    cannot be undone.
     """
 
     name: str
@@ -48,7 +49,8 @@ class EditionAction(NamedTuple):
     tone: Literal["", "go", "risk"] = ""
 
 
-# The order is that of the page: the most common actions first, the final actions last.
+# The page shows the actions in this order: the most common actions first, the actions that cannot
+# be undone last.
 ACTIONS: Mapping[str, EditionAction] = {
     action.name: action
     for action in (
@@ -63,7 +65,7 @@ ACTIONS: Mapping[str, EditionAction] = {
         EditionAction("cancel", _("Cancel"), "risk"),
     )
 }
-# Former names, which scripts, links and programs may use.
+# Former names of actions, which scripts, links and programs may still use.
 OLD_NAMES: Mapping[str, str] = {"send-doubtful": "resend-unknown"}
 
 
@@ -88,12 +90,12 @@ def perform(
 
 
 def applicable(status: EditionStatus) -> list[EditionAction]:
-    """Return the actions that apply in this state, in the order on the page."""
+    """Return the actions that this state allows, in the order of the page."""
     return [action for action in ACTIONS.values() if not refusal_of(action.name, status)]
 
 
 def readers_now(status: EditionStatus) -> int:
-    """Count the readers of an edition, or of a scheduled edition if it went out now."""
+    """Count an edition's readers; if it is scheduled, those it would have now."""
     if status.counts.control != "scheduled":
         return status.counts.audience
     edition = Edition.objects.only("goes_to", "with_tags", "without_tags").get(
@@ -105,7 +107,7 @@ def readers_now(status: EditionStatus) -> int:
 
 
 def refusal_of(action: str, status: EditionStatus) -> ActionRefusal | None:
-    """Return the first refusal that applies to an action or `reschedule`."""
+    """Return why an action or `reschedule` is refused: the first reason that applies."""
     counts, state, why = status.counts, status.state, ActionRefusal
     is_scheduled = counts.control == "scheduled"
     sends_no_more = state in {EditionState.CANCELLED, EditionState.CLOSED}
@@ -113,7 +115,7 @@ def refusal_of(action: str, status: EditionStatus) -> ActionRefusal | None:
     is_held = counts.now < counts.held_until and counts.waiting > 0
     restored = (counts.unreconciled, why.RESTORED)
     transactional = (counts.is_transactional, why.TRANSACTIONAL)
-    # Only these two actions need to know about the approval, which takes a query.
+    # Check the approval only for these two actions, because the check takes a query.
     awaits_approval = action in {"resume", "send-now"} and _awaits_approval(counts)
     rules: Mapping[str, list[tuple[object, ActionRefusal | None]]] = {
         "pause": [
@@ -181,7 +183,7 @@ def refusal_of(action: str, status: EditionStatus) -> ActionRefusal | None:
 
 
 def _awaits_approval(counts: EditionCounts) -> bool:
-    """Whether nothing was sent yet and the sender changed after the approval."""
+    """Return whether nothing was sent yet and the sender changed after the approval."""
     # If some copies were sent, the sender may be changed without a new approval.
     may_be_unsent = counts.control == "scheduled" or (
         counts.control == "paused" and not (counts.sent or counts.unknown or counts.leased_batches)
@@ -257,6 +259,6 @@ def reschedule(
         if scheduled_editions.move(edition.pk, at, before=old.utc):
             record(old)
             return
-    # Another tab may have sent the same request, so the time may be right already.
+    # Another tab may have sent the same request, so the edition may already have the new time.
     if scheduled_time_of(Edition.objects.get(pk=edition.pk)) != at:
         raise CannotDoThatError(ActionRefusal.MOVED_ON, status)

@@ -1,4 +1,4 @@
-"""The activity log, newest first, limited to what the user's permissions allow."""
+"""Read the activity log, newest first: the entries that the user may see."""
 
 import uuid
 from collections.abc import Collection, Iterable
@@ -31,7 +31,8 @@ def _about(*apps: str, **condition: str) -> Q:
 _IMPORT = _about("subscribers", content_type__model="subscriberimport")
 _READER = _about("subscribers", content_type__model="subscriber")
 _SEES_ACCOUNTS = (OPERATE, "newsletter_site.view_user", "newsletter_site.change_user")
-# The label and the entries of each category. A user with any one of its permissions sees them.
+# The label and the entries of each category. A user with any one of a category's permissions sees
+# the category's entries.
 _CATEGORIES = {
     "issues": (gettext_lazy("Issues"), _about("publishing", "delivery"), (PUBLISH, OPERATE)),
     "imports": (gettext_lazy("Imports"), _IMPORT, (MANAGE,)),
@@ -58,7 +59,7 @@ def activities_for(
     before: int | None = None,
     limit: int,
 ) -> tuple[list[Activity], int | None]:
-    """Return a page of entries older than `before`, and the next page's `before`.
+    """Return a page of entries before the id `before`, and the next page's `before`.
 
     The second value is None on the last page.
     """
@@ -76,7 +77,7 @@ def activities_for(
 
 
 def people() -> list[object]:
-    """Return the users who may appear in the log: staff, and users with an entry."""
+    """Return the users for the log's filter: staff, and users with an entry."""
     users = get_user_model().objects.filter(Q(is_staff=True) | Q(logentry__isnull=False))
     return list(users.distinct().order_by("first_name", "last_name", "username"))
 

@@ -1,4 +1,4 @@
-"""Sentences for the entries of the activity log, which hold codes and parameters."""
+"""Make sentences from the codes and parameters of the entries in the activity log."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -22,23 +22,27 @@ from publishing.settings.setting_labels import LABELS
 from subscribers.data_requests.personal_data_sentences import STATES
 
 Params = Mapping[str, Any]
-# A text and its parameters. The text may have the placeholders {who} and {thing} too.
+# A text and its parameters. Besides placeholders for the parameters, the text may have {who} and
+# {thing}.
 Text = tuple[str, Params]
 NOBODY = "nobody"
 
 
 @dataclass(frozen=True, slots=True)
 class ActivitySentence:
-    """Sentences about what somebody did with a thing.
+    """Sentences that say what a user did with an object, such as an issue.
 
-    `version` is the version of the issue, if the thing is an issue.
+    If the object is an issue, `version` is its version.
     """
 
     texts: tuple[Text, ...]
     version: int | None = None
 
     def as_html(self, who: str, thing: str) -> SafeString:
-        """Return the sentences with a link to the thing. Version 1 is not mentioned."""
+        """Return the sentences with a link to the thing.
+
+        The sentences name the version of an issue only if it is not version 1.
+        """
         if self.version is not None and self.version > 1:
             text = _("version {version} of {issue}")
             thing = format_html(text, version=self.version, issue=thing)
@@ -77,7 +81,7 @@ def sentence_of(entry: LogEntry) -> ActivitySentence:
         sentence = _FUNCTIONS[code](params)
     elif code in _TEXTS:
         sentence = _said(str(_TEXTS[code]), **params)
-    else:  # a newer release recorded this code
+    else:  # a newer release of Homing recorded this code
         sentence = _said(_("{who} did “{code}” with {thing}."), code=code)
     texts = sentence.texts
     if params.get("from_command_line"):
@@ -112,7 +116,7 @@ def _change_in_admin(entry: LogEntry) -> ActivitySentence:
 
 # --- The sentences of each code -------------------------------------------------------------------
 
-# Codes in older entries.
+# Former codes, which older entries have, and the present codes.
 _RENAMED = {"send-doubtful": "resend-unknown", "shut-out": "block", "let-in": "unblock"}
 _TEXTS: Mapping[str, Promise] = {
     "pause": gettext_lazy("{who} paused {thing}."),

@@ -26,7 +26,7 @@ _FLAGS = {
 def record_publication(
     author: uuid.UUID, edition: Edition, at: ScheduledTime | None, visibility: Visibility
 ) -> None:
-    """Record that an edition was published or scheduled, in the same transaction."""
+    """Record that an edition was published or scheduled; call it in that transaction."""
     record_edition_activity(
         "schedule" if at else "publish",
         author,
@@ -45,7 +45,7 @@ def record_publication(
 def record_rescheduling(
     author: uuid.UUID, edition: Edition, before: ScheduledTime, at: ScheduledTime
 ) -> None:
-    """Record that an author rescheduled an edition, in the same transaction."""
+    """Record that an author rescheduled an edition; call it in that transaction."""
     _log(edition, f"reschedule for {at.words}")
     record_edition_activity("reschedule", author, edition, at=_moment(at), before=_moment(before))
 
@@ -53,8 +53,8 @@ def record_rescheduling(
 def record_start(
     edition: Edition, late_s: float, *, is_paused: bool, went_out_before: bool = False
 ) -> None:
-    """Record an automatic start under the author who scheduled the edition."""
-    # If the author's account was deleted, the issue is still sent, without an entry in the log.
+    """Record an automatic start in the name of the author who scheduled the edition."""
+    # If the author's account was deleted, the issue is sent, but the log gets no entry.
     if edition.author_id is not None and is_there(edition.author_id):
         record_edition_activity(
             "start",
@@ -75,16 +75,17 @@ def record_listing(author: uuid.UUID, issue: uuid.UUID, *, unlisted: bool) -> No
 def record_action(author: uuid.UUID, edition: Edition, code: str) -> None:
     """Record an action in the activity log and in the program's log files.
 
-    The log files survive a restore of the database.
+    If the database is restored from a backup, the log files still have the action.
     """
     _log(edition, code)
     record_edition_activity(code, author, edition)
 
 
 def record_action_from_the_command_line(edition: Edition, code: str) -> None:
-    """Record an operator's action in the log.
+    """Record an operator's action in the log files and, if possible, the activity log.
 
-    If there is exactly one superuser, the activity log names that account.
+    The activity log gets an entry only if there is exactly one superuser: the entry names that
+    account.
     """
     _log(edition, code + " from the command line")
     superusers = list(get_user_model().objects.filter(is_active=True, is_superuser=True)[:2])
@@ -93,19 +94,19 @@ def record_action_from_the_command_line(edition: Edition, code: str) -> None:
 
 
 def record_draft_activity(code: str, author: uuid.UUID, draft: Draft) -> None:
-    """Record what an author did with a draft, in the same transaction."""
+    """Record what an author did with a draft; call it in the same transaction."""
     flag = _FLAGS.get(code, CHANGE)
     record_activity(code, author, draft, flag=flag, revision=draft.revision)
 
 
 def record_task(code: str, by: uuid.UUID, task: Export | IssueMove) -> None:
-    """Record that somebody uses a complete export, or moves in issues from elsewhere."""
+    """Record that a user uses a complete export, or moves in issues from elsewhere."""
     record_activity(code, by, task, flag=_FLAGS.get(code, CHANGE))
 
 
 def _log(edition: Edition, what: str) -> None:
     log_context.bind(issue=edition.issue_id, version=edition.version)
-    # Write this line after the commit, so that it is never about an action that was rolled back.
+    # Write this line after the commit, so that the log never names an action that was rolled back.
     transaction.on_commit(lambda: logger.info("version %d of an issue: %s", edition.version, what))
 
 

@@ -1,1 +1,1 @@
-"""API calls about issues. The rules and the SQL are in other modules."""
+"""API calls about issues. The rules and the SQL of issues are in other modules."""

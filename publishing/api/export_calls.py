@@ -55,7 +55,7 @@ def request_export(request: HttpRequest) -> HttpResponse:
     url_name="export",
 )
 def get_export(request: HttpRequest, export_id: int) -> ExportStatus:
-    """Return the state of the export, and how many bytes are written."""
+    """Return the state of the export, and how many bytes are written so far."""
     return _status(_find(export_id))
 
 
@@ -66,7 +66,7 @@ def get_export(request: HttpRequest, export_id: int) -> ExportStatus:
     openapi_extra={"x-answers": "application/zip"},
 )
 def download_export(request: HttpRequest, export_id: int) -> HttpResponseBase:
-    """Send the ZIP file of a finished export. It is kept for seven days."""
+    """Send the ZIP file of a finished export. The file is kept for seven days."""
     export = _find(export_id)
     if export.state != TaskState.FINISHED:
         raise ProblemError(

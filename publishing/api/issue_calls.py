@@ -1,4 +1,4 @@
-"""API calls about issues: publish, reschedule, list, read the state, and act."""
+"""API calls to publish, reschedule and list issues, read their state, and act."""
 
 import uuid
 from dataclasses import replace
@@ -68,7 +68,7 @@ _PUBLISHING: dict[str, Any] = {"tags": ["Publishing"], "auth": Bearer(issue_scop
 
 # The order of the calls matters: a fixed word in a path must come before a parameter.
 router = Router(tags=["Issues"])
-# An action needs the version that the caller saw, because a newer one may exist now.
+# An action needs the version that the caller saw, because a newer version may exist now.
 THE_VERSION = Query(
     ..., ge=1, le=HIGHEST_VERSION, description="The version that the call acts on.", example=1
 )
@@ -108,7 +108,7 @@ def publish_issue(request: HttpRequest, content: Body[NewIssue]) -> HttpResponse
     """Publish an issue as its version 1, now or at a scheduled time.
 
     The issue is mailed to all confirmed readers, or appears only in the archive. A key belongs to
-    one edition, so the same call with the same key never publishes again.
+    one edition, so repeating a call with the same key never publishes twice.
     """
     return _publish(request, content, None)
 
@@ -122,7 +122,9 @@ def publish_issue(request: HttpRequest, content: Body[NewIssue]) -> HttpResponse
 def publish_version(
     request: HttpRequest, issue: uuid.UUID, content: Body[NewVersion]
 ) -> HttpResponse:
-    """Publish the next version. It is a correction if a reader got an earlier one.
+    """Publish the next version of an issue.
+
+    The version is a correction if any reader got an earlier version.
 
     If the version already exists, the call returns that version and sends nothing.
     """
@@ -207,7 +209,7 @@ def _publish(
 
 
 def _archive(words: Words) -> str:
-    """Return where readers find the issue; empty if the call does not say."""
+    """Return where readers find the issue; empty if the call does not choose."""
     named = {None: "", True: Visibility.UNLISTED, False: Visibility.PUBLIC}[words.unlisted]
     if named and words.archive and named != words.archive:
         raise field_problem("archive", "“archive” and “unlisted” differ. Send only “archive”.")
@@ -236,9 +238,9 @@ def _tags(words: Words) -> TagChoice | None:
 
 
 def _moment(words: Words, *, is_known: bool) -> ScheduledTime | None:
-    """Return when the issue is sent; None for now.
+    """Return the time at which the issue is sent; None to send it now.
 
-    A repeated call with a known key may have a time in the past.
+    If the call repeats an earlier call with the same key, the time may be in the past.
     """
     if words.at is None:
         if words.zone is not None or words.which is not None:
@@ -267,7 +269,7 @@ def _read(at: str, clock: Clock, *, is_known: bool = False) -> ScheduledTime:
 def list_issues(
     request: HttpRequest, limit: DecimalInt = LIMIT, before: DecimalInt = BEFORE
 ) -> IssuePageBody:
-    """List issues by their newest versions, newest first, with their status."""
+    """List the issues, each with the status of one version, newest first."""
     editions, following = newest_before(before, limit=limit)
     return IssuePageBody(
         issues=[
@@ -293,7 +295,7 @@ def list_issues(
 def issue_status(
     request: HttpRequest, issue: uuid.UUID, version: DecimalInt = WHICH_VERSION
 ) -> IssueStatus:
-    """Return the keys of `./homing issue_status` for the newest or the named version."""
+    """Return the status of a version, by default of the newest, with exact counts."""
     return IssueStatus(**load_status(load_edition(issue, version).pk).as_json())
 
 
@@ -311,7 +313,7 @@ def list_copies(
     limit: DecimalInt = LIMIT,
     after: str = AFTER,
 ) -> CopyPage:
-    """List the copies of an edition by reader, with one outcome or all outcomes.
+    """List the copies of an edition, with one outcome or all outcomes.
 
     Copies with the outcome `missed` can be sent again.
     """
@@ -349,7 +351,7 @@ def list_copies(
 def issue_receipt(
     request: HttpRequest, issue: uuid.UUID, version: DecimalInt = WHICH_VERSION
 ) -> HttpResponse:
-    """Return the signed receipt of a finished edition; 409 before that."""
+    """Return the signed receipt of a finished edition; 409 if it has not finished."""
     receipt = receipt_of(load_edition(issue, version))
     return HttpResponse(f"{receipt_as_json(receipt)}\n", content_type="application/json")
 

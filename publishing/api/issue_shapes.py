@@ -29,7 +29,7 @@ ISSUE = "5b7c0f4e-3b0a-4c39-9d0e-0d1b8c1c7a11"
 
 
 def _content_fields() -> dict[str, Any]:
-    """Return a field for each attribute. Only the title is required."""
+    """Return a field of the body for each attribute; only the title is required."""
     return {
         one.api_name: (
             str,
@@ -53,7 +53,7 @@ else:
 
 
 def content_in(body: ContentBody) -> Content:
-    """Build the content that a call sends."""
+    """Build the content from the body of a call."""
     return Content.from_input(
         **{one.content: getattr(body, one.api_name) for one in CONTENT_ATTRIBUTES}
     )
@@ -75,7 +75,7 @@ def _optional(description: str, example: Any = None, **limits: Any) -> Any:
 
 
 class Clock(RequestBody):
-    """The time zone in which a local time is meant."""
+    """The time zone of a local time, and which of two equal local times is meant."""
 
     zone: str | None = _optional(
         "The zone of that time; null: the newsletter’s zone.", max_length=64
@@ -127,7 +127,7 @@ class Words(ContentBody, Clock):
 
 
 class NewIssue(Words):
-    """A new issue, to be published as its version 1."""
+    """A new issue; the call publishes its version 1."""
 
     goes_to: Literal["everyone", "nobody"] = Field(
         default="everyone",
@@ -136,7 +136,10 @@ class NewIssue(Words):
 
 
 class NewVersion(Words):
-    """The next version of an issue. It is a correction if a reader got an earlier one."""
+    """The next version of an issue.
+
+    The version is a correction if any reader got an earlier version.
+    """
 
     version: Version
     goes_to: Literal["everyone", "reached", "unreached", "nobody"] | None = _optional(
@@ -161,7 +164,10 @@ class Published(ResponseBody):
 
 
 class IssueStatus(ResponseBody):
-    """The status of an edition, as in `./homing issue_status`. The counts add up."""
+    """The status of an edition, as in `./homing issue_status`.
+
+    The other counts add up to `audience`.
+    """
 
     issue: UUID = Field(examples=[ISSUE])
     version: int = Field(examples=[1])
@@ -186,7 +192,7 @@ class ActionDone(IssueStatus):
 
 
 class Listed(IssueStatus):
-    """An issue in the list: its title, and its last mailed or newest edition."""
+    """An issue in the list, with its last mailed edition or else its newest edition."""
 
     title: str = Field(examples=["Tide tables for October"])
     published_at: datetime = Field(description="When it was published, or will be sent.")
@@ -196,7 +202,7 @@ class Listed(IssueStatus):
 
 
 class IssuePageBody(ResponseBody):
-    """Issues, the newest first."""
+    """One page of the list of issues, the newest first."""
 
     issues: list[Listed]
     next: int | None = Field(description="`before` of the next page; null on the last.")

@@ -1,4 +1,4 @@
-"""API calls that move in the past issues of an export, and show the result."""
+"""API calls that move in the past issues from an export, and show the result."""
 
 import hashlib
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -32,7 +32,7 @@ MoveState = Literal["waiting", "running", "finished", "refused", "failed"]
 
 
 class MoveResult(ResponseBody):
-    """A result of the move, with the number of issues or images that have it."""
+    """One kind of result, and the number of issues or images with this result."""
 
     result: str = Field(examples=["moved"])
     count: int = Field(examples=[212])
@@ -41,7 +41,7 @@ class MoveResult(ResponseBody):
 
 
 class Move(ResponseBody):
-    """The state of an export whose issues are moved in."""
+    """The state of a move: an uploaded export whose issues are moved in."""
 
     id: int = Field(serialization_alias="move", examples=[2])
     state: MoveState
@@ -54,7 +54,7 @@ class Move(ResponseBody):
 
 
 class MoveReceived(Move):
-    """The move of an uploaded export."""
+    """The answer to an upload: the move of the uploaded export."""
 
     readers: list[str] = Field(
         examples=[["email_list.swifts.csv"]],
@@ -72,10 +72,10 @@ def upload_past_issues(
 ) -> HttpResponse:
     """Upload an export as the body, or as `file` of a form.
 
-    The export can be from Substack, Ghost, Buttondown or another Homing. A worker puts its
-    public issues into the archive, each once, and mails none of them.
+    The export can be from Substack, Ghost, Buttondown or another Homing. A worker puts the export's
+    public issues into the archive, each once. No issue is mailed.
     """
-    require_key(request)  # before reading a large file
+    require_key(request)  # check this before reading a large file
     with uploaded_file(request, filename, FILE) as (file, name):
         digest = hashlib.file_digest(cast("BufferedRandom", file), "sha256").hexdigest()
         if not file.tell():
@@ -106,7 +106,7 @@ def upload_past_issues(
     url_name="past_issues",
 )
 def get_past_issues(request: HttpRequest, move_id: int) -> Move:
-    """Return the state of the move, and what became of the issues so far."""
+    """Return the state of the move, and the results of its issues so far."""
     move = first_of(IssueMove.objects.filter(pk=move_id), f"There is no move {move_id}.")
     return Move(**_fields(move))
 

@@ -19,14 +19,14 @@ router = Router(tags=["Welcome letter"], auth=Bearer(issue_scopes.PUBLISH), by_a
 
 
 class NewWelcome(ContentBody):
-    """Whether the letter is on, and its content, which needs text, HTML or both."""
+    """Whether the welcome letter is on, and its content: text, HTML or both."""
 
     on: bool
     title: str = Field(default="", max_length=TITLE.longest, examples=["Hello {{ name|reader }}"])
 
 
 class Welcome(ResponseBody):
-    """The welcome letter: empty values if it is off."""
+    """The welcome letter; all values are empty if the letter is off."""
 
     on: bool
     title: str = Field(examples=["Hello {{ name|reader }}"])
@@ -36,7 +36,7 @@ class Welcome(ResponseBody):
 
 @router.get("/", response=answers(Welcome), summary="The welcome letter")
 def get_welcome(request: HttpRequest) -> Welcome:
-    """Return the letter that each reader gets after confirming, if it is on."""
+    """Return the letter that each reader gets after confirming; empty if it is off."""
     return _present()
 
 
@@ -45,8 +45,8 @@ def get_welcome(request: HttpRequest) -> Welcome:
 def put_welcome(request: HttpRequest, content: Body[NewWelcome]) -> HttpResponse:
     """Turn this welcome letter on for readers who opt in from now on, or turn it off.
 
-    The letter replaces the welcome letter that is on. If both have the same content, nothing
-    changes.
+    The new letter replaces the welcome letter that is on now. If both letters have the same
+    content, nothing changes.
     """
     author = get_caller(request).user.pk
     if content.on:

@@ -1,4 +1,4 @@
-"""Who may publish a draft if a second person must approve it. Pure."""
+"""Decide who may publish a draft if a second person must approve it."""
 
 import uuid
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ class Verdict(StrEnum):
 
     ALLOWED = "allowed"
     NOT_APPROVED = "not_approved"
-    APPROVER_PUBLISHES = "approver_publishes"  # the approver may not, by the setting
-    OWN_WORDS = "own_words"  # the draft was saved last by its approver, or by a deleted account
+    APPROVER_PUBLISHES = "approver_publishes"  # the settings forbid that the approver publishes
+    OWN_WORDS = "own_words"  # the approver, or a deleted account, saved the draft last
 
 
 def has_too_few(rule: ApprovalRule, publishers: int) -> bool:
-    """Return whether there are so few users that nobody may approve some letters."""
+    """Return whether too few users may publish to approve every letter."""
     return rule.is_required and publishers < FEWEST_PUBLISHERS
 
 
@@ -38,8 +38,8 @@ def judge(
 ) -> Verdict:
     """Decide whether `publisher` may publish a draft that `writer` saved last.
 
-    `approver` is the user whose approval is valid now, if any. A publication always needs two
-    different people: approver and publisher, or approver and writer.
+    `approver` is the user whose approval is valid now, if any. If approval is required, a
+    publication needs two different people: approver and publisher, or approver and writer.
     """
     if not rule.is_required or (approver is not None and approver != publisher):
         return Verdict.ALLOWED

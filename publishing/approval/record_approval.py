@@ -1,7 +1,7 @@
-"""A second person's approval of a draft, for exactly the mail that is sent.
+"""Record a second person's approval of a draft, for exactly the mail that is sent.
 
-The hash of an approval covers the composed mail and the sender. So the approval becomes invalid
-when the draft, a fallback, the footer, the look or the sender is changed.
+The hash of an approval covers the composed mail and the sender. So a change of the draft, a
+fallback, the footer, the look or the sender makes the approval invalid.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ NEEDS_TWO = gettext_lazy(
 
 
 class NeedsApprovalError(Exception):
-    """Publishing requires approval, and no second person has approved this."""
+    """Publishing requires approval, and no second person has approved this draft."""
 
 
 class CannotApproveError(Exception):
@@ -48,12 +48,12 @@ class CannotApproveError(Exception):
 
 
 def rule_of(newsletter: Newsletter) -> ApprovalRule:
-    """Return the rule of approval in these settings."""
+    """Return the rule of approval that these settings contain."""
     return ApprovalRule(newsletter.second_person, newsletter.approver_may_publish)
 
 
 def current_rule() -> ApprovalRule:
-    """Return the rule of approval now."""
+    """Return the current rule of approval."""
     return rule_of(Newsletter.objects.get_current())
 
 
@@ -65,13 +65,14 @@ def needs_approval() -> bool:
 def approval_hash(
     draft: Draft, content: Content | None = None, columns: Mapping[str, Any] | None = None
 ) -> bytes:
-    """Return the hash of a draft's mail, sender and readers, 32 bytes.
+    """Return a hash (32 bytes) of a draft's mail, sender and audience.
 
     `columns` are the columns of the composed content, if the caller has composed it already.
     """
     content = content or content_of(draft)
     columns = columns or edition_columns(content)
-    # Hash each value with its name. Otherwise two different drafts could have the same hash.
+    # Hash each value with its name. Without the names, two different drafts could have the same
+    # hash.
     approved = {
         **{name: value for name, value in columns.items() if name != "content_hash"},
         "content": content.sha256.hex(),
@@ -87,7 +88,7 @@ def approval_hash(
 
 
 def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
-    """Approve a draft whose hash is still `seen`. Raises `CannotApproveError`."""
+    """Approve a draft if its hash is still `seen`. Raises `CannotApproveError`."""
     if not may(by, PUBLISH):
         raise CannotApproveError(_("You need the permission to publish before you can approve."))
     with transaction.atomic():
@@ -108,7 +109,8 @@ def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
             )
         if approver_of(found, content) == by:
             return
-        # The condition on the revision fails if a concurrent save changed the draft.
+        # If a concurrent save changed the draft, its revision differs and this update changes no
+        # row.
         unchanged = Draft.objects.filter(pk=draft, revision=found.revision, edition__isnull=True)
         if not unchanged.update(approved_by=by, approved_hash=seen, approved_at=Now()):
             raise CannotApproveError(
@@ -120,7 +122,7 @@ def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
 def approver_of(
     draft: Draft, content: Content | None = None, columns: Mapping[str, Any] | None = None
 ) -> uuid.UUID | None:
-    """Return the user whose approval is valid for the present draft, if any."""
+    """Return the user whose approval is valid for the draft as it is now, if any."""
     by = draft.approved_by_id
     return by if by and _is_current(draft, content, columns) and may(by, PUBLISH) else None
 
@@ -141,9 +143,9 @@ def _is_current(
 
 
 def approval_refusal(draft: Draft, publisher: uuid.UUID, content: Content | None = None) -> str:
-    """Return why `publisher` may not publish this draft without a second person.
+    """Return why the rule of approval forbids that `publisher` publishes this draft.
 
-    Empty if no second person is needed.
+    The result is empty if `publisher` may publish the draft.
     """
     rule = current_rule()
     if not rule.is_required:
@@ -213,7 +215,7 @@ def switch_on_refusal() -> str:
 
 
 def shortage_sentence(rule: ApprovalRule) -> str:
-    """Return which letters nobody can approve, and the remedy; empty if none."""
+    """Say which letters nobody can approve, and the remedy; empty if there are none."""
     names = [called(one) for one in load_publishers()] if rule.is_required else []
     if not has_too_few(rule, len(names)):
         return ""
@@ -231,9 +233,10 @@ def shortage_sentence(rule: ApprovalRule) -> str:
 def second_of(
     publisher: uuid.UUID, approved_by: uuid.UUID | None, writer: uuid.UUID | None = None
 ) -> uuid.UUID | None:
-    """Return the valid approver of an edition, if any, and lock the setting.
+    """Lock the rule of approval, and return the valid approver of an edition, if any.
 
-    The second person is the publisher if the approver may publish a draft that `writer` saved last.
+    If the rule allows it, the approver may be the publisher too, because `writer` saved the draft
+    last.
 
     Raises `NeedsApprovalError` if an approver is required and missing.
     """
@@ -251,7 +254,8 @@ def hold_newsletter() -> ApprovalRule:
     """Lock the settings for this transaction, and return the rule of approval."""
     newsletter = Newsletter.objects.get_current()
     with connection.cursor() as cursor:
-        # If another transaction is changing the setting, this waits for it and reads the new value.
+        # If another transaction is changing the rule, this query waits for the commit and reads the
+        # new rule.
         cursor.execute(
             "SELECT second_person, approver_may_publish FROM newsletter WHERE id = %s FOR SHARE",
             [newsletter.pk],

@@ -1,4 +1,4 @@
-"""The public pages: front page, archive, issues and feed."""
+"""Show the public pages: front page, archive, issues and feed."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -33,10 +33,11 @@ from subscribers.signup.signup_form import SignUpForm
 from subscribers.signup.signup_view import cacheable_form_context, for_one_visitor, form_context
 
 PAGE, ON_FRONT_PAGE, INSTEAD = 50, 5, 3
-# Seconds for which caches keep a page: corrections appear soon, and many visitors cause few
-# queries.
+# The number of seconds for which caches keep a page. With a minute, corrections appear soon, and
+# many visitors cause few queries.
 FRESH_S = 60
-# These pages show sanitised content of authors. The policy lets them post only our own forms.
+# These pages show the sanitised content of authors. The policy forbids scripts, and lets the pages
+# post forms only to our own site.
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data: https:; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
@@ -46,7 +47,7 @@ View = Callable[..., HttpResponse]
 
 
 def cached_page(view: View) -> View:
-    """Let caches keep a page for a minute, then revalidate it; set the page's policy."""
+    """Let caches keep a page for a minute and then revalidate it; set its `POLICY`."""
     conditional = conditional_page(view)
 
     @require_safe
@@ -74,7 +75,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @cached_page
 def index(request: HttpRequest) -> HttpResponse:
-    """List the listed issues, newest first."""
+    """Show the list of issues without the unlisted ones, newest first."""
     editions = listed_editions()
     page = Paginator(editions, PAGE).get_page(request.GET.get("page"))
     address = f"{settings.SITE_URL}{reverse('archive:index')}"
@@ -123,9 +124,9 @@ def issue(request: HttpRequest, slug: str) -> HttpResponse:
 
 @cached_page
 def not_there(request: HttpRequest, rest: str) -> HttpResponse:
-    """Redirect `/archive/slug/)` to its issue, or answer 404.
+    """Redirect an address such as `/archive/slug/)` to its issue, or answer 404.
 
-    Neither answer is cached, because the issue may be published in a moment.
+    Caches do not keep the answer, because the issue may be published in a moment.
     """
     page: HttpResponse
     # Remove characters that were copied together with the address, such as a bracket.

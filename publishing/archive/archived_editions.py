@@ -10,7 +10,8 @@ from publishing.content.summary import summarise
 from publishing.editions.edition_status import LARGE_COLUMNS
 from publishing.editions.versions import is_correction, public_editions
 
-# Characters. A body may have a million, and its summary needs only the first of them.
+# A number of characters. A body can have a million characters, and its summary needs only the first
+# ones.
 BEGINNING = 8000
 
 
@@ -20,7 +21,7 @@ def latest_issues(limit: int) -> list[dict[str, Any]]:
 
 
 def listed_issues_of(editions: QuerySet[Any], start: int, stop: int) -> list[dict[str, Any]]:
-    """Return a slice of `listed_editions()` for a list, in one query."""
+    """Load a slice of `editions` as the rows of a list, in one query."""
     body = Greatest(StrIndex(Lower("html_content"), Value("<body")), Value(1))
     found = editions.defer(*LARGE_COLUMNS).annotate(
         html_beginning=Substr("html_content", body, BEGINNING),
@@ -42,7 +43,7 @@ def listed_issues_of(editions: QuerySet[Any], start: int, stop: int) -> list[dic
 
 
 def listed_editions() -> QuerySet[Any]:
-    """Return the `published_editions()` without those of unlisted issues."""
+    """Return the `published_editions()` of all issues that are not unlisted."""
     return published_editions().filter(issue__unlisted=False)
 
 
@@ -50,13 +51,13 @@ def published_editions() -> QuerySet[Any]:
     """Return each issue's newest public edition, if the issue has a page.
 
     `first_public_at` is the time of the issue's first version. `corrected_at` is the time of the
-    last correction that readers see a note about. `updated_at` is the later of both.
+    last correction that readers see a note about. `updated_at` is the later of these two times.
     """
     public = public_editions()
     same_issue = public.filter(issue=OuterRef("issue"))
     first = same_issue.order_by("version").values("published_at")[:1]
     before = public.filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
-    # A version that sends the same letter to the remaining readers is no correction.
+    # A version that only sends the same letter to the remaining readers is no correction.
     same_letter = Subquery(before.order_by("-version").values("content_hash")[:1])
     changed = same_issue.filter(without_note=False).exclude(content_hash=same_letter)
     updated = changed.order_by("-version").values("published_at")

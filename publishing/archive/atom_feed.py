@@ -38,7 +38,7 @@ class AtomWithContent(Atom1Feed):
 
 
 class IssueFeed(Feed):  # type: ignore[type-arg]  # `Feed` takes no types at run time
-    """A feed of the latest issues; `render` renders an edition for the public."""
+    """A feed of the latest issues; `render` is the function that renders an edition."""
 
     feed_type = AtomWithContent
 
@@ -66,7 +66,7 @@ class IssueFeed(Feed):  # type: ignore[type-arg]  # `Feed` takes no types at run
         return {"letters_language": newsletter.language}
 
     def items(self, newsletter: Newsletter) -> Any:
-        # A corrected issue moves to the top again, unless readers see no note about the correction.
+        # A correction moves its issue to the top of the feed, unless readers see no note about it.
         return list(listed_editions().order_by("-updated_at", "-pk")[:IN_FEED])
 
     def item_title(self, item: Edition) -> str:

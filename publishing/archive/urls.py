@@ -9,12 +9,13 @@ from publishing.editions.slug_from_title import is_address
 
 
 class AddressConverter:
-    """The address of an issue, in any script."""
+    """Converter for an issue's address, which may have letters of any script."""
 
     regex = "[^/]{1,80}"
 
     def to_python(self, value: str) -> str:
-        # Some programs split “é” into a letter and its accent. Addresses are stored composed.
+        # Join letters and accents again, as in stored addresses: some programs split “é” into two
+        # characters.
         composed = unicodedata.normalize("NFC", value)
         if not is_address(composed):
             raise ValueError("no issue has this address")

@@ -18,7 +18,7 @@ class AnswerCommand(BaseCommand):
     """A command that prints the answer of its API call, as one line of JSON."""
 
     def answer(self, options: dict[str, Any]) -> ResponseBody:
-        """Do the work; raise `ProblemError` or `CommandError` to refuse."""
+        """Do the command's work; to refuse it, raise `ProblemError` or `CommandError`."""
         raise NotImplementedError
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -40,7 +40,7 @@ def add_author_option(parser: ArgumentParser) -> None:
 
 
 def active_author(username: str | None) -> uuid.UUID:
-    """Return the id of the named author; without a name, of the only superuser.
+    """Return the id of the named author; without a name, the id of the only superuser.
 
     Raises `CommandError`.
     """
@@ -65,7 +65,7 @@ def active_author(username: str | None) -> uuid.UUID:
 
 
 def require_any(options: Mapping[str, Any], needed: Sequence[str], *names: str) -> None:
-    """Raise `CommandError` if one of `names` is given without any `needed` option."""
+    """Raise `CommandError` if any of `names` is given without any `needed` option."""
     if any(options[name] not in (None, False) for name in needed):
         return
     for name in names:
@@ -79,7 +79,7 @@ def require_any(options: Mapping[str, Any], needed: Sequence[str], *names: str) 
 def decoded_option(option: str, given: str) -> str:
     """Return an option's text. Raises `CommandError` for bytes that are not UTF-8.
 
-    Such bytes arrive as lone surrogates.
+    Python passes such bytes to the command as lone surrogates.
     """
     try:
         given.encode()

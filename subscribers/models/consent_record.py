@@ -58,13 +58,15 @@ class ConsentWording(models.Model):
 
 
 class ConsentRecord(ReaderColumns):
-    """One act of consent. Triggers forbid changes, and deletion before its reader.
+    """One act of consent. Triggers forbid changes, and deletion before the reader's.
 
-    The fields are as a visitor typed them. The confirmation copies them to the reader.
+    The fields have the values that a visitor typed. The confirmation copies these values to the
+    reader.
     """
 
     id = models.BigAutoField(primary_key=True)
-    # No constraint in the database, because the reader is erased before their records.
+    # The database has no constraint for this key, because an erasure deletes the reader before the
+    # reader's records.
     subscriber = unconstrained_key("subscribers.Subscriber", related_name="consent_records")
     act = ChoiceField(max_length=12, choices=Act)
     how = ChoiceField(max_length=13, choices=How)
@@ -75,7 +77,7 @@ class ConsentRecord(ReaderColumns):
     request = models.PositiveIntegerField(null=True)
     detail = models.TextField(blank=True, db_default="")
     fields = models.JSONField(default=dict, db_default={})
-    # The tags of the sign-up form.
+    # The tags of the sign-up form that the visitor used.
     tags = ArrayField(models.IntegerField(), default=list, db_default=[])
 
     class Meta:
@@ -105,5 +107,5 @@ class ConsentRecord(ReaderColumns):
 
     @property
     def values_of_fields(self) -> dict[str, str]:
-        """The value of each field that was typed, by its name."""
+        """Return the values that were typed, by the name of their field."""
         return {**self.fields, **super().values_of_fields}

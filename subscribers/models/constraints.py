@@ -1,4 +1,4 @@
-"""Check constraints named by keyword; foreign keys without constraint or index."""
+"""Make check constraints by keyword, and foreign keys without constraint or index."""
 
 from typing import Any
 
@@ -6,15 +6,15 @@ from django.db.models import DO_NOTHING, PROTECT, CheckConstraint, ForeignKey, Q
 
 
 def checks(**conditions: Q) -> list[CheckConstraint]:
-    """Make one constraint for each condition, with its keyword as the name."""
+    """Make one constraint for each condition; the condition's keyword is its name."""
     return [CheckConstraint(name=name, condition=check) for name, check in conditions.items()]
 
 
 def unconstrained_key(to: str, **options: Any) -> "ForeignKey[Any, Any]":
-    """Make a foreign key without a constraint, so rows can be deleted in any order."""
+    """Make a foreign key without a constraint: rows can be deleted in any order."""
     return ForeignKey(to, DO_NOTHING, db_constraint=False, **options)
 
 
 def unindexed_key(to: str, **options: Any) -> "ForeignKey[Any, Any]":
-    """Make a nullable foreign key without an index, for rare searches."""
+    """Make a nullable foreign key without an index, because searches by it are rare."""
     return ForeignKey(to, PROTECT, null=True, db_index=False, **options)

@@ -8,10 +8,10 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 
 
 class DataRequest(LeasedTask):
-    """A request that waits for a worker. An unknown address gets a row too.
+    """A request that waits for a worker, also one for an unknown address.
 
-    Answering a request deletes its row. A request that failed too often is parked with the state
-    `failed`.
+    Answering a request deletes its row. A request that failed too often is parked: it stays with
+    the state `failed`, and workers skip it.
     """
 
     MOST_CLAIMS = 5
@@ -30,7 +30,7 @@ class Erasure(models.Model):
     """The keyed hash of an erased reader's address. Imports skip such an address."""
 
     id = models.BigAutoField(primary_key=True)
-    address_hash = models.BinaryField()  # BLAKE2b, keyed, of the case-folded address
+    address_hash = models.BinaryField()  # keyed BLAKE2b hash of the address in lower case
     erased_at = models.DateTimeField(db_default=Now())
 
     class Meta:

@@ -22,7 +22,8 @@ class ReaderFieldDefinition(models.Model):
     # The text for readers without a value, if the merge field in the letter has no fallback.
     fallback = models.CharField(max_length=256, blank=True, default="", db_default="")
     position = models.PositiveSmallIntegerField()  # from 1
-    on_form = models.BooleanField(default=False, db_default=False)  # The sign-up form has it.
+    # Whether the sign-up form asks for the field.
+    on_form = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         db_table = "reader_field"
@@ -46,8 +47,8 @@ class ReaderFieldDefinition(models.Model):
 class Tag(models.Model):
     """A label on readers. A topic is a tag that readers see and choose themselves.
 
-    Readers refer to a tag by its id. Ids are never used again, so the id of a deleted tag means
-    nothing.
+    Readers refer to a tag by its id. Ids of deleted tags are never given to other tags, so such an
+    id on a reader has no effect.
     """
 
     id = models.AutoField(primary_key=True)
@@ -82,7 +83,7 @@ class DeletedFieldOrTag(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     kind = ChoiceField(max_length=5, choices=Kind)
-    key = models.CharField(max_length=LONGEST_KEY)  # of a field, or the id of a tag
+    key = models.CharField(max_length=LONGEST_KEY)  # the key of a field, or the id of a tag
     after = models.BigIntegerField(default=0, db_default=0)  # the last reader who was handled
 
     class Meta:

@@ -30,7 +30,7 @@ class ReaderChange(LeasedTask):
         LIFT_BOUNCE = "lift-bounce"
         ERASE = "erase"
 
-    # The key comes from the form, so a repeated post makes no second change.
+    # The key comes from the form, so posting the same form again makes no second change.
     key = models.UUIDField(unique=True)
     action = ChoiceField(max_length=12, choices=Action)
     tag_id = models.IntegerField(null=True)

@@ -46,10 +46,11 @@ class Subscriber(ReaderColumns):
     )
     # The author's fields by key, without empty values. SQL in the migration checks the values.
     fields = models.JSONField(default=dict, db_default={})
-    # Sorted ids of tags. They have no index, because one scan of the table can answer for any
-    # number of tags.
+    # The sorted ids of the reader's tags. The column has no index, because one scan of the table
+    # can answer for any number of tags.
     tags = ArrayField(models.IntegerField(), default=list, db_default=[])
-    # Topics that the reader left. Only the reader's own choice adds these topics again.
+    # Topics that the reader left. Only the reader's own choice puts such a topic on the reader
+    # again.
     left_topics = ArrayField(models.IntegerField(), default=list, db_default=[])
     state = ChoiceField(max_length=12, choices=State, default=State.PENDING)
     source = ChoiceField(max_length=10, choices=Source, default=Source.SIGN_UP)
@@ -61,11 +62,12 @@ class Subscriber(ReaderColumns):
     confirmed_at = models.DateTimeField(null=True, blank=True)
     unsubscribed_at = models.DateTimeField(null=True, blank=True)
     gone_at = models.DateTimeField(null=True, editable=False)  # set by the database
-    # The last change after the reader was added; set by the database
+    # The time of the last change after the reader was added; set by the database.
     edited_at = models.DateTimeField(null=True, editable=False)
-    requests = models.PositiveIntegerField(default=0, db_default=0)  # confirmation mails
+    # The number of requests for a confirmation mail.
+    requests = models.PositiveIntegerField(default=0, db_default=0)
     record_requests = models.PositiveIntegerField(default=0, db_default=0)
-    # The reader's own confirmation
+    # The record of the reader's own confirmation.
     opt_in = unconstrained_key(
         "subscribers.ConsentRecord", db_index=False, null=True, blank=True, related_name="+"
     )
@@ -118,7 +120,7 @@ class Subscriber(ReaderColumns):
 
     @property
     def values_of_fields(self) -> dict[str, str]:
-        """The value of each field that the reader has, by its name."""
+        """Return the values that the reader has, by the name of their field."""
         return {**self.fields, **super().values_of_fields}
 
     @property
@@ -127,9 +129,9 @@ class Subscriber(ReaderColumns):
 
 
 class ReaderTotal(models.Model):
-    """A part of the number of readers in a state.
+    """A number that is one part of the number of readers in a state.
 
-    The number is the sum of all rows with this state.
+    The number of readers in a state is the sum of all rows with this state.
 
     Triggers add a row whenever readers are added, deleted or change their state. Rows are only
     added or merged, so that two changes never wait for each other.

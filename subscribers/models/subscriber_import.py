@@ -16,7 +16,7 @@ from subscribers.models.constraints import checks, unconstrained_key
 from subscribers.models.suppression import LONGEST_ADDRESS
 
 LONGEST_STATEMENT = 300
-RESULTS = ("added", "known", "duplicates", "skipped", "rejected")  # of a row
+RESULTS = ("added", "known", "duplicates", "skipped", "rejected")  # the results that a row can have
 # The values of the counting columns before a check or an import reads the first row.
 NO_COUNTS: Mapping[str, Any] = {
     **dict.fromkeys(("rows", *RESULTS, "done"), 0),
@@ -25,11 +25,13 @@ NO_COUNTS: Mapping[str, Any] = {
     "tags_in_file": {},
     "tag_values": {},
 }
-KEPT = ("kept_mailed", "kept_opted_in", "kept_changed")  # readers whom an undo leaves
-# A key in the counts by status: added readers who stay pending even with --confirmed.
+# Counts of readers whom an undo leaves on the list.
+KEPT = ("kept_mailed", "kept_opted_in", "kept_changed")
+# With this key, the counts by status have the number of added readers who stay pending even with
+# --confirmed.
 ADDED_PENDING = "added, pending"
-# A key in the counts by status: readers whom an import would add, and whom only the option
-# --list-is-confirmed would confirm.
+# With this key, the counts by status have the number of readers whom an import would add, and whom
+# only the option --list-is-confirmed would confirm.
 ADDED_UNSTATED = "added, unstated"
 GONE = ("blocked", "bounced", "unsubscribed", "complained")  # statuses of rows
 LONGEST_EXCERPT = 320  # enough to recognise a row
@@ -47,16 +49,18 @@ class State(models.TextChoices):
     UNDONE = "undone", "undone"
 
 
-# In these states the same content counts as new: the file was deleted, or its readers were removed.
+# If an import is in one of these states, its content can be uploaded again as a new file: the file
+# was deleted, or its readers were removed.
 WITHOUT_CONTENT = (State.EXPIRED, State.UNDONE)
 
 
 class SubscriberImport(LeasedTask):
     """One file, identified by the hash of its content and the reading of its columns.
 
-    It cannot be deleted, because its statement is the reason why its readers may be mailed. `rows`
-    is the checkpoint; `done` of `total` are the bytes read. `requested_at` is the time of the
-    upload, then of the decision to import. A check and an undo are open states too.
+    The row of an import cannot be deleted, because its statement is the reason why its readers may
+    be mailed. `rows` is the checkpoint. `total` is the size of the file in bytes, and `done` is the
+    number of bytes read. `requested_at` is the time of the upload and, after the decision to
+    import, the time of this decision. A check and an undo are open states too.
     """
 
     State = State
@@ -70,8 +74,8 @@ class SubscriberImport(LeasedTask):
     statement = models.CharField(
         max_length=LONGEST_STATEMENT, blank=True, default="", db_default=""
     )
-    # The importer states that the exported list held confirmed subscriptions only. It counts for
-    # rows whose status says nothing about the subscription.
+    # The importer states that the exported list held confirmed subscriptions only. This statement
+    # counts only for rows whose status says nothing about the subscription.
     list_is_confirmed = models.BooleanField(default=False, db_default=False)
     imported_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -80,7 +84,8 @@ class SubscriberImport(LeasedTask):
         db_index=False,
         related_name="+",
     )
-    tags = ArrayField(models.IntegerField(), default=list, db_default=[])  # of all its readers
+    # All readers of the import get these tags.
+    tags = ArrayField(models.IntegerField(), default=list, db_default=[])
     # Send the welcome letter to added readers who are confirmed.
     welcome = models.BooleanField(default=False, db_default=False)
     rows = models.PositiveIntegerField(default=0)
@@ -89,9 +94,9 @@ class SubscriberImport(LeasedTask):
     duplicates = models.PositiveIntegerField(default=0)
     skipped = models.PositiveIntegerField(default=0)
     rejected = models.PositiveIntegerField(default=0)
-    skipped_because = models.JSONField(default=dict)  # counts by code
+    skipped_because = models.JSONField(default=dict)  # counts of skipped rows by code
     statuses = models.JSONField(default=dict, db_default={})  # counts of rows by status
-    tags_in_file = models.JSONField(default=dict, db_default={})  # counts of rows by name
+    tags_in_file = models.JSONField(default=dict, db_default={})  # counts of rows by name of tag
     # Counts of rows by tag and kind of value, for columns that say yes or no to a tag.
     tag_values = models.JSONField(default=dict, db_default={})
     # Pairs of a column and its field: columns that were mapped by hand, and columns that were
@@ -100,7 +105,7 @@ class SubscriberImport(LeasedTask):
     read_as = models.JSONField(null=True)  # how the file was read
     # The ids of tags and keys of fields that did not exist before. An undo can delete them.
     made = models.JSONField(default=dict, db_default={})
-    upload = models.UUIDField(null=True)  # the same for files that were uploaded together
+    upload = models.UUIDField(null=True)  # files that were uploaded together have the same value
     checked_at = models.DateTimeField(null=True)  # the start of the wait for a decision
     # What an undo did with the added readers. The checkpoint is the highest id that the undo has
     # looked at.
@@ -110,7 +115,8 @@ class SubscriberImport(LeasedTask):
     kept_changed = models.PositiveIntegerField(default=0, db_default=0)
     undo_checkpoint = models.BigIntegerField(default=0, db_default=0)
     undone_at = models.DateTimeField(null=True)
-    # What an undo did with `made`; null if it was not asked to delete it.
+    # What an undo did with the tags and fields in `made`; null if the undo was not asked to delete
+    # them.
     unmade = models.JSONField(null=True)
 
     class Meta:
@@ -157,19 +163,19 @@ class SubscriberImport(LeasedTask):
 
     @property
     def counts(self) -> dict[str, int]:
-        """The rows so far, in total and by result."""
+        """Return the number of rows read so far, in total and by result."""
         return {name: getattr(self, name) for name in ("rows", *RESULTS)}
 
     @property
     def percent(self) -> int:
-        """The part of the file, or of an undo, that is done, in per cent."""
+        """Return how much of the file, or of an undo, is done, in per cent."""
         if self.state == State.UNDOING:
             return 100 * (self.undone + self.kept) // max(self.added, 1)
         return super().percent
 
     @property
     def most_claims(self) -> int:
-        """How often the task may be claimed. An undo never gives up, as it reads no file."""
+        """How often the task may be claimed. An undo may be claimed without limit."""
         return sys.maxsize if self.state == State.UNDOING else self.MOST_CLAIMS
 
     def give_up(self) -> dict[str, Any]:
@@ -179,19 +185,20 @@ class SubscriberImport(LeasedTask):
     def clear(self, end: str) -> None:
         columns: dict[str, Any] = {}
         if end == State.REFUSED and self.state == State.CHECKING:
-            columns |= {**NO_COUNTS, "done": self.done}  # A refused check keeps no checkpoint.
+            # If a refused check is repeated, it starts at the first row.
+            columns |= {**NO_COUNTS, "done": self.done}
         if end in (State.FINISHED, State.REFUSED):
             ImportPiece.objects.filter(subscriber_import=self).delete()
-            # Examples of the file's rows and the names of its columns
+            # Remove examples of the file's rows and the names of its columns.
             columns |= {"read_as": self.read_as and self.read_as | {"examples": [], "columns": []}}
         if columns:
             SubscriberImport.objects.filter(pk=self.pk).update(**columns)
 
     @property
     def can_be_undone(self) -> bool:
-        """Whether the import has ended and may have added readers.
+        """Return whether the import has ended and may have added readers.
 
-        `start_undo` checks this again.
+        `start_undo` checks the same condition again.
         """
         return self.state == State.FINISHED or (self.state == State.REFUSED and self.rows > 0)
 
@@ -202,7 +209,7 @@ class SubscriberImport(LeasedTask):
 
     @property
     def undo_counts(self) -> dict[str, int]:
-        """The number of added readers by the result of the undo.
+        """Return the number of added readers by what the undo did with them.
 
         `deleted` counts the readers who were deleted before the undo.
         """
@@ -217,17 +224,17 @@ class SubscriberImport(LeasedTask):
 
     @property
     def unstated(self) -> int:
-        """In a check, the number of readers whom a statement about the list would confirm."""
+        """For a check: the number of readers whom the statement of the list would confirm."""
         return int(self.statuses.get(ADDED_UNSTATED, 0))
 
     @property
     def names_leavers(self) -> bool:
-        """Whether some row names a reader who must not be mailed."""
+        """Return whether any row names a reader who must not be mailed."""
         return any(self.statuses.get(status) for status in GONE)
 
     @property
     def leaves_subscriptions_open(self) -> bool:
-        """Whether some row has a status that says nothing about the subscription."""
+        """Return whether any row has a status that says nothing about the subscription."""
         return bool(self.statuses.get("unstated"))
 
     @property
@@ -258,7 +265,8 @@ class ImportSeenAddress(models.Model):
     )
     email_key = models.CharField(max_length=LONGEST_ADDRESS, db_collation="C")
     line = models.PositiveIntegerField()  # from 1
-    has_left = models.BooleanField(default=False, db_default=False)  # in some row
+    # Whether any row says that the reader left.
+    has_left = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         db_table = "import_seen_address"

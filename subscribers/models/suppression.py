@@ -12,7 +12,7 @@ LONGEST_ADDRESS = 254
 
 
 class Suppression(models.Model):
-    """One address that is not mailed, whether a reader has it or not.
+    """One address that is not mailed, whether or not a reader has this address.
 
     Addresses are compared byte by byte (collation C), so new collations of the operating system
     cannot break the index. Pages name the reasons with `suppression_sentences.py`.
@@ -67,7 +67,8 @@ class Bounce(models.Model):
     """One bounce, stored once. `type` is the provider's word, such as `HardBounce`."""
 
     id = models.BigAutoField(primary_key=True)
-    provider_id = models.CharField(max_length=40, null=True)  # a number of many digits
+    # The provider's id is a number with many digits.
+    provider_id = models.CharField(max_length=40, null=True)
     subscriber = unconstrained_key("subscribers.Subscriber", related_name="bounces")
     type = models.CharField(max_length=40)
     inactive = models.BooleanField()  # the provider refuses more mail

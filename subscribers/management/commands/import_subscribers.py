@@ -50,7 +50,7 @@ from subscribers.refusal_sentences import InputRefusal, sentence_of
 CONTINUES = gettext_lazy("If the import had begun, a worker or the same command continues it.")
 NOTHING_CHANGED = gettext_lazy("Nothing has changed.")
 INTERRUPTED = 130  # the exit code of shells after Ctrl-C
-SHOWN = 10  # rows of each result; --rejects writes all
+SHOWN = 10  # rows that are shown of each result; --rejects writes all rows
 
 
 class Command(BaseCommand):
@@ -185,7 +185,7 @@ class Command(BaseCommand):
         for result, rows in self.shown.items():
             for line in rejected_lines(rows, getattr(report.record, result), result):
                 self.stdout.write(line)
-        # Scripts rely on these keys; the last five add up to `rows`.
+        # Scripts rely on these keys. The counts of the last five keys add up to `rows`.
         lost = count_lost(report.record)
         answer = {
             "import": report.record.pk,
@@ -209,7 +209,7 @@ class Command(BaseCommand):
 
 
 def _check_before_import(content: BinaryIO, name: str, options: Any) -> None:
-    """Refuse an unreadable list or a statement that does not fit, before the import."""
+    """Before the import, refuse unreadable lists, and statements that do not fit them."""
     fields = load_fields()
     mapping = read_mapping(options["map"], fields)
     with ReaderFile(content, name, mapping, fields, find_reading) as file:
@@ -229,7 +229,7 @@ def _rejects_paths(rejects: Path | None, names: Sequence[str]) -> list[Path]:
 
 
 def _is_the_same(rejects: Path, path: Path) -> bool:
-    with suppress(OSError):  # If a file is missing, opening it later fails.
+    with suppress(OSError):  # If a file is missing, opening the file later reports the error.
         return rejects.samefile(path)
     return False
 

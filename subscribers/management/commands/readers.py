@@ -74,8 +74,8 @@ class Command(AnswerCommand):
         if options["add"]:
             return _add(address, values, added, options)
         readers = Subscriber.objects.filter(email_key=address.lower())
-        # Lock the reader. Otherwise a topic that the reader chooses meanwhile would be removed
-        # again.
+        # Lock the reader. Without the lock, a topic that the reader chooses at this moment would be
+        # removed again.
         reader = (readers.select_for_update() if added or removed else readers).first()
         if reader is None:
             raise CommandError(_no_reader(address))

@@ -50,7 +50,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{record.filename}: {undo_sentence(record)}")
         for label, count, note in undo_lines(record):
             self.stdout.write(f"  {label:<16}{digits(count):>10}  {note}".rstrip())
-        # Scripts rely on these keys; all but the first two add up to `added`.
+        # Scripts rely on these keys. The counts after the first two keys add up to `added`.
         answer = {"import": record.pk, "added": record.added, **record.undo_counts}
         self.stdout.write(json.dumps(answer))
 
