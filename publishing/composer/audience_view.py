@@ -1,4 +1,4 @@
-"""Count the readers of an audience while its author still chooses it."""
+"""Count the readers of an audience while the author is still choosing it."""
 
 import uuid
 from typing import Any
@@ -18,7 +18,7 @@ from publishing.editions.versions import audience_choices, plan_version, readers
 @may_write
 @require_safe
 def count_audience(request: HttpRequest) -> HttpResponse:
-    """Answer with the parts of the page that show how many readers the form chooses."""
+    """Return the part of the page that shows how many readers the form selects."""
     form = DraftForm(request.GET)
     form.full_clean()
     context = audience_context(form.written, form.cleaned_data.get("issue"))

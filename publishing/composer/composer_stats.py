@@ -1,4 +1,4 @@
-"""The facts that the composer shows next to the letter: reader, size, problems."""
+"""Collect what the composer shows next to the letter: reader, size and problems."""
 
 import re
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ from subscribers.fields.own_fields import load_own_fields
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A problem of a field, with its line and the text to search for, if known.
+    """A problem in a field, with its line and the text to search for, if known.
 
-    `before` is how often the same text occurs earlier, for example in code.
+    `before` is how often the same text occurs earlier in the field, for example in code.
     """
 
     sentence: str
@@ -37,7 +37,7 @@ def composer_stats(
 ) -> tuple[dict[str, str], dict[str, list[Hint]]]:
     """Return the facts as a dict, and the hints of each field.
 
-    The keys of the facts are the names that page and script use.
+    The keys of the facts are the names that the page and its script use.
 
     `saved` is the draft of these fields, if it exists.
     """
@@ -81,7 +81,7 @@ def _hints(draft: DraftFields, content: Content) -> dict[str, list[Hint]]:
 def _locate_unknown_fields(
     text: str, fields: Sequence[re.Match[str]], allowed: tuple[str, ...], *, has_lines: bool
 ) -> dict[str, Hint]:
-    """Return a dict from the sentence about an unknown merge field to its first place."""
+    """Map the sentence about each unknown merge field to the field's first place."""
     unknown = unknown_fields("".join(field[0] for field in fields), allowed)
     sentences = {field.name: unknown_field_sentence(field) for field in unknown}
     hints: dict[str, Hint] = {}

@@ -1,4 +1,4 @@
-"""The composer: each POST first saves a draft, then does what the button says."""
+"""Show the composer. Each POST first saves a draft, then runs the pressed button."""
 
 import uuid
 from dataclasses import replace
@@ -71,7 +71,7 @@ OTHER_WRITER = gettext_lazy("Another author is now signed in. Nothing was saved 
 
 
 class SaveForm(KeptForm):
-    """The composer's form with the button that was pressed."""
+    """The composer's form, with the name of the button that was pressed."""
 
     then = forms.ChoiceField(
         choices=[(name, name) for name in ("save", "check", HTML, MARKDOWN, *PREVIEWS)],
@@ -83,9 +83,9 @@ class SaveForm(KeptForm):
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def write(request: HttpRequest) -> HttpResponse:
-    """Show an empty composer, or lead to the draft of a named issue.
+    """Show an empty composer, or redirect to the draft of a named issue.
 
-    If the named issue has no draft, POST creates one.
+    If the named issue has no draft, a POST creates its draft.
     """
     named = request.POST.get("issue") or request.GET.get("issue", "")
     draft = None
@@ -103,8 +103,8 @@ def write(request: HttpRequest) -> HttpResponse:
 def fresh_page(request: HttpRequest, named: str, *, written_in: str = MARKDOWN) -> HttpResponse:
     """Show an empty composer, or the next version of a named issue.
 
-    `written_in` is the format of an empty composer. If it is HTML, the next version is in HTML too.
-    Raises `Http404`.
+    `written_in` is the format of an empty composer. If `written_in` is HTML, the next version is in
+    HTML too. Raises `Http404`.
     """
     if not named:
         return composer_page(request, replace(EMPTY, format=written_in))
@@ -113,7 +113,8 @@ def fresh_page(request: HttpRequest, named: str, *, written_in: str = MARKDOWN) 
     fields = save_draft.fields_for_next_version(issue)
     newest = versions_of(issue).defer(None).first()
     if newest is not None and written_in == HTML:
-        # A script may read this page, change some of its fields, and publish them.
+        # Show the HTML: a script may read it on this page, change a part of it, and publish the
+        # result.
         html, text = newest.html_content, newest.text_content
         fields = replace(fields, format=HTML, letter=html, text=text)
     return composer_page(request, fields, issue=issue, preview=preview)
@@ -136,7 +137,7 @@ def issue_or_404(text: str) -> uuid.UUID:
 def begin(request: HttpRequest) -> HttpResponse:
     """Save a new form for the first time, under its key.
 
-    If `beside` is posted, always save a separate draft, even if the issue has an open one.
+    If `beside` is posted, always save a separate draft, even if the issue has an open draft.
     """
     if request.method != "POST":
         return see_other(reverse("desk:write"))
@@ -188,7 +189,7 @@ def delete(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def to_markdown(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """Ask before changing an HTML letter to Markdown; on POST change its format."""
+    """Ask before changing an HTML letter to Markdown, or on POST change its format."""
     found = save_draft.load_draft(pk=draft)
     if found is None or found.edition_id is not None:
         raise Http404(_("There is no such draft. It was deleted or published."))
@@ -215,7 +216,8 @@ def composer_page(
 ) -> HttpResponse:
     """Render the composer; `preview` is the preview's URL without the query `part`.
 
-    `form` has errors, and `already` describes what was published under the form's key.
+    `form` is a refused form, whose errors are shown. `already` describes what was published before
+    under the form's key.
     """
     if draft is not None:
         issue = draft.issue_id
@@ -223,7 +225,7 @@ def composer_page(
     audience = audience_context(fields, issue)
     plan = audience["plan"]
     shown, is_welcome = request.GET.get("show", ""), has_title_of_welcome_letter(fields.title)
-    # Rendering a text that is too long would take minutes.
+    # Do not render a text that is too long, because that would take minutes.
     rendered = EMPTY if too_long(fields) else fields
     stats, hints = composer_stats(rendered, draft, sees_readers=sees_readers(request))
     return desk_page(
@@ -266,9 +268,9 @@ def composer_page(
 def shown_again(
     request: HttpRequest, form: DraftForm | None = None, *, notice: str = "", status: int = 200
 ) -> HttpResponse:
-    """Show the posted fields in the composer again, under the same key if it is valid.
+    """Show the posted fields in the composer again, with the same key if it is valid.
 
-    The page has the errors of `form`, if it is given, and the `notice`.
+    The page shows the `notice`, and the errors of `form` if a form is given.
     """
     posted = form or DraftForm(request.POST)
     if form is None:
@@ -277,7 +279,7 @@ def shown_again(
     named = draft_in_url(request)
     draft = save_draft.load_draft(pk=named) if named else None
     if draft is not None:
-        # Keep the posted revision, so that a save from this page still detects the conflict.
+        # Keep the posted revision. Otherwise a save from this page would overwrite newer changes.
         draft.revision = posted.base_revision
     return composer_page(
         request,
@@ -340,9 +342,10 @@ def _saved(request: HttpRequest, draft: Draft, fields: DraftFields, then: str) -
 
 
 def _conflict(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpResponse:
-    """Answer 409: somebody changed or published the draft.
+    """Answer 409, because somebody else changed or published the draft.
 
-    The page shows both versions. If the published version has the same fields, redirect to it.
+    The page shows both versions. But if the published version has the posted fields, redirect to
+    its page.
     """
     edition, present = draft.edition, draft.fields
     progress = progress_url(edition) if edition else ""
@@ -436,7 +439,7 @@ def _clock(draft: Draft) -> str:
 
 
 def _offered_fields() -> list[str]:
-    """List the merge fields that the composer inserts, as they are written."""
+    """List the merge fields that the composer offers, with their braces."""
     offered = [
         f"{{{{ {name} }}}}"
         for field in load_fields()

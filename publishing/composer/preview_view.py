@@ -1,4 +1,4 @@
-"""Previews of a letter, without scripts and forms (docs/decisions/0020)."""
+"""Show previews of a letter, without scripts and forms (docs/decisions/0020)."""
 
 import re
 import uuid
@@ -19,8 +19,8 @@ from publishing.drafts.draft_form import DraftForm, first_error
 from publishing.models import Issue
 from publishing.preflight.preflight_view import get_draft_or_404
 
-# The same value as on the composer's `iframe`. Links may open windows, but scripts, forms and
-# plug-ins are blocked.
+# The sandbox has the same value as on the composer's `iframe`. Links may open windows, but scripts,
+# forms and plug-ins are blocked.
 SANDBOX = "allow-same-origin allow-popups allow-popups-to-escape-sandbox"
 _HEAD = re.compile(r"<head\b[^>]*>", re.IGNORECASE)
 
@@ -29,7 +29,7 @@ _HEAD = re.compile(r"<head\b[^>]*>", re.IGNORECASE)
 @require_safe
 @xframe_options_sameorigin
 def draft_preview(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """Render a saved draft: its HTML, or with `?part=text` its text."""
+    """Render a saved draft as HTML, or with `?part=text` as plain text."""
     found = get_draft_or_404(draft)
     slug = found.issue.slug if found.issue else ""
     return _render(request, found.fields, slug=slug)
@@ -39,7 +39,7 @@ def draft_preview(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 @require_safe
 @xframe_options_sameorigin
 def next_version_preview(request: HttpRequest) -> HttpResponse:
-    """Render the newest version of an issue, from which the next one starts."""
+    """Render the newest version of an issue, from which the next version starts."""
     issue = issue_or_404(request.GET.get("issue", ""))
     fields = save_draft.fields_for_next_version(issue)
     return _render(request, fields, slug=Issue.objects.get(pk=issue).slug)
@@ -52,7 +52,8 @@ def preview(request: HttpRequest) -> HttpResponse:
     """Render the letter in the posted fields."""
     form = DraftForm(request.POST)
     if not form.is_valid():
-        # Rendering a text that is too long would take minutes.
+        # Do not render a refused form, because rendering a text that is too long would take
+        # minutes.
         sentence = first_error(form)
         if wants_json(request):
             return JsonResponse({"sentence": sentence}, status=400)
@@ -77,10 +78,11 @@ def _render(request: HttpRequest, fields: DraftFields, *, slug: str = "") -> Htt
 
 
 def in_frame(answer: HttpResponse, styles: str = "'unsafe-inline'") -> HttpResponse:
-    """Set the security headers of a page that is shown in a frame with a letter."""
+    """Set the security headers of a page that shows a letter in a frame."""
     answer.headers["Cache-Control"] = "no-store"
     answer.headers["Referrer-Policy"] = "no-referrer"
-    # Uploaded images have the site's address, even if the desk was opened under another name.
+    # Allow images from the site's address: uploads have this address, even if the author opened the
+    # desk under another name.
     site = urlsplit(settings.SITE_URL)
     answer.headers["Content-Security-Policy"] = (
         f"default-src 'none'; style-src {styles}; "

@@ -13,7 +13,7 @@ from subscribers.fields.own_fields import load_own_fields
 
 
 def compose_content(content: Content, newsletter: Newsletter | None = None) -> MailParts:
-    """Return the HTML and the text of the mail, with merge fields not filled yet.
+    """Return the HTML and the plain text of the mail, with unfilled merge fields.
 
     `newsletter` has settings that are not saved yet; without it, the saved settings are used.
     """

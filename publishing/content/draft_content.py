@@ -22,8 +22,8 @@ from publishing.content.markdown import outside_code, render_markdown
 from publishing.content.text_part import html_to_text
 
 MARKDOWN, HTML = "markdown", "html"
-# Characters. Hostile Markdown of this length takes seconds to render, and Gmail clips a mail at
-# half this size.
+# A number of characters. Hostile Markdown of this length takes seconds to render, and Gmail already
+# clips a mail of half this size.
 LONGEST_MARKDOWN = 250_000
 
 
@@ -48,7 +48,7 @@ class DraftFields:
     without_tags: tuple[int, ...] = ()
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns of a draft, with `unlisted` for the previous release."""
+        """Return the columns of a draft; the previous release needs `unlisted`."""
         return {**asdict(self), "unlisted": self.archive in ("unlisted", "none")}
 
     @property
@@ -58,15 +58,15 @@ class DraftFields:
 
     @classmethod
     def of_content(cls, content: Content) -> DraftFields:
-        """Return the fields of a draft in finished HTML that has this content."""
+        """Return the fields that a draft in finished HTML with this content has."""
         written = {one.name: getattr(content, one.content) for one in CONTENT_ATTRIBUTES}
         return cls(format=HTML, **written)
 
 
 def content_as_written(draft: DraftFields) -> Content:
-    """Return the content of a draft in finished HTML, unchanged.
+    """Return the content of a draft in finished HTML exactly as it was written.
 
-    An empty plain text stays empty.
+    If the plain text is empty, it stays empty.
     """
     return Content.from_input(**_texts(draft))
 

@@ -1,4 +1,4 @@
-"""The content of an edition in canonical form: equal content has equal hashes.
+"""The content of an edition in one canonical form: equal content has equal hashes.
 
 Pure.
 """
@@ -34,13 +34,14 @@ from subscribers.refusal_sentences import InputRefusal, sentence_of
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
 
-# All characters except those of Char in XML 1.0 (fifth edition), section 2.2. One illegal
-# character would break the feed.
+# All characters that XML 1.0 (fifth edition, section 2.2, “Char”) does not allow. One of them would
+# break the feed.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-# Line breaks and page breaks of word processors. Removing them would join two words.
+# Line breaks and page breaks of word processors. They become newlines, because without any space
+# two words would be joined.
 _BREAKS = re.compile("[\x0b\x0c]")
-# Characters of Windows-1252 that were read as Latin-1. U+0085 is left out, because it is a line
-# break here, which a title refuses.
+# Characters of Windows-1252 that were read as Latin-1. U+0085 is not among them: it counts as a
+# line break, which a title may not have.
 _MISREAD = re.compile("[\x80-\x84\x86-\x9f]")
 
 NO_PAGE = gettext_lazy(
@@ -50,7 +51,7 @@ NO_PAGE = gettext_lazy(
 
 
 def only_xml_characters(text: str) -> str:
-    """Remove illegal XML characters and repair misread ones.
+    """Remove characters that are illegal in XML, and repair misread characters.
 
     Vertical tabs and form feeds become newlines.
     """
@@ -58,15 +59,15 @@ def only_xml_characters(text: str) -> str:
 
 
 def _as_in_html(found: re.Match[str]) -> str:
-    """Return “ for U+0093, as HTML does for &#147;; empty if it has no meaning."""
+    """Return the character that HTML means, such as “ for U+0093; empty if none."""
     read = unescape(f"&#{ord(found[0])};")
     return "" if read == found[0] else read
 
 
 def remove_invisible(text: str) -> str:
-    """Return text with LF line ends and only XML characters.
+    """Return the text with LF line ends, and only characters that XML allows.
 
-    NUL is kept, so that the form reports it as an error.
+    NUL characters stay, so that the form reports them as errors.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     return "\x00".join(map(only_xml_characters, lines.split("\x00")))
@@ -76,9 +77,9 @@ def remove_invisible(text: str) -> str:
 class Content:
     """The texts that readers get: each of `CONTENT_ATTRIBUTES`, with LF line ends.
 
-    Braces that begin no field are entities in the HTML, and follow a backslash in other texts. If
-    `has_page` is False, the issue has no page in the archive, so its mail has no link to one. The
-    hash does not depend on `has_page`.
+    Braces that do not belong to a merge field are written as entities in the HTML, and with a
+    backslash before them in other texts. If `has_page` is False, the issue has no page in the
+    archive, so its mail has no link to one. The hash does not depend on `has_page`.
     """
 
     title: str
@@ -90,7 +91,7 @@ class Content:
 
     @classmethod
     def from_input(cls, **written: str) -> Content:
-        """Build the content from posted texts or files, named by attribute."""
+        """Build the content from posted texts or files; their keywords are the attributes."""
         if unknown := set(written) - {one.content for one in CONTENT_ATTRIBUTES}:
             raise TypeError(f"A content has no {min(unknown)}.")
         texts: dict[str, Any] = {
@@ -100,12 +101,12 @@ class Content:
 
     @classmethod
     def of_edition(cls, edition: Edition) -> Content:
-        """Return the content with which an edition was frozen."""
+        """Return the content that an edition stores."""
         return cls(**{one.content: getattr(edition, one.column) for one in CONTENT_ATTRIBUTES})
 
     @property
     def sha256(self) -> bytes:
-        """The hash of the attributes that are not empty, each with its name; 32 bytes."""
+        """The hash (32 bytes) of the names and texts of all attributes that have a text."""
         written = {one.content: text for one, text in texts_of(self) if text}
         canonical = json.dumps(written, ensure_ascii=False, sort_keys=True)
         return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).digest()
@@ -137,12 +138,12 @@ def _clean(attribute: IssueAttribute, text: str) -> str:
 
 
 def texts_of(content: Content) -> list[tuple[IssueAttribute, str]]:
-    """Return the texts of a content, title first."""
+    """Return each attribute and its text, with the title first."""
     return [(one, getattr(content, one.content)) for one in CONTENT_ATTRIBUTES]
 
 
 def write_fallbacks(content: Content, fields: Sequence[ReaderField]) -> Content:
-    """Write a field's own fallback into each place where the letter names none."""
+    """Write a field's own fallback wherever the letter has the field without fallback."""
     fallbacks = {field.name: field.fallback for field in fields if field.fallback}
     escaped = {name: escape(fallback) for name, fallback in fallbacks.items()}
     written: dict[str, Any] = {
@@ -164,7 +165,7 @@ def used_fields(content: Content, fields: Sequence[ReaderField]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ContentProblem:
-    """A reason why content cannot be published, with its unknown merge field if any."""
+    """A reason why content cannot be published, with the unknown merge field, if any."""
 
     attribute: IssueAttribute
     sentence: str
@@ -224,7 +225,7 @@ def _unknown_fields(
 
 
 def unknown_field_sentence(field: merge_fields.UnknownField) -> str:
-    """Write that a merge field is unknown, and which fields exist."""
+    """Return the sentence that a merge field is unknown, and which fields exist."""
     unknown = _("There is no merge field “{field}”.").format(field=_braced(field.shown_name))
     if field.meant:
         hint = _("Did you mean “{field}”?").format(field=_braced(field.meant))
@@ -238,7 +239,7 @@ def _braced(name: str) -> str:
 
 
 def _form_problems(attribute: IssueAttribute, text: str) -> Iterator[tuple[IssueAttribute, str]]:
-    """Yield what is wrong with the length, lines or characters of a text."""
+    """Yield the problems of a text's length, lines and characters."""
     if attribute.kind is Kind.LINE and CONTROL_CHARACTERS.search(text):
         yield attribute, str(attribute.several_lines)
     if len(text) > attribute.longest:
@@ -252,7 +253,7 @@ def _form_problems(attribute: IssueAttribute, text: str) -> Iterator[tuple[Issue
 
 
 def sentence_too_long(sentence: StrPromise | str, text: str, most: int) -> str:
-    """Write the numbers into a sentence about a text that is too long."""
+    """Fill the length and the limit into a sentence about a text that is too long."""
     return str(sentence).format(length=digits(len(text)), most=digits(most))
 
 

@@ -1,7 +1,7 @@
-"""Rewrite anchors, images and addresses of sanitised HTML. Pure, in linear time.
+"""Rewrite anchors, images and addresses of sanitised HTML, in linear time.
 
-Ids of a letter get a prefix, so that they collide neither with ids of our pages nor with those of
-other letters.
+The ids in a letter get a prefix, so that they differ from the ids of our pages and of other
+letters.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from html import escape, unescape
 from urllib.parse import unquote, urljoin, urlsplit
 
-# The tags of these elements are removed. Otherwise screen readers would list a letter's header or
+# The tags of these elements are removed. With them, screen readers would list a letter's header or
 # footer as a part of our page.
 SECTIONS = frozenset({"article", "aside", "center", "footer", "header", "main", "nav", "section"})
 LONGEST_ID = 100
@@ -26,8 +26,9 @@ _TO_THE_TOP = ("", "top")
 def finish_tags(html: str, letter: str = "") -> str:
     """Add a prefix to each id, and point the links within the letter at the new ids.
 
-    `letter` is a name that stays the same after a correction, so the ids stay the same too. A link
-    to an unknown id becomes plain words, and an image without an address becomes its alt text.
+    `letter` is a name of the letter that a correction does not change, so the ids stay the same
+    too. A link to an unknown id becomes plain words. An image without an address is replaced by its
+    alt text.
     """
     key = (letter or html).encode("utf-8", "surrogatepass")
     ids = _new_ids(html, hashlib.sha256(key).hexdigest()[:8])
@@ -41,7 +42,7 @@ def finish_tags(html: str, letter: str = "") -> str:
             tag = open_links.pop() if tag == "a" and open_links else tag
             return "" if tag in SECTIONS else f"</{tag}>"
         if tag == "img" and not attributes.get("src", "").strip():
-            # Some sanitisers leave `<` in attributes.
+            # Escape the alt text again, because some sanitisers leave `<` in attributes.
             return escape(unescape(attributes.get("alt", "")), quote=False)
         named = attributes.pop("id", "") or attributes.get("name", "")
         attributes.pop("name", None)
@@ -64,12 +65,12 @@ def finish_tags(html: str, letter: str = "") -> str:
 
 
 def align_by_class(html: str) -> str:
-    """Turn `align` of images, which mails need, into a class of our pages."""
+    """Replace `align`, which images in mails need, by a class of our pages."""
     return _rewrite(html, lambda name, value: ("class" if name == "align" else name, value))
 
 
 def absolute_addresses(html: str, page: str) -> str:
-    """Return the HTML with absolute addresses, as they are on the letter's page."""
+    """Return the HTML with absolute addresses, resolved from the letter's page."""
 
     def absolute(name: str, value: str) -> tuple[str, str]:
         address = unescape(value)
@@ -84,7 +85,7 @@ def absolute_addresses(html: str, page: str) -> str:
 
 
 def _new_ids(html: str, digest: str) -> dict[str, str]:
-    """Return a dict from each id, and each name of a link, to its new id."""
+    """Map each id, and each name of an anchor, to its new id."""
     ids: dict[str, str] = {}
     taken: set[str] = set()
     for found in _TAG.finditer(html):
@@ -103,7 +104,7 @@ def _new_ids(html: str, digest: str) -> dict[str, str]:
 
 
 def _retarget(attributes: dict[str, str], ids: dict[str, str], letter: str) -> None:
-    """Point a link within the letter at the new id, or remove its address."""
+    """Point a link within the letter at the new id; remove the link if there is none."""
     address = unescape(attributes.get("href", ""))
     fragment = address.removeprefix(letter)
     if not fragment.startswith("#"):

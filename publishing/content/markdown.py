@@ -1,7 +1,7 @@
 """Render Markdown as a letter: CommonMark, tables, strikethrough, footnotes.
 
-Attributes in braces follow a link (`{.button}`) or an image (`{width=50% align=right}`). Pure, but
-the words of a link to a video are in the newsletter's language.
+Attributes in braces follow a link (`{.button}`) or an image (`{width=50% align=right}`). The
+settings matter only for the words of a link to a video: they are in the newsletter's language.
 """
 
 import hashlib
@@ -37,17 +37,16 @@ _BUTTON = re.compile(r"\{\.button\}")
 _OF_IMAGE = re.compile(
     r"\{((?: ?(?:width=[1-9][0-9]{0,3}(?:%|px)?|align=(?:left|right|center)))+)\}"
 )
-# The limit of 50 characters keeps the time linear: a label without its end would be scanned to the
-# end of the letter.
+# A footnote's label has at most 50 characters. Without this limit, each label that has no end would
+# be searched to the end of the letter, which takes quadratic time.
 _IN_BRACKETS = re.compile(r"<([a-z0-9]++(?>(?:[/?#][^\s<>]*+)?))>")
 _FOOTNOTE = re.compile(r"\[\^[^\s\]]{1,50}\]")
-# The HTML of a reference is 40 times as long as its Markdown. References beyond this number stay
-# text.
+# The HTML of a reference is 40 times as long as its Markdown. Further references stay text.
 MAX_REFERENCES = 1000
 
 
 def _attributes(state: StateInline, _silent: bool) -> bool:
-    """Read the braces after a link or an image. Any other braces are text."""
+    """Read the braces after a link or an image. Other braces stay text."""
     token = state.tokens[-1] if state.tokens and not state.pending else None
     if token is None or state.src[state.pos] != "{":
         return False
@@ -74,7 +73,7 @@ def _image_attributes(written: dict[str, str]) -> dict[str, str | int | float]:
 
 
 def _field_link(state: StateInline, silent: bool) -> bool:
-    """Make a link of `<{{ archive_url }}?a=b>`, as Markdown does of `<https://…>`."""
+    """Turn `<{{ archive_url }}?a=b>` into a link, as Markdown does with `<https://…>`."""
     found = _IN_BRACKETS.match(state.src, state.pos)
     address = state.env["fields"].restore(found[1]) if found else ""
     first = next(iter_fields(address), None)
@@ -119,12 +118,12 @@ def render_markdown(markdown: str) -> str:
     _mark_up_buttons(tokens)
     _prepare(tokens, placeholders)
     html = str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, notes))
-    # The remaining braces are in code, or were escaped by the author.
+    # Encode the remaining braces: they are in code, or the author escaped them.
     return placeholders.restore(placeholders.encode_braces(html), escapeHtml)
 
 
 def outside_code(markdown: str, pattern: re.Pattern[str]) -> list[re.Match[str]]:
-    """Return the matches of a pattern in braces that are not in code."""
+    """Return the matches of a pattern, such as merge fields, that are not in code."""
     tokens, _, placeholders = _parse(markdown, pattern)
     in_code = {number for code in _codes(tokens) for number in placeholders.numbers_in(code)}
     return [found for number, found in enumerate(placeholders.found) if number not in in_code]
@@ -134,14 +133,15 @@ def _parse(
     markdown: str, pattern: re.Pattern[str]
 ) -> tuple[list[Token], dict[str, Any], FieldPlaceholders]:
     placeholders = FieldPlaceholders(markdown, pattern, _is_whole)
-    # Hash the letter for the ids of footnotes, because several letters may be on one page.
+    # Put a hash of the letter into the ids of footnotes, because several letters may be on one
+    # page.
     digest = hashlib.sha256(markdown.encode("utf-8", "surrogatepass")).hexdigest()
     notes: dict[str, Any] = {"docId": digest[:8], "fields": placeholders}
     return _MARKDOWN.parse(placeholders.text, notes), notes, placeholders
 
 
 def _is_whole(found: re.Match[str]) -> bool:
-    """Return whether the braces and their text are in the same piece of text or code."""
+    """Return whether both braces are in the same piece of text or code."""
     if _ENDS_BLOCK.search(found[0]):
         return False
     if "`" not in found[0]:
@@ -160,7 +160,7 @@ def _codes(tokens: Iterable[Token]) -> Iterator[str]:
 
 
 def _mark_up_videos(tokens: Sequence[Token]) -> None:
-    """Turn each paragraph that is nothing but the address of a video into a button.
+    """Turn each paragraph that is only the address of a video into a button.
 
     An address in a list, a quote or a footnote stays as it is.
     """
@@ -190,7 +190,8 @@ def _prepare(tokens: Iterable[Token], placeholders: FieldPlaceholders) -> None:
     for token in tokens:
         if token.type in _CODE:
             token.content = placeholders.restore(token.content)
-        # Drop the language of code: mail does not show it, and its class could split a merge field.
+        # Drop the language of a code block: mail does not show the language, and a merge field
+        # could be split by the class that names it.
         token.info = ""
         if token.attrs:
             token.attrs = {
@@ -205,7 +206,7 @@ def _prepare(tokens: Iterable[Token], placeholders: FieldPlaceholders) -> None:
 
 
 def _is_safe_address(address: str) -> bool:
-    """Return whether the address is safe once fallbacks replace its fields."""
+    """Return whether the address is safe after fallbacks replaced its merge fields."""
     return _MARKDOWN.validateLink(FieldTemplate(address, html=False).fill({}).strip())
 
 

@@ -25,7 +25,7 @@ INVALID_TOKEN = "preview"  # noqa: S105
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The inbox line, both parts, and the size in bytes before fields are filled."""
+    """What an inbox shows, both parts, and the size in bytes with unfilled fields."""
 
     sender: str
     reply_to: str
@@ -40,9 +40,9 @@ class Preview:
 def sample_reader(fields: Sequence[ReaderField], *, sees_readers: bool) -> Recipient:
     """Return the first confirmed reader, or an invented reader.
 
-    The reader is invented if there is none, or if the author may not see readers.
+    The reader is invented if there is no confirmed reader, or if the author may not see readers.
 
-    The row of the reader ends with the values of the author's `fields`.
+    The result ends with the reader's values of the author's `fields`.
     """
     names = [field.name for field in fields]
     first = confirmed(names).order_by("id").first() if sees_readers else None
@@ -58,7 +58,7 @@ def render_preview(
     """Render the letter for the sample reader.
 
     `slug` is the address of the letter in the archive, if any. `newsletter` has settings that are
-    not saved yet.
+    not saved yet; without it, the saved settings are used.
     """
     newsletter = newsletter or Newsletter.objects.get_current()
     columns = edition_columns(content, newsletter)

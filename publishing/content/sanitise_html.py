@@ -1,6 +1,6 @@
-"""Render a letter for the archive.
+"""Render a sanitised letter for the archive.
 
-The letter is sanitised, so that it cannot run scripts or post forms in the name of our site.
+A sanitised letter cannot run scripts or post forms in the name of our site.
 """
 
 import re
@@ -32,7 +32,8 @@ ATTRIBUTES = {
     "th": {"colspan", "rowspan", "scope"},
     "time": {"datetime"},
 }
-# The classes of the letter's own stylesheet. Other classes could get the styles of the desk.
+# Keep only the classes of the letter's own stylesheet. Any other class could get styles from the
+# desk's stylesheet.
 CLASSES = {"p": {"open", "button"}, "td": {"num"}, "th": {"num"}}
 # These elements are removed with their content.
 DROPPED_WHOLE = {"script", "style", "title", "template", "noscript", "iframe", "object", "svg",
@@ -40,7 +41,7 @@ DROPPED_WHOLE = {"script", "style", "title", "template", "noscript", "iframe", "
 SCHEMES = {"http", "https", "mailto", "tel", "data"}
 IMAGE_DATA = re.compile(r"data:image/(?:png|jpeg|gif|webp|avif);base64,", re.IGNORECASE)
 
-# Images narrower or lower than this are decorations or tracking pixels.
+# A narrower or lower image is a decoration or a tracking pixel.
 SMALLEST_IMAGE_PX = 100
 
 _ALIGNMENTS = {"left", "right", "center"}
@@ -53,7 +54,7 @@ _H1 = re.compile(r"<(/?)h1\b")
 def render_public_issue(
     title: str, html: str, text: str, *, leave_url: str, choose_url: str, archive_url: str
 ) -> SafeString:
-    """Return a letter with fallbacks for its fields; plain text becomes paragraphs."""
+    """Return a letter as HTML, with fallbacks instead of the readers' values."""
     values = {
         "unsubscribe_url": leave_url,
         "preferences_url": choose_url,
@@ -94,7 +95,7 @@ def _sanitised(html: str) -> str:
     # Limit the nesting of elements first, because parsing unlimited nesting takes quadratic time.
     clean = _clean(normalise(html))
     legal = only_xml_characters(clean)
-    # Sanitise again if a character was removed: without it, an address may be harmful.
+    # Sanitise again if a character was removed: an address without that character may be harmful.
     return clean if legal == clean else _clean(legal)
 
 
@@ -114,7 +115,7 @@ def _clean(html: str) -> str:
 def _attribute(tag: str, name: str, value: str) -> str | None:
     """Return the attribute's value, or None to drop it.
 
-    The address of an image may be https, on this site, or a data URL.
+    An image's address may have https, be a path on this site, or be a data URL.
     """
     if name == "align":
         return value.lower() if value.lower() in _ALIGNMENTS else None

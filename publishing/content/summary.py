@@ -9,7 +9,8 @@ from delivery.mail.merge_fields import FieldTemplate
 from publishing.content.sanitise_html import sanitise_html
 
 LONGEST = 180
-# Characters. A shorter paragraph is most likely a greeting, a date or “view in browser”.
+# Characters. A paragraph with fewer characters is most likely a greeting, a date or “view in
+# browser”.
 ENOUGH = 40
 
 _PARAGRAPH = re.compile(r"<p\b[^>]*>(.*?)</p>", re.DOTALL)
@@ -33,7 +34,7 @@ def _of_html(content: str) -> list[str]:
     clean = sanitise_html(FieldTemplate(content, html=True).fill({}))
     inner = (_BREAK.sub(" ", found) for found in _PARAGRAPH.findall(clean))
     found = [words for part in inner if (words := _plain(strip_tags(part)))]
-    # A letter without paragraphs is summarised from all its text.
+    # If the letter has no paragraphs, the summary is made from all its text.
     return found or [words for words in [_plain(_TAG.sub(" ", clean))] if words]
 
 

@@ -22,14 +22,14 @@ class LinePair(NamedTuple):
 def diff_fields(
     other: Mapping[str, str], mine: Mapping[str, str]
 ) -> dict[str, list[LinePair | None]]:
-    """Return a row for each line of the fields that differ; None marks omitted lines."""
+    """Return a row for each line of each field that differs; None marks omitted lines."""
     return {
         name: diff_lines(text, mine[name]) for name, text in other.items() if text != mine[name]
     }
 
 
 def diff_lines(other: str, mine: str) -> list[LinePair | None]:
-    """Return the lines of both texts, without equal lines far from any difference."""
+    """Return the lines of both texts; omit equal lines far from any difference."""
     one, two = other.split("\n"), mine.split("\n")
     if max(len(one), len(two)) > MOST_LINES:
         return list(starmap(LinePair, zip_longest(one, two)))

@@ -1,4 +1,4 @@
-"""Make the plain text of a letter from its HTML. Pure, in linear time."""
+"""Make the plain text of a letter from its HTML, in linear time."""
 
 import re
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from delivery.mail.field_placeholders import FieldPlaceholders
 from delivery.mail.letter_addresses import missing_before
 from delivery.mail.normalise_html import VOID, normalise, parse_attributes, split_tags
 
-# Characters. Mail programs would wrap the lines of wider tables.
+# A number of characters. Mail programs would wrap the lines of wider tables.
 WIDEST_TABLE = 78
 # Lists and quotes that are nested deeper than this are not indented further.
 DEEPEST = 4
@@ -41,7 +41,7 @@ _TAG_OR_COMMENT = re.compile(
 )
 _BACK_LINKS = {"\u21a9", "\u21a9\ufe0e"}
 _BLANKS = re.compile(r"[ \t\n\r\f]+")
-# Encode spaces and drop line ends as browsers do. In a text, a space would end the address.
+# Encode spaces and drop line ends as browsers do. In a plain text, a space would end the address.
 _AS_BROWSERS = str.maketrans({" ": "%20", "\t": None, "\n": None, "\r": None})
 _HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|mso-hide\s*:\s*all)", re.IGNORECASE)
 
@@ -49,8 +49,8 @@ _HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|mso-hide\s*:\s*all)", re.
 def html_to_text(html: str, site_url: str = "") -> str:
     """Convert a fragment or a complete document of HTML to plain text.
 
-    Links that begin with a slash get `site_url` before it. Braces that are text are escaped, so
-    that they become no merge fields.
+    Addresses of links that begin with a slash get `site_url` before the slash. Braces that belong
+    to the text are escaped, so that they do not become merge fields.
     """
     placeholders = FieldPlaceholders(html)
     clean = nh3.clean(
@@ -68,7 +68,7 @@ def html_to_text(html: str, site_url: str = "") -> str:
 
 
 def _keep_shaping_tag(tag: re.Match[str]) -> str:
-    """Keep tags that shape the text. nh3 would drop the text within SVG or MathML."""
+    """Keep tags that shape the text; drop others such as SVG, but keep their text."""
     return tag[0] if tag[1] in _SHAPING else ""
 
 
@@ -128,7 +128,7 @@ class _Cell:
 
 @dataclass(slots=True)
 class _List:
-    """A list; `number` is that of its next item, None for bullets."""
+    """A list; `number` is the number of its next item, None for bullets."""
 
     number: int | None
     begun: bool = False
@@ -259,20 +259,21 @@ class _Writer:
         whole = blocks == self._blocks and len(self._words[-1]) >= mark
         label = _one_line("".join(self._words[-1][mark:])) if whole else ""
         if not address:
-            # Drop a footnote's arrow that leads back to the text.
+            # Drop the arrow after a footnote that leads back to the text.
             if label in _BACK_LINKS:
                 del self._words[-1][mark:]
             return
         shown, target = map(self._placeholders.restore, (label, address))
         if _strip_scheme(shown) == _strip_scheme(target) or (whole and not label):
-            # Keep `mailto:` if a subject follows, because `?subject=` is understood only after it.
+            # Keep `mailto:` if a subject follows the address: without `mailto:`, mail programs do
+            # not understand `?subject=`.
             bare = address if "?" in address else address.removeprefix("mailto:")
             self._words[-1][mark:] = [bare]
         else:
             self._words[-1].append(f" ({address})")
 
     def _end_raised(self, blocks: int, mark: int) -> None:
-        """Put the number of a footnote in brackets, as text has no superscript."""
+        """Put a footnote's number in brackets, because plain text has no superscript."""
         if self._is_note and blocks == self._blocks and len(self._words[-1]) >= mark:
             label = "".join(self._words[-1][mark:]).strip()
             if label.isdecimal():
@@ -302,7 +303,7 @@ class _Writer:
             self._tables[-1] = rows
 
     def _lay_out(self, rows: list[list[_Cell]]) -> list[list[str]]:
-        """Return columns if they fit, otherwise one cell below the other."""
+        """Return the rows in columns if they fit, otherwise one cell below the other."""
         columns = max(map(len, rows), default=0)
         cells = [cell for row in rows for cell in row]
         if columns < 2 or any(len(cell.lines) > 1 for cell in cells):

@@ -1,4 +1,4 @@
-"""Addresses of videos on YouTube and Vimeo, and the words of their links."""
+"""Find addresses of videos on YouTube and Vimeo, and make texts for their links."""
 
 import re
 from typing import NamedTuple
@@ -12,14 +12,14 @@ from delivery.models import Newsletter
 LONGEST_ADDRESS = 300
 _YOUTUBE = frozenset({"youtube.com", "www.youtube.com", "m.youtube.com"})
 _VIMEO = frozenset({"vimeo.com", "www.vimeo.com"})
-# Only characters that cannot end the link, so no space, quote or bracket. Without @ there is no
-# user name either.
+# Allow only characters that cannot end the link: no space, quote or bracket. The sign @ is not
+# allowed either, so the address cannot contain a user name.
 _PLAIN = re.compile(r"https?://[A-Za-z0-9_./?=&%#~+,;:-]+")
 _ID = re.compile(r"[A-Za-z0-9_-]{11}")
 _PATH_WITH_ID = re.compile(r"/(?:shorts|live)/([^/]+)/?")
 _VIMEO_PATH = re.compile(r"/[0-9]{1,12}(?:/[0-9a-f]{1,20})?/?")
-# A play symbol. The variation selector after it keeps it text; without it, mail programs could
-# show a coloured picture.
+# A play symbol. With the variation selector after the symbol, mail programs show it as text and not
+# as a coloured picture.
 _PLAY = "\u25b6\ufe0e "
 
 

@@ -1,10 +1,10 @@
-"""Count the words of a text. A merge field is one word, a URL is none. Pure."""
+"""Count the words of a text. A merge field is one word; URLs are not counted."""
 
 import re
 
 from delivery.mail import merge_fields
 
-# Examples of one word: well-known, it’s, 1,000, 10:30, ada@posthouse.example.
+# Each of these is one word: well-known, it’s, 1,000, 10:30, ada@posthouse.example.
 _WORD = re.compile(r"[^\W_]+(?:(?:['’.@_-]|(?<=\d)[,:](?=\d))[^\W_]+)*")
 _ADDRESS = re.compile(r"\b(?:https?://|mailto:|tel:)[^\s<>]+", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
@@ -13,13 +13,14 @@ _ADDRESSES = frozenset({"unsubscribe_url", "preferences_url", "archive_url"})
 
 def count_words(text: str) -> int:
     """Count the words of a plain text."""
-    # Replace merge fields before URLs, because a URL may contain a field with spaces.
+    # Replace merge fields first and remove URLs after that, because a URL may contain a field with
+    # spaces.
     filled = merge_fields.ANY_BRACES.sub(_placeholder, text)
     return len(_WORD.findall(_ADDRESS.sub(" ", filled)))
 
 
 def estimate_word_count(letter: str) -> int:
-    """Estimate the number of words of an unrendered letter, in Markdown or HTML."""
+    """Estimate the number of words of a letter's source, in Markdown or HTML."""
     return count_words(_TAG.sub(" ", letter))
 
 

@@ -1,4 +1,4 @@
-"""The page of the activity log, by user and category."""
+"""Show the page of the activity log, with filters for user and category."""
 
 from collections.abc import Mapping
 from urllib.parse import urlencode

@@ -1,4 +1,4 @@
-"""The headline of the desk: what needs attention, what is being sent. Pure."""
+"""Write the headline of the desk: what needs attention, and what is being sent."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ def headline_sentence(
     """Return the headline.
 
     `needs` is the number of things to do. `sending` and `held` are titles of issues. `scheduled`
-    has titles and times, the next issue first.
+    has titles and times; the issue that is due next is first.
     """
     todo = ""
     if needs:

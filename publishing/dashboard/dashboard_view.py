@@ -1,4 +1,4 @@
-"""The page of all issues, with things to do and the health of sending."""
+"""Show the page of all issues, with the things to do and the health of sending."""
 
 from dataclasses import replace
 from typing import Any
@@ -29,7 +29,7 @@ HIGHEST_ID = 2**63 - 1
 @may_see_the_desk
 @require_safe
 def issues(request: HttpRequest) -> HttpResponse:
-    """Show the overview, with the parts that the user's permissions allow."""
+    """Show the page, with the parts that the user's permissions allow."""
     viewer = Viewer(request.user)
     poll = poll_from(request) if viewer.looks else None
     if poll is not None:
@@ -75,7 +75,7 @@ def _update(request: HttpRequest, poll: Poll) -> HttpResponse:
 
 
 class AlarmsForm(forms.Form):
-    """The edition whose alarms an operator has seen, and the newest alarm on the page."""
+    """A posted form: the edition whose alarms are seen, and the newest shown alarm."""
 
     edition = forms.IntegerField(min_value=1, max_value=HIGHEST_ID)
     up_to = forms.IntegerField(min_value=1, max_value=HIGHEST_ID)

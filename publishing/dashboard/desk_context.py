@@ -1,6 +1,6 @@
-"""The context of the desk, in a constant number of queries.
+"""Make the context of the desk's page, in a constant number of queries.
 
-One of these queries reads the counts of all editions.
+A single query reads the counts of all editions on the page.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ ACTIVITIES = 6
 
 
 class Viewer:
-    """A user and the parts of the desk that their permissions open."""
+    """A user, and which parts of the desk their permissions allow."""
 
     def __init__(self, user: AbstractBaseUser | AnonymousUser) -> None:
         def may(*permissions: str) -> bool:
@@ -89,7 +89,7 @@ class Viewer:
 
 
 def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
-    """Return the desk for this user; parts without permission are empty."""
+    """Return the context for this user; parts that the user may not see are empty."""
     newsletter = Newsletter.objects.get_current()
     zone = newsletter.zone
     open_ones = load_open_newsletters() if viewer.looks else []
@@ -159,7 +159,7 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
 
 
 def read_sending(newsletter: Newsletter) -> tuple[list[Sending], str, datetime]:
-    """Return the editions being sent, a text that polls compare, and the time."""
+    """Return the editions being sent, a text that polls compare, and the current time."""
     statuses = _statuses_of(load_open_newsletters())
     sending = sending_now(statuses, newsletter.zone)
     return sending, page_contents(sending, needs=len(statuses) - len(sending)), database_time()
@@ -208,7 +208,7 @@ def _todo_of_people(viewer: Viewer, approved: Collection[UUID], rule: ApprovalRu
 
 
 def _of_others(viewer: Viewer) -> QuerySet[Draft]:
-    """Select the drafts that somebody else saved last: this viewer may approve them."""
+    """Select the drafts that another user saved last: this viewer may approve them."""
     return open_drafts().exclude(saved_by=viewer.user.pk)
 
 
@@ -258,7 +258,8 @@ def _imports() -> HealthLine:
 def _sender_domain(newsletter: Newsletter, now: datetime) -> HealthLine:
     """Return the health line of the sender's domain, from the last DNS look-up.
 
-    A DKIM key that was not found is no fault, because the name of Postmark's key cannot be guessed.
+    A missing DKIM key is not shown as a fault: the key may exist, but the name of Postmark's key
+    cannot be guessed.
     """
     name, domain = _("Sender domain"), domain_of(newsletter.sender)
     if is_placeholder(domain):

@@ -1,4 +1,7 @@
-"""The steps from a new site to its first issue. `first_steps.html` has the texts."""
+"""Find the steps from a new site to its first issue that are still to do.
+
+The texts of the steps are in `first_steps.html`.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ class Step(StrEnum):
 
 OF_SETTINGS = frozenset({Step.NAME, Step.SENDER, Step.LOOK, Step.WEBHOOK})
 OF_WRITERS = frozenset({Step.LETTER, Step.TEST})
-# The steps that a user may take, by the attribute of `Viewer` with the permission.
+# The steps that a user may take, by the attribute of `Viewer` that holds the permission.
 STEPS = {
     "changes_settings": OF_SETTINGS,
     "manages": frozenset({Step.READERS}),
@@ -46,7 +49,7 @@ OPTIONAL = frozenset({Step.LOOK})
 
 @dataclass(frozen=True, slots=True)
 class FirstSteps:
-    """The steps of one viewer, each with whether it is done.
+    """The steps of one viewer. Each step has a flag that says whether it is done.
 
     `draft` is the draft that was saved last.
     """
@@ -72,7 +75,7 @@ class FirstSteps:
 
 
 def choose_steps(may: Collection[Step], done: Collection[Step]) -> tuple[tuple[Step, bool], ...]:
-    """Return the steps that are shown to the viewer. Pure.
+    """Return the steps that are shown to the viewer.
 
     If all required steps are done, the result is empty.
     """
@@ -84,9 +87,10 @@ def choose_steps(may: Collection[Step], done: Collection[Step]) -> tuple[tuple[S
 def load_first_steps(
     newsletter: Newsletter, may: Collection[Step], *, readers: int, has_issue: bool, has_sent: bool
 ) -> FirstSteps:
-    """Load the steps; no query is needed on a named site that has sent an issue.
+    """Load the steps of a viewer.
 
-    If an issue was sent, Postmark has accepted its sender.
+    No query is needed if the site has a name and has sent an issue. A sent issue also shows that
+    Postmark accepted its sender.
     """
     if not may or (newsletter.is_named and has_issue and (newsletter.sender_address or has_sent)):
         return FirstSteps(())
@@ -98,7 +102,7 @@ def load_first_steps(
     fresh = Newsletter()
     facts = {
         Step.NAME: newsletter.is_named,
-        # An accepted test letter shows that Postmark accepts the sender in use.
+        # A test letter that Postmark accepted shows that it accepts the sender in use.
         Step.SENDER: bool(newsletter.sender_address) or has_sent or has_test,
         Step.LOOK: any(getattr(newsletter, name) != getattr(fresh, name) for name in _LOOK),
         Step.WEBHOOK: ProviderEvent.objects.filter(trace__isnull=False).exists(),

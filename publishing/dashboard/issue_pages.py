@@ -1,6 +1,6 @@
-"""Pages of drafts, scheduled and published issues.
+"""Load pages of drafts, scheduled issues and published issues.
 
-Each page starts after the last row of the page before.
+Each page starts after the last row of the previous page.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from publishing.progress.issue_list import newest_editions
 Titled = TypeVar("Titled", Draft, Edition)
 
 PAGE = 12
-# The number of drafts above the other issues; a separate tab lists all.
+# The number of drafts above the list of issues. A separate tab lists all drafts.
 DRAFTS_BESIDE = 3
 LONGEST_SEARCH = 200
-# Load only the columns that a row shows, because each column costs time, even a short one.
+# Load only the columns that a row shows, because loading even a short column takes time.
 _SHOWN_COLUMNS = (
     *("version", "title", "goes_to", "published_at", "issue__unlisted"),
     "issue__has_page",
@@ -37,7 +37,7 @@ _SHOWN_COLUMNS = (
 )
 
 
-# If the newest version corrects only the page, a row shows the last mailed version.
+# If the newest version corrects only the page, the issue's row shows the last mailed version.
 _MAILED_BEFORE = mailed_editions().filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
 _SHOWN_AT = Case(
     When(
@@ -71,7 +71,7 @@ class Tab(models.TextChoices):
 
 @dataclass(frozen=True, slots=True)
 class IssueSearch:
-    """What the query asks for: tab, part of a title, row before the page, and order."""
+    """The search in a URL's query: tab, part of a title, last row before, and order."""
 
     tab: Tab = Tab.ALL
     text: str = ""
@@ -80,7 +80,7 @@ class IssueSearch:
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> IssueSearch:
-        """Return the search in a query, without NULs, which PostgreSQL does not accept."""
+        """Read a search from a query; drop NULs, because PostgreSQL does not accept them."""
         show, sort = query.get("show", ""), query.get("sort", "")
         text, before = query.get("q", ""), query.get("before", "")
         tab = Tab(show) if show in Tab.values else Tab.ALL
@@ -90,9 +90,10 @@ class IssueSearch:
 
 @dataclass(slots=True)
 class IssuePage:
-    """The rows of one page; `next` is the id for the next page, empty on the last.
+    """The rows of one page; `next` is the id of its last row, empty on the last page.
 
-    `all_scheduled` are the scheduled editions of the whole desk, the next first.
+    `all_scheduled` are all scheduled editions, whatever the search; the edition that is due next is
+    first.
     """
 
     drafts: Sequence[Draft] = ()
@@ -104,12 +105,13 @@ class IssuePage:
 
 
 def page_of(search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: bool) -> IssuePage:
-    """Return a page in at most four queries.
+    """Load a page with at most four queries.
 
-    `open_editions` are those that have not ended.
+    `open_editions` are the ids of the editions that have not ended.
     """
     tab, is_first = search.tab, not search.before
-    # There are few scheduled editions, because none can be scheduled more than a year ahead.
+    # Load all scheduled editions: there are few, because an edition cannot be scheduled more than a
+    # year ahead.
     page = IssuePage(all_scheduled=list(_scheduled()))
     if sees_drafts and tab is Tab.DRAFTS:
         found = list(_drafts(search)[: PAGE + 1])
@@ -121,8 +123,8 @@ def page_of(search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: b
         page.scheduled = page.all_scheduled
         if search.text or search.sort is not Sort.NEWEST:
             coming = _titled(_scheduled(), search.text)
-            # By default the edition that is due soonest is first. With the oldest first, the
-            # edition that was scheduled earliest is first.
+            # By default, the edition that is due next is first. With the order “Oldest first”, the
+            # edition that an author scheduled first is first.
             if search.sort is not Sort.NEWEST:
                 coming = _in_order(coming, search.sort, F("published_at"), None)
             page.scheduled = list(coming)
@@ -134,7 +136,7 @@ def page_of(search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: b
 
 
 def upcoming(scheduled: Sequence[Edition], now: datetime) -> list[Edition]:
-    """Return the editions that are sent automatically at a later time."""
+    """Return the editions that will be sent automatically, at a time after `now`."""
     return [
         edition
         for edition in scheduled
@@ -150,7 +152,7 @@ def is_any_published() -> bool:
 
 
 def open_drafts() -> QuerySet[Draft]:
-    """Return the drafts that are not published yet, the last saved first."""
+    """Return the drafts that are not published yet; the draft saved last is first."""
     drafts = Draft.objects.filter(edition=None).select_related("saved_by")
     return drafts.order_by("-saved_at", "-pk")
 
@@ -166,12 +168,13 @@ def _drafts(search: IssueSearch) -> QuerySet[Draft]:
     if search.text:
         is_titled = Q(title__icontains=search.text)
         drafts = drafts.filter(is_titled | Exists(stopped.filter(is_titled)))
-    # If the last draft was saved again meanwhile, the page starts after its new position.
+    # If the last draft of the previous page was saved again meanwhile, this page starts after that
+    # draft's new position.
     return _in_order(drafts, search.sort, F("saved_at"), parse_id(search.before))
 
 
 def _reopened() -> QuerySet[Edition]:
-    """Select versions that reached nobody and whose issue is a draft again."""
+    """Select cancelled versions that reached nobody and whose issue is a draft again."""
     cancelled = Edition.Control.CANCELLED
     reached = Q(sent__gt=0) | Q(unknown__gt=0) | Q(waiting__gt=0)
     later = Edition.objects.filter(issue=OuterRef("issue"), version__gt=OuterRef("version"))
@@ -185,7 +188,8 @@ def _reopened() -> QuerySet[Edition]:
 
 
 def _scheduled() -> QuerySet[Edition]:
-    # A scheduled version is the newest of its issue, because it blocks the next version.
+    # A scheduled version is always the newest version of its issue, because it blocks the next
+    # version.
     editions = Edition.objects.filter(
         kind=Edition.Kind.NEWSLETTER, control=Edition.Control.SCHEDULED
     )
@@ -208,7 +212,7 @@ def _published(
 
 
 def _in_order(found: QuerySet[Titled], sort: Sort, time: F | Case, last: Any) -> QuerySet[Titled]:
-    """Sort by `time` or by title; begin after the row with the id `last`."""
+    """Sort the rows by `time` or title; begin after the row with the id `last`."""
     key: F | Case | Lower = Lower("title") if sort is Sort.TITLE else time
     minus, then = ("-", "lt") if sort is Sort.NEWEST else ("", "gt")
     found = found.alias(sort_key=key)

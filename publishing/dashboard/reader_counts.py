@@ -1,4 +1,4 @@
-"""The numbers of readers by mailed issue, and of new readers by source and month."""
+"""Count the readers at each mailed issue, and new readers by source and month."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,20 +29,21 @@ _LABELS = {
     "api": gettext_lazy("API"),
     "desk": gettext_lazy("Added on the desk"),
 }
-# Older sign-ups did not record their form. They count as sign-ups with the form on this site.
+# Sign-ups in earlier releases did not record which form was used. Count them as sign-ups with the
+# form on this site.
 _SAME_AS = {"sign-up": "form"}
 
 
 def newest_mailed() -> list[Any]:
-    """Return the newest of the `mailed_issues()`, oldest first."""
+    """Return the last few `mailed_issues()`, with the oldest of them first."""
     newest = mailed_issues().only("published_at", "audience", "control", "title", "version")
     return list(newest[:ISSUES])[::-1]
 
 
 def points_of(mailed: Sequence[Any], confirmed_now: int, zone: ZoneInfo) -> list[Point]:
-    """Return the number of confirmed readers at each issue, and now.
+    """Return the number of confirmed readers at the time of each issue, and now.
 
-    Issues that did not record the number are left out.
+    Issues without a recorded number are left out.
     """
     points = [
         Point(_day(edition, zone), edition.confirmed_then)
@@ -64,7 +65,7 @@ def ended_among(editions: Sequence[Edition], open_editions: Sequence[int]) -> li
 def undelivered_of(
     editions: Sequence[Edition], counts: Mapping[int, EditionCounts], zone: ZoneInfo
 ) -> list[dict[str, Any]]:
-    """Return the unsent copies of each edition as bars with the same scale.
+    """Return a bar for each edition with unsent copies; all bars have the same scale.
 
     Copies of editions that were called back are left out.
     """
@@ -102,21 +103,21 @@ def _day(edition: Edition, zone: ZoneInfo) -> str:
 class SourceTable:
     """New readers by source and month."""
 
-    # Each source, its number of readers in all months, and a bar.
+    # For each source: its label, its number of readers in all months, and a bar.
     totals: Sequence[tuple[str, int, Sequence[Part]]]
     sources: Sequence[str]
-    # Each month with a number for each source, the newest month first.
+    # For each month, the newest first: its label, and a number for each source.
     months: Sequence[tuple[str, Sequence[int]]]
 
 
 def first_month(today: date) -> date:
-    """Return the first of the months that are shown."""
+    """Return the first day of the first month that is shown."""
     month = today.year * 12 + today.month - MONTHS
     return date(month // 12, month % 12 + 1, 1)
 
 
 def source_table(new_readers: Mapping[tuple[date, str], int]) -> SourceTable | None:
-    """Return the table, the largest source first; None if there are no new readers."""
+    """Return the table, with the largest source first; None without new readers."""
     numbers: dict[tuple[date, str], int] = {}
     for (month, source), number in new_readers.items():
         key = month, _SAME_AS.get(source, source)

@@ -1,4 +1,4 @@
-"""A line chart of readers over time as SVG paths, 1000 wide and 100 high. Pure."""
+"""Draw a line chart of readers over time as SVG paths, 1000 wide and 100 high."""
 
 import math
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from django.utils.translation import ngettext
 from delivery.humanise import digits
 
 WIDTH, HEIGHT = 1000.0, 100.0
-# As many dates as fit below the chart on a phone.
+# This number of dates fits below the chart on a phone.
 MOST_LABELS = 4
 _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The number of readers at a date. `when` is empty for the present number."""
+    """The number of readers at a date. `when` is empty for the current number."""
 
     when: str
     readers: int
@@ -31,7 +31,7 @@ class Point:
 
 
 def chart_of(points: Sequence[Point]) -> dict[str, Any] | None:
-    """Return the context of `readers_chart.html` from points, the oldest first.
+    """Return the context of `readers_chart.html`. The oldest point must be first.
 
     Return None if there are fewer than two points.
     """
@@ -57,9 +57,9 @@ def chart_of(points: Sequence[Point]) -> dict[str, Any] | None:
 
 
 def scale_of(numbers: Sequence[int]) -> tuple[int, int, int]:
-    """Return the low, middle and high number of the narrowest scale of round numbers.
+    """Return the three numbers of the chart's scale: low, middle and high.
 
-    The low number is at least zero.
+    The numbers are round and at least zero, and the scale is as narrow as possible.
     """
     least, most = min(numbers), max(numbers)
     # If all numbers are equal, draw the line in the middle, or at the bottom if they are zero.
@@ -108,7 +108,7 @@ def _than(difference: int, point: Point) -> str:
 def _labels(points: Sequence[Point]) -> tuple[str, ...]:
     """Return the dates of some points, evenly spaced if possible.
 
-    If a date repeats, its later label is empty.
+    If two of these dates are equal, the later label is empty.
     """
     last = len(points) - 1
     most = min(MOST_LABELS, len(points))

@@ -1,4 +1,4 @@
-"""The editions on the desk that are held or being sent. Pure."""
+"""List the editions on the desk that are held or being sent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,11 @@ NEEDS_NOBODY = frozenset({EditionState.HELD, EditionState.SENDING})
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """An edition that is held or being sent; `sentence` is empty if nothing is stuck."""
+    """An edition that is held or being sent.
+
+    `sentence` says until when the edition is held, or what is stuck. While it is being sent and
+    nothing is stuck, `sentence` is empty.
+    """
 
     progress: EditionProgress
     title: str
@@ -26,7 +30,7 @@ class Sending:
 
     @property
     def done_at(self) -> datetime | None:
-        """When the last copy is sent at the current rate."""
+        """The time at which the last copy will be sent, at the current rate."""
         status = self.progress.status
         return None if status.eta_s is None else status.counts.now + timedelta(seconds=status.eta_s)
 
@@ -54,5 +58,5 @@ def title_of(status: EditionStatus) -> str:
 
 
 def page_contents(sending: Sequence[Sending], *, needs: int) -> str:
-    """Return a text that changes when an edition or a decision is added or removed."""
+    """Return a text that changes if the editions or the number of decisions change."""
     return " ".join([*(str(one.progress.counts.edition) for one in sending), f"needs-{needs}"])

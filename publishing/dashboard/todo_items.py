@@ -1,4 +1,4 @@
-"""The things to do, as codes with parameters for `todo_item.html`. Pure."""
+"""List the things to do, as codes with parameters for `todo_item.html`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from publishing.actions.edition_actions import applicable
 from publishing.dashboard.sending_now import title_of
 from publishing.editions.edition_status import EditionStatus
 
-# The number of things of each kind that the page shows.
+# The page shows at most this number of things of each kind.
 SHOWN = 5
-# The actions that settle an edition, the most common first. Other actions that cannot be undone
+# The actions that settle an edition, the most common first. The other actions that cannot be undone
 # are only on the edition's own page.
 _SETTLING = ("resume", "send-to-missed", "ask-again", "close")
 
@@ -42,7 +42,7 @@ class TodoList:
 
     @property
     def left_out(self) -> int:
-        """How many things are not shown."""
+        """The number of things to do that are not shown."""
         return self.count - len(self.shown)
 
     def __add__(self, other: TodoList) -> TodoList:
@@ -52,7 +52,7 @@ class TodoList:
 def todo_list(
     code: str, all_params: Iterable[Mapping[str, Any]], *, count: int | None = None
 ) -> TodoList:
-    """Return things of one kind. `count` is their number if not all of them were read."""
+    """Return the things of one kind; `count` is their number if only some were read."""
     items = []
     for params in all_params:
         glyph, tone = _LOOKS[params["status"].state if code == "edition" else code]
@@ -61,7 +61,7 @@ def todo_list(
 
 
 def editions_to_settle(statuses: Sequence[EditionStatus]) -> TodoList:
-    """Return the editions that wait for a decision, with the action that settles each."""
+    """List the editions that wait for a decision, with an action that settles each."""
     return todo_list("edition", [_settling(one) for one in statuses if awaits_decision(one.counts)])
 
 
