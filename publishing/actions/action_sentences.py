@@ -1,4 +1,4 @@
-"""The texts of the actions: question, button, answer and refusal. Pure."""
+"""The texts of the actions: question, button, answer and refusal."""
 
 from collections.abc import Mapping, Sequence
 from enum import Enum

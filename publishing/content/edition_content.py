@@ -1,7 +1,4 @@
-"""The content of an edition in one canonical form: equal content has equal hashes.
-
-Pure.
-"""
+"""The content of an edition in one canonical form: equal content has equal hashes."""
 
 from __future__ import annotations
 

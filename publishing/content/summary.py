@@ -1,4 +1,4 @@
-"""Summarise a letter for lists and link previews. Pure."""
+"""Summarise a letter for lists and link previews."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""Compare two versions of a letter by field and by line. Pure."""
+"""Compare two versions of a letter by field and by line."""
 
 import difflib
 from collections.abc import Mapping

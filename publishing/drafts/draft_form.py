@@ -46,7 +46,7 @@ SHA256_HEX = "^[0-9a-f]{64}$"
 
 
 class WordsField(forms.CharField):
-    """A text as its author wrote it, without the characters that cannot be stored."""
+    """A text as its author wrote it, but without characters that cannot be stored."""
 
     def __init__(self, label: "_StrPromise | str", **options: Any) -> None:
         super().__init__(required=False, strip=False, label=label, **options)
@@ -56,14 +56,14 @@ class WordsField(forms.CharField):
 
 
 class _TickedTags(forms.HiddenInput):
-    """The ticked boxes as one text, such as “3,7”; None if the post lacks the field."""
+    """Read ticked boxes as one text, such as “3,7”; None if the post lacks the field."""
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> str | None:
         return ",".join(filter(None, data.getlist(name))) if name in data else None
 
 
 class TagsField(forms.Field):
-    """The ids of tags, sorted; None if the form does not have the field."""
+    """The sorted ids of the ticked tags; None if the post lacks the field."""
 
     widget = _TickedTags
 
@@ -72,28 +72,31 @@ class TagsField(forms.Field):
             return None
         ids = read_ids(value)
         if len(ids) != len(set(filter(None, value.split(",")))):
-            # Refuse the post: if the tag were dropped, the letter would go to more readers.
+            # Refuse the post, because a tag was deleted. If that tag were ignored, the letter might
+            # go to more readers than its author chose.
             raise ValidationError(DELETED_TAG)
         return ids
 
 
 class RevisionForm(forms.Form):
-    """The revision that a form was opened with."""
+    """A form with the revision that its draft had when the form was opened."""
 
     revision = forms.IntegerField(required=False, min_value=0, widget=forms.HiddenInput)
 
     @property
     def base_revision(self) -> int:
-        """The posted revision; 0, which no draft has, if none was posted."""
+        """The posted revision. If none was posted, the value is 0, which no draft has."""
         return self.cleaned_data.get("revision") or 0
 
 
 class DraftForm(RevisionForm):
-    """The composer's form: a field for the `control` of each of `ISSUE_ATTRIBUTES`.
+    """The composer's form: one field for each of `ISSUE_ATTRIBUTES`.
+
+    The name of an attribute's field is the attribute's `control`.
 
     A Markdown letter is posted as `letter`. Finished HTML is posted as `html_content`, or as
-    `letter` with `format`. `written` has every value, or the field's default if the value was
-    refused. So a refused form loses no text.
+    `letter` with `format`. `written` has all texts, also those of a refused form, so that no text
+    is lost. Where another value was refused, `written` has the field's default.
     """
 
     format = forms.ChoiceField(
@@ -122,7 +125,7 @@ class DraftForm(RevisionForm):
         self.fields = {**texts, **self.fields}
 
     def control_of(self, attribute: IssueAttribute) -> str:
-        """Return the field that has the attribute's text."""
+        """Return the name of the field that has the attribute's text."""
         is_html = attribute is LETTER and self[LETTER.control].data is None
         return attribute.column if is_html else attribute.control
 
@@ -141,7 +144,8 @@ class DraftForm(RevisionForm):
             **{one.name: found[self.control_of(one)] for one in CONTENT_ATTRIBUTES},
             format=kind if letter == LETTER.control else HTML,
             goes_to=found.get("goes_to") or EVERYONE.value,
-            # If the posted choice cannot be read, the issue is unlisted, never public.
+            # If the posted choice is invalid, make the issue unlisted: this is safer than making it
+            # public.
             archive=found.get("unlisted", Visibility.UNLISTED.value),
             without_note=found["without_note"],
             **tags,
@@ -164,7 +168,7 @@ class DraftForm(RevisionForm):
 
 
 def first_error(form: forms.BaseForm) -> str:
-    """Return the first error of the whole form, or else of its fields."""
+    """Return the first error about the whole form, or else about one of its fields."""
     return str(next(chain(form.non_field_errors(), *form.errors.values())))
 
 
@@ -178,7 +182,7 @@ def form_values(fields: DraftFields) -> dict[str, str]:
 
 
 def fields_to_compare(fields: DraftFields) -> dict[str, str]:
-    """Return the values that a page compares, by their labels."""
+    """Return the values that a page with two versions compares, by their labels."""
     shown = {
         "format": "HTML" if fields.format == HTML else "Markdown",
         "text": fields.text or _("automatic"),
@@ -193,7 +197,7 @@ def fields_to_compare(fields: DraftFields) -> dict[str, str]:
 
 
 def too_long(fields: DraftFields) -> dict[str, str]:
-    """Return a dict from the name of each part that is too long to a sentence."""
+    """Map the name of each text that is too long to a sentence about its length."""
     found = {}
     for one in CONTENT_ATTRIBUTES:
         text, most = getattr(fields, one.name), LONGEST_PART

@@ -1,4 +1,4 @@
-"""Save posts after the end of a session as drafts.
+"""If a form is posted after the author's session ended, save its text as a draft.
 
 A signed field in the form names the author of the text.
 """
@@ -24,7 +24,7 @@ from publishing.drafts.draft_form import DraftForm
 from subscribers.desk_frame import wants_json
 
 _SALT = "publishing.drafts.keep_signed_out"
-# Seconds. A form may stay open during a long holiday.
+# Seconds. A number of seconds: an author may leave the form open during a long holiday.
 _MAX_AGE_S = 90 * 24 * 3600
 
 P = ParamSpec("P")
@@ -32,13 +32,13 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
 class KeptForm(DraftForm):
-    """The composer's form, which names its author."""
+    """The composer's form, with a signed field that names its author."""
 
     writer = forms.CharField(required=False)
 
     @property
     def author(self) -> uuid.UUID | None:
-        """The author that the form names; None if the signature is invalid or too old."""
+        """The author whom the form names; None if the signature is invalid or too old."""
         note = self.cleaned_data.get("writer", "")
         try:
             return uuid.UUID(signing.loads(note, salt=_SALT, max_age=_MAX_AGE_S))
@@ -47,14 +47,15 @@ class KeptForm(DraftForm):
 
 
 def sign_writer(user: AbstractBaseUser | AnonymousUser) -> str:
-    """Return the signed name of a form's author, for its hidden field."""
+    """Return the signed id of a form's author, for a hidden field of the form."""
     return signing.dumps(str(user.pk), salt=_SALT)
 
 
 def keep_when_signed_out(view: View[P]) -> View[P]:
-    """Save a post after the session's end as a draft.
+    """Make a view save posts without a session as drafts.
 
-    A script's post is not saved here, because the script keeps its text in the page.
+    A post by the composer's script is not saved here, because the script keeps the text in the
+    page.
     """
 
     @wraps(view)
@@ -94,7 +95,7 @@ def draft_in_url(request: HttpRequest) -> uuid.UUID | None:
 
 
 def _not_kept(request: HttpRequest, sentence: str) -> HttpResponse:
-    """Answer 429 with a form that posts the same hidden fields again after signing in."""
+    """Answer 429 with a form that can post the same fields again after signing in."""
     page = render(
         request,
         "publishing/drafts/signed_out_not_kept.html",

@@ -37,30 +37,31 @@ IS_A_DRAFT = gettext_lazy("The issue is a draft again, with all its content.")
 HAS_A_DRAFT = gettext_lazy(
     "The issue already has an open draft. The content that was called back stays with this version."
 )
-# If an author has this many drafts that were never edited, `keep_signed_out` creates no more.
+# If an author has this number of drafts that were saved only once, `keep_signed_out` creates no
+# more.
 MOST_UNTOUCHED = 20
 
 
 class SaveResult(NamedTuple):
-    """The draft after a save (None if deleted), with the result of the save."""
+    """The draft after a save (None if it was deleted), and whether it has the text."""
 
     draft: Draft | None
     is_saved: bool = False
 
 
 class TooManyUntouchedError(Exception):
-    """The author has too many drafts that were never saved again."""
+    """The author has too many drafts that were saved only once."""
 
 
 def load_draft(**lookup: object) -> Draft | None:
-    """Return the draft, open or published, with this `pk` or `key`."""
+    """Return the draft with this `pk` or `key`, open or published."""
     return Draft.objects.select_related("issue", "saved_by", "edition").filter(**lookup).first()
 
 
 def lock_by_key(author: uuid.UUID, key: str) -> Draft | None:
-    """Lock an author's draft with this key until the transaction ends.
+    """Until the transaction ends, lock the author's draft with this key.
 
-    If there is no such draft, lock the key.
+    If the author has no draft with this key, lock the key itself.
     """
     begun = Draft.objects.select_for_update(of=("self",)).filter(key=key, created_by=author)
     draft = begun.first()
@@ -73,7 +74,8 @@ def lock_by_key(author: uuid.UUID, key: str) -> Draft | None:
 def link_to_edition(draft: Draft, edition: Edition, *, copy_for: uuid.UUID | None) -> None:
     """Link a locked draft to its edition.
 
-    If the draft has text that was not published, copy the text to a new draft of `copy_for`.
+    If the draft has text that was not published, copy the text to a new draft of the author
+    `copy_for`.
     """
     Draft.objects.filter(pk=draft.pk, edition=None).update(edition=edition)
     if copy_for is not None and not _makes(draft.fields, edition):
@@ -81,20 +83,20 @@ def link_to_edition(draft: Draft, edition: Edition, *, copy_for: uuid.UUID | Non
 
 
 def open_draft_of_issue(issue: uuid.UUID) -> Draft | None:
-    """Return the last saved draft of an issue's next version."""
+    """Return the open draft of an issue that was saved last."""
     drafts = Draft.objects.filter(issue=issue, edition=None).select_related("issue", "saved_by")
     return drafts.order_by("-saved_at", "-pk").first()
 
 
 def title_with_tag(tag: int) -> str:
-    """Return the title of an open draft that uses a tag; empty if none does."""
+    """Return the title of an open draft that uses a tag; empty if no draft uses it."""
     uses = Q(with_tags__contains=[tag]) | Q(without_tags__contains=[tag])
     draft = Draft.objects.filter(uses, edition=None).first()
     return str(draft) if draft else ""
 
 
 def may_name_field(key: str) -> bool:
-    """Whether an open draft contains the key of a merge field in any of its texts."""
+    """Return whether an open draft has the key of a merge field in any of its texts."""
     names = (Q((f"{one.name}__contains", key)) for one in CONTENT_ATTRIBUTES if one.has_fields)
     return Draft.objects.filter(reduce(or_, names), edition=None).exists()
 
@@ -102,14 +104,14 @@ def may_name_field(key: str) -> bool:
 def create(
     author: uuid.UUID, key: str, fields: DraftFields, *, issue: uuid.UUID | None = None
 ) -> SaveResult:
-    """Save a new form as a draft, once under its key.
+    """Save a new form as a draft; repeating this with the same key adds no draft.
 
-    If the issue already has an open draft for its next version, no second one is created.
+    If the issue already has an open draft for its next version, no second draft is created.
     """
     with transaction.atomic():
         if issue is not None:
-            # Lock the draft or its key before the issue, as publishing does. Another order could
-            # deadlock.
+            # Lock the draft or its key first and then the issue, as publishing does. The other
+            # order could deadlock.
             lock_by_key(author, key)
             _lock_issue(issue)
             other = open_draft_of_issue(issue)
@@ -121,7 +123,7 @@ def create(
 def copy(
     author: uuid.UUID, key: str, fields: DraftFields, *, issue: uuid.UUID | None = None
 ) -> SaveResult:
-    """Create another draft under a key; link it to the edition of the key, if any."""
+    """Create a draft under a key; if the key has an edition, link the draft to it."""
     with transaction.atomic():
         hold_tags([*fields.with_tags, *fields.without_tags])
         _lock_key(author, key)
@@ -134,7 +136,7 @@ def copy(
             edition=made,
             **(_fields_behind(made, fields) if made else fields).columns(),
         )
-        # If a concurrent save uses the same key, the second save waits here for the first.
+        # If two concurrent saves use the same key, the second waits here for the first.
         Draft.objects.bulk_create([fresh], ignore_conflicts=True)
         draft = load_draft(key=key)
         if draft is None:
@@ -182,7 +184,8 @@ def keep_signed_out(
 def save(draft: uuid.UUID, from_revision: int, fields: DraftFields, *, by: uuid.UUID) -> SaveResult:
     """Save the fields if the draft still has the revision `from_revision`."""
     with transaction.atomic():
-        # Lock the tags. A concurrent deletion of a tag waits for this save, or has already ended.
+        # Lock the tags. A concurrent deletion of a tag either waits for this save or has already
+        # ended.
         hold_tags([*fields.with_tags, *fields.without_tags])
         before = Draft.objects.filter(pk=draft).values_list("saved_by_id", flat=True).first()
         changed = (
@@ -190,8 +193,8 @@ def save(draft: uuid.UUID, from_revision: int, fields: DraftFields, *, by: uuid.
             .exclude(**fields.columns())
             .update(revision=F("revision") + 1, saved_by=by, saved_at=Now(), **fields.columns())
         )
-        # The update locks the row until the transaction ends, so this reads the values just
-        # written.
+        # The update has locked the row until the transaction ends, so this query reads the values
+        # that were just written.
         present = load_draft(pk=draft)
         if present is None:
             return SaveResult(None)
@@ -203,7 +206,7 @@ def save(draft: uuid.UUID, from_revision: int, fields: DraftFields, *, by: uuid.
 
 
 def open_for_issue(author: uuid.UUID | None, issue: uuid.UUID) -> Draft:
-    """Return or create the draft of an issue's next version.
+    """Return the draft of an issue's next version; create it if it does not exist.
 
     Raises `Issue.DoesNotExist`.
     """
@@ -232,7 +235,8 @@ def fields_for_next_version(issue: uuid.UUID) -> DraftFields:
     words = replace(
         _words_behind(newest),
         goes_to=default_goes_to(issue),
-        # An issue without a page starts with that choice, so that its letter links to no page.
+        # If the issue has no page, the draft starts with this choice, so that the letter has no
+        # link to a page.
         archive="" if newest.issue.has_page else Visibility.NONE.value,
         without_note=False,
     )
@@ -249,12 +253,13 @@ def reached_nobody(edition: int) -> bool:
 def restore_draft(edition: Edition) -> str:
     """Reopen the newest edition as a draft if it reached nobody.
 
-    Return a sentence about it.
+    Return a sentence about the draft; empty if the edition was not reopened.
     """
     if not reached_nobody(edition.pk):
         return ""
     with transaction.atomic():
-        # The lock makes a second caller wait, and then find the draft that the first caller made.
+        # With this lock, a concurrent second caller waits, and then finds the draft that the first
+        # caller made.
         _lock_issue(edition.issue_id)
         newest = versions_of(edition.issue_id).first()
         if newest is None or newest.pk != edition.pk:
@@ -264,14 +269,14 @@ def restore_draft(edition: Edition) -> str:
         author = newest.author_id if is_there(newest.author_id) else None
         draft = open_for_issue(author, edition.issue_id)
         before = Draft.objects.filter(edition=newest).first()
-        # Keep the writer, because another author may have published the draft.
+        # Keep the author who saved the draft last, because another author may have published it.
         kept = {"address": before.address, "saved_by": before.saved_by_id} if before else {}
         Draft.objects.filter(pk=draft.pk).update(goes_to=newest.goes_to, **kept)
     return str(IS_A_DRAFT)
 
 
 def delete_draft(draft: uuid.UUID, *, by: uuid.UUID) -> bool:
-    """Delete an open draft and record it; False if it is gone or was published."""
+    """Delete an open draft, and record this; False if it is gone or was published."""
     with transaction.atomic():
         found = Draft.objects.select_for_update().filter(pk=draft, edition=None).first()
         if found is None:
@@ -282,7 +287,7 @@ def delete_draft(draft: uuid.UUID, *, by: uuid.UUID) -> bool:
 
 
 def _fields_behind(edition: Edition, posted: DraftFields) -> DraftFields:
-    """Return the `posted` fields if they match the edition, else the edition's own."""
+    """Return the `posted` fields if they match the edition; otherwise the edition's."""
     words = replace(
         posted if _makes(posted, edition) else _words_behind(edition),
         goes_to=edition.goes_to,
@@ -293,7 +298,7 @@ def _fields_behind(edition: Edition, posted: DraftFields) -> DraftFields:
 
 
 def _archive_behind(edition: Edition, posted: str) -> str:
-    """Return the posted choice if it led to this edition, else the issue's own."""
+    """Return the posted choice if the edition was published with it, else the issue's."""
     published = edition.issue.published_visibility
     default = visibility_after("", TagChoice.of(edition), None, is_public=False)
     is_same = edition.version > 1 or (posted or default) == published
@@ -315,7 +320,7 @@ def _words_behind(edition: Edition) -> DraftFields:
     if not content.html.strip():
         return replace(DraftFields.of_content(content), format=MARKDOWN, letter="")
     automatic = DraftFields.of_content(replace(content, text=""))
-    # If the plain text equals the automatic one, keep it automatic.
+    # If the plain text is the same as the automatic plain text, keep it automatic.
     if build_content(automatic).text.split() == content.text.split():
         return automatic
     return DraftFields.of_content(content)
@@ -324,7 +329,8 @@ def _words_behind(edition: Edition) -> DraftFields:
 def _makes(fields: DraftFields, edition: Edition) -> bool:
     contents = {build_content(fields).sha256}
     if fields.format == HTML:
-        # The publishing form publishes finished HTML as it is written, so compare that content too.
+        # `publish_view` publishes finished HTML exactly as it is written, so compare this content
+        # too.
         contents.add(content_as_written(fields).sha256)
     return bytes(edition.content_hash) in contents
 

@@ -1,4 +1,4 @@
-"""The sender that a second person approved, for editions that start later."""
+"""Check that editions start with the sender that a second person approved."""
 
 from django.db.models.functions import Now
 
@@ -13,22 +13,22 @@ from delivery.models import Edition, Newsletter
 
 
 def sender_lines(newsletter: Newsletter) -> str:
-    """Return the sender, reply address and name as lines: what an approval covers."""
+    """Return the sender, reply address and name that an approval covers, as lines."""
     return "\n".join((newsletter.sender, newsletter.reply_to, newsletter.name))
 
 
 def is_outdated(edition: int) -> bool:
-    """Whether an edition needs an approval, and has it for another sender only."""
+    """Return whether an edition needs approval, but was approved with another sender."""
     newsletter = Newsletter.objects.get_current()
     approved = Edition.objects.values_list("approved_sender", flat=True).get(pk=edition)
     return newsletter.second_person and bool(approved) and approved != sender_lines(newsletter)
 
 
 def pause_held() -> None:
-    """Pause the editions in their hold that were approved for another sender.
+    """Pause the held editions that were approved with another sender.
 
     Call this in the transaction that changed the sender. Publishing reads the sender under the same
-    lock, so no edition is missed.
+    lock, so every held edition is found here.
     """
     held = Edition.objects.filter(control=Edition.Control.RUNNING, held_until__gt=Now())
     locked = held.exclude(approved_sender="").select_for_update(no_key=True).order_by("pk")

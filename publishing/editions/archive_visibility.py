@@ -1,4 +1,4 @@
-"""Where readers find an issue: in the archive, unlisted, or only in their mail."""
+"""Decide where readers find an issue: in the archive, unlisted, or only in mails."""
 
 import uuid
 from dataclasses import replace
@@ -13,15 +13,16 @@ from publishing.editions.audience import EVERY_READER, NOBODY, TagChoice, choice
 from publishing.editions.versions import public_editions
 from publishing.models import Draft, Issue, Visibility
 
-# The values that the form posts in its field `unlisted`, which was a checkbox in earlier releases.
+# The form posts one of these values in its field `unlisted`. This field was a checkbox in earlier
+# releases.
 POSTED_AS = {"": "", Visibility.PUBLIC: "off", Visibility.UNLISTED: "on", Visibility.NONE: "none"}
-# From the most public to the strictest. Without the author's choice, an issue may become stricter,
-# but never more public.
+# In this order: the most public first, the strictest last. If the author chooses nothing, an issue
+# may become stricter, but never more public.
 _STRICTNESS = (Visibility.PUBLIC, Visibility.UNLISTED, Visibility.NONE)
 
 
 def has_been_public(issue: uuid.UUID | None) -> bool:
-    """Return whether readers may know the page of an issue."""
+    """Return whether an issue had a public version, so that readers may know its page."""
     return issue is not None and public_editions().filter(issue=issue).exists()
 
 
@@ -30,8 +31,9 @@ def visibility_after(
 ) -> Visibility:
     """Return where readers find an issue after its next version is published.
 
-    `chosen` is empty if the author chose nothing. A letter that tags limit is unlisted then. If an
-    earlier version `is_public`, the next version can only make the issue unlisted.
+    `chosen` is empty if the author chose nothing. In this case the issue becomes unlisted if tags
+    limit its audience. If an earlier version `is_public`, the next version can only make the issue
+    unlisted.
     """
     present = issue.visibility if issue else Visibility.PUBLIC
     if is_public:
@@ -44,7 +46,7 @@ def visibility_after(
 
 
 def visibility_of_draft(draft: Draft) -> Visibility:
-    """Return where readers find the issue of a draft after its publication."""
+    """Return where readers will find a draft's issue after the draft is published."""
     fields = draft.fields
     tags = choice_of(fields.with_tags, fields.without_tags)
     is_public = has_been_public(draft.issue_id)
@@ -54,14 +56,15 @@ def visibility_of_draft(draft: Draft) -> Visibility:
 def content_of(draft: Draft) -> Content:
     """Return a draft's content. If the issue gets a page, the mail has a link to it.
 
-    The draft's own choice does not always count: a later version cannot change everything.
+    The draft's own choice does not always decide this, because a later version cannot make a public
+    issue lose its page.
     """
     has_page = visibility_of_draft(draft) is not Visibility.NONE
     return replace(build_content(draft.fields), has_page=has_page)
 
 
 def page_refusal(visibility: Visibility, goes_to: str) -> str:
-    """Return why an issue cannot be left out of the archive; empty if it can."""
+    """Return why an issue must have a page; empty if it can do without."""
     if visibility is Visibility.NONE and goes_to == NOBODY:
         return _(
             "An issue that goes to nobody has only its page. Make it public or unlisted, or choose "
@@ -88,10 +91,10 @@ def columns_of(visibility: Visibility) -> dict[str, bool]:
 
 
 def set_visibility(author: uuid.UUID, issue: uuid.UUID, visibility: Visibility) -> bool:
-    """Change where readers find an issue; return whether that changed anything.
+    """Change where readers find an issue; return whether the issue changed.
 
-    Only a public issue can become unlisted. An issue without a page cannot, because that would make
-    it more public.
+    Only a public issue can become unlisted. An issue without a page cannot become unlisted, because
+    it would get a page and so become more public.
     """
     columns = columns_of(visibility)
     issues = Issue.objects.filter(pk=issue)

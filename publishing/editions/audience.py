@@ -1,6 +1,7 @@
-"""The audience of an edition, in rows and in words.
+"""Select the audience of an edition, and describe it in words.
 
-It is all readers, nobody, or the readers reached or missed before, limited by tags.
+An audience is everyone, nobody, the readers who were sent an earlier version, or the readers who
+were not. Tags can limit it.
 """
 
 import uuid
@@ -33,26 +34,26 @@ DELETED_TAG = gettext_lazy("A tag of the audience was deleted. Choose the tags a
 class TagChoice:
     """The tags that limit an audience: pairs of id and name."""
 
-    with_tags: tuple[tuple[int, str], ...] = ()  # each reader has at least one of these
-    without_tags: tuple[tuple[int, str], ...] = ()  # the audience has no reader with any of these
+    with_tags: tuple[tuple[int, str], ...] = ()  # each reader has at least one of these tags
+    without_tags: tuple[tuple[int, str], ...] = ()  # no reader has any of these tags
 
     @classmethod
     def of(cls, edition: Edition) -> "TagChoice":
-        """Return the choice of tags with which an edition was published."""
+        """Return the tags with which an edition was published."""
         return cls(
             tuple((tag, name) for tag, name in edition.with_tags),
             tuple((tag, name) for tag, name in edition.without_tags),
         )
 
     def columns(self) -> dict[str, list[list[object]]]:
-        """Return the columns of an edition that record the choice."""
+        """Return the columns of an edition that store this choice."""
         return {
             "with_tags": [[tag, name] for tag, name in self.with_tags],
             "without_tags": [[tag, name] for tag, name in self.without_tags],
         }
 
     def is_same_as(self, other: "TagChoice") -> bool:
-        """Whether both choices have the same tags, even if a tag was renamed meanwhile."""
+        """Return whether both choices have the same tags, even if a tag was renamed."""
         return (set(self.with_ids), set(self.without_ids)) == (
             set(other.with_ids),
             set(other.without_ids),
@@ -60,7 +61,7 @@ class TagChoice:
 
     @property
     def has_deleted(self) -> bool:
-        """Whether a tag was deleted, so that its name is empty."""
+        """Whether a tag of the choice was deleted; the name of such a tag is empty."""
         return not all(name for _tag, name in (*self.with_tags, *self.without_tags))
 
     @property
@@ -83,9 +84,9 @@ def select_audience(
     fields: Sequence[str] = (),
     tags: TagChoice = EVERY_READER,
 ) -> QuerySet[Subscriber, tuple[Any, ...]]:
-    """Return the readers of a version as lazy rows of (id, email, *fields).
+    """Return the readers of a version as a lazy query of rows (id, email, *fields).
 
-    If `fields` names fields of the author's own, the last column has their values.
+    If `fields` names an author's own fields, the last column has the values of these fields.
     """
     readers = confirmed(fields, with_tags=tags.with_ids, without_tags=tags.without_ids)
     if goes_to == EVERYONE:
@@ -109,7 +110,8 @@ def select_audience(
 def enqueue_audience(edition: Edition) -> None:
     """Enqueue the deliveries of an edition that begins now."""
     if edition.goes_to != NOBODY:
-        # Count before `enqueue`, which takes long because it writes the whole audience.
+        # Count the confirmed readers before `enqueue`, which takes long, so that the number belongs
+        # to the start.
         edition.confirmed_readers = counts_by_state()[Subscriber.State.CONFIRMED]
         edition.save(update_fields=["confirmed_readers"])
         audience = select_audience(
@@ -128,7 +130,7 @@ def join_ids(ids: Iterable[int]) -> str:
 
 
 def read_ids(text: str) -> tuple[int, ...]:
-    """Return the ids in a text such as “3,7”, sorted."""
+    """Return the sorted ids from a text such as “3,7”."""
     return tuple(sorted(read_tag_ids(text.split(","))))
 
 
@@ -138,7 +140,7 @@ def tags_by_name() -> list[Tag]:
 
 
 def choice_of(with_tags: Collection[int], without_tags: Collection[int]) -> TagChoice:
-    """Return the choice of these tags with their names, empty for deleted tags."""
+    """Return the choice of these tags with their names; deleted tags have no name."""
     ids = {*with_tags, *without_tags}
     names = dict(Tag.objects.filter(pk__in=ids).values_list("pk", "name")) if ids else {}
     return TagChoice(
@@ -147,7 +149,7 @@ def choice_of(with_tags: Collection[int], without_tags: Collection[int]) -> TagC
 
 
 def choice_words(goes_to: str, tags: TagChoice, *, is_scheduled: bool = False) -> str:
-    """Return words for the audience of a choice of tags, for use within a sentence."""
+    """Return words for an audience that tags limit, for use within a sentence."""
     names = (
         [name for _tag, name in chosen if name] for chosen in (tags.with_tags, tags.without_tags)
     )
@@ -155,13 +157,13 @@ def choice_words(goes_to: str, tags: TagChoice, *, is_scheduled: bool = False) -
 
 
 def edition_audience(edition: Edition) -> str:
-    """Return words for the audience of an edition, for use within a sentence."""
+    """Return words for an edition's audience, for use within a sentence."""
     is_scheduled = edition.control == Edition.Control.SCHEDULED
     return choice_words(edition.goes_to, TagChoice.of(edition), is_scheduled=is_scheduled)
 
 
 def unknown_tag_sentence(error: UnknownTagError) -> str:
-    """Say that there is no tag with this name, and which one is similar."""
+    """Say that there is no tag with this name, and which tag has a similar name."""
     sentence = _("There is no tag “{name}”.").format(name=error.name[:60])
     hint = _("Did you mean “{meant}”?") if error.meant else _("Add it under Settings first.")
     return f"{sentence} {hint.format(meant=error.meant)}"

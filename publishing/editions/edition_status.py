@@ -16,7 +16,7 @@ from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, state_of
 
-# Long columns, which lists do not show and so do not load.
+# Long columns. Lists do not show them, so queries for lists do not load them.
 LARGE_COLUMNS = ("html_content", "text_content", "html_mail", "text_mail", "content_hash")
 
 
@@ -37,19 +37,19 @@ class EditionStatus:
         return self.counts.held_until if self.state is EditionState.HELD else None
 
     def reason(self, zone: tzinfo = UTC) -> str:
-        """Return a sentence about what the edition waits for, with times in this zone."""
+        """Return a sentence that says what the edition waits for, with times in this zone."""
         return waiting_sentence(self.counts, zone)
 
     @property
     def words(self) -> str:
-        """The label of the state. For “called back”, JSON has the state `cancelled`."""
+        """The label of the state; “called back” for an edition that was called back."""
         if self.counts.is_called_back:
             return _("called back")
         return self.state_words
 
     @property
     def state_words(self) -> str:
-        """The label of the state. An edition that was called back is “cancelled” here."""
+        """The label of the state; “cancelled” also for an edition that was called back."""
         return str(STATE_WORDS[self.state])
 
     @property
@@ -63,7 +63,7 @@ class EditionStatus:
         return self.words if self.state is EditionState.CANCELLED else ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the keys of `issue_status`."""
+        """Return the keys and values that `./homing issue_status` prints."""
         counts = self.counts
         names = ("audience", "sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
         return {
@@ -75,7 +75,7 @@ class EditionStatus:
         }
 
     def progress_json(self) -> dict[str, Any]:
-        """Return `as_json` with `rate` (copies a second), `eta_s` or null, and `balanced`."""
+        """Return `as_json` and also `rate` (copies a second), `eta_s` and `balanced`."""
         return {
             **self.as_json(),
             "rate": round(self.counts.rate_per_s, 1),
@@ -85,9 +85,9 @@ class EditionStatus:
 
     @property
     def eta_s(self) -> int | None:
-        """Seconds until the last waiting copy is sent at the current rate.
+        """The number of seconds until the last waiting copy is sent, at the current rate.
 
-        None if that time is unknown.
+        The value is None if the edition is not being sent or the rate is unknown.
         """
         if self.state is not EditionState.SENDING or self.counts.rate_per_s <= 0:
             return None
@@ -97,7 +97,10 @@ class EditionStatus:
 
 
 def load_edition(issue: uuid.UUID, version: int | None = None) -> Edition:
-    """Return the named or newest edition of an issue. Raises `NoSuchEditionError`."""
+    """Return the edition with this version, by default the newest edition.
+
+    Raises `NoSuchEditionError`.
+    """
     editions = Edition.objects.filter(issue_id=issue).defer(*LARGE_COLUMNS)
     if version is not None:
         editions = editions.filter(version=version)
@@ -110,7 +113,7 @@ def load_edition(issue: uuid.UUID, version: int | None = None) -> Edition:
 def load_statuses_by_name(
     issue: uuid.UUID, version: int | None = None
 ) -> tuple[EditionStatus, list[EditionStatus]]:
-    """Return the status of one version, by default the newest, and of all versions.
+    """Return the status of one version (by default the newest) and of all versions.
 
     The list of all versions has the newest first. Raises `NoSuchEditionError`.
     """
@@ -144,7 +147,7 @@ def since_when(dropped_at: datetime) -> str:
 
 
 def dropped_sentence(dropped_at: datetime | None) -> str:
-    """Say that the copies were deleted; empty while they exist."""
+    """Return a sentence that the copies were deleted; empty while they exist."""
     if dropped_at is None:
         return ""
     return _(

@@ -1,4 +1,4 @@
-"""Find editions by issue and version, as URLs and command lines name them."""
+"""Find the editions that URLs and command lines name by issue and version."""
 
 import re
 import uuid

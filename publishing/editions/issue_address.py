@@ -1,7 +1,7 @@
-"""The public address of an issue.
+"""Plan, choose and save the public address of an issue.
 
 The address can no longer change once copies or pages may contain it. The database function
-`the_address_is_fixed` decides whether that is so.
+`the_address_is_fixed_1` decides whether an address can still change.
 """
 
 import unicodedata
@@ -32,7 +32,7 @@ class AddressTakenError(VersionRefusedError):
 
 
 class AddressFixedError(VersionRefusedError):
-    """A new address was chosen for an issue, but copies already link to the old one."""
+    """The author chose a new address, but copies may already link to the old address."""
 
     def __init__(self, address: str) -> None:
         sentence = _(
@@ -46,7 +46,8 @@ class AddressFixedError(VersionRefusedError):
 class PlannedAddress:
     """The address that a draft will get.
 
-    If another issue has the address (`is_taken`), an address that the author chose is refused.
+    If another issue has the address, `is_taken` is True. Such an address is refused if the author
+    chose it.
     """
 
     words: str
@@ -68,11 +69,11 @@ def plan_address(draft: Draft, title: str) -> PlannedAddress:
 def choose_address(draft: Draft, text: str) -> str:
     """Store the address that an author chose, and return it.
 
-    An empty address means that the title gives the address.
+    If the address is empty, the issue gets its address from the title.
 
     Raises `ValueError` or `VersionRefusedError` with one sentence.
     """
-    # Decode the text, because browsers copy letters of other scripts as “%D0%BF”.
+    # Decode the text, because browsers copy letters of some scripts in a form such as “%D0%BF”.
     chosen = _parse(unquote(text)) if text.strip() else ""
     if chosen and _is_taken(chosen, draft.issue_id):
         raise AddressTakenError(chosen)
@@ -84,10 +85,10 @@ def choose_address(draft: Draft, text: str) -> str:
 
 
 def exact_address(text: str, issue: UUID | None) -> str:
-    """Return the address that a script chose for an issue. It must need no change.
+    """Return the address that a script chose, if it is valid without any change.
 
-    If Homing changed the address, the script would not know where its issue is. Raises
-    `ValueError`.
+    Homing does not correct the address, because the script would not know the corrected address.
+    Raises `ValueError`.
     """
     chosen = _parse(text)
     if unicodedata.normalize("NFC", text) != chosen:
@@ -121,12 +122,13 @@ def save_new_issue(title: str, visibility: Visibility, *, chosen: str = "") -> I
 def save_moved_issue(
     title: str, slug: str, moved_from: str, own_id: UUID | None, visibility: Visibility
 ) -> Issue:
-    """Create a moved-in issue at its old address, or a similar one if that is taken."""
+    """Create a moved-in issue at its old address, or if that is taken at a similar one."""
     issue = Issue(title=title, moved_from=moved_from, **_columns_of(visibility))
     issue.pk = own_id or issue.pk
     words = address_words(unquote(slug), longest=LONGEST_OLD_SLUG)
     near = words[:LONGEST_SLUG] or _words(title)
-    # Use the whole id last, because ids from another Homing may begin with the same digits.
+    # The last address has the whole id, because ids from another Homing may begin with the same
+    # digits.
     last = f"{near[: LONGEST_OLD_SLUG - 33]}-{issue.pk.hex}"
     old = (words or near, f"{near}-{issue.pk.hex[:8]}", last)
     _save_at_free_address(issue, old)
@@ -178,7 +180,10 @@ def _words(title: str) -> str:
 
 
 def _addresses(issue: Issue, title: str, chosen: str) -> tuple[str, ...]:
-    """Return the chosen address, or the title's, also with a part of the id."""
+    """Return the chosen address, or else two addresses made from the title.
+
+    The second of these addresses also has a part of the issue's id.
+    """
     if chosen:
         return (chosen,)
     words = _words(title)
@@ -195,7 +200,7 @@ def _save_at_free_address(issue: Issue, addresses: tuple[str, ...]) -> None:
             with transaction.atomic():
                 issue.save(force_insert=is_new, update_fields=None if is_new else ["slug"])
         except IntegrityError as error:
-            # A concurrent issue with the same title took the short address, so try the next one.
+            # An issue that was saved at the same time took this address, so try the next address.
             if constraint_of(error) == ONE_PER_ADDRESS:
                 continue
             raise
@@ -204,5 +209,5 @@ def _save_at_free_address(issue: Issue, addresses: tuple[str, ...]) -> None:
 
 
 def constraint_of(error: IntegrityError) -> str | None:
-    """Return the name of the violated constraint."""
+    """Return the name of the constraint that the error says is violated."""
     return getattr(getattr(error.__cause__, "diag", None), "constraint_name", None)

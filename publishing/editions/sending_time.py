@@ -1,4 +1,4 @@
-"""Estimate how long sending takes at the current rate."""
+"""Estimate how long it takes to send an edition, from the last editions."""
 
 from django.conf import settings
 from django.db.models import Max, Min, Sum
@@ -8,9 +8,9 @@ from delivery.humanise import duration
 from delivery.models import Attempt, Edition
 from delivery.models.attempt import NO_BATCH
 
-# Only the last few editions count, because older ones say little about today's rate.
+# Only the last few editions count, because older editions say little about the current rate.
 _SAMPLED_EDITIONS = 3
-# Shorter sends do not show how fast a large edition is sent.
+# Ignore smaller or faster editions, because they do not show how fast a large edition is sent.
 _MIN_SECONDS = 5.0
 _MIN_COPIES = 200
 
@@ -20,8 +20,9 @@ def estimate_duration(
 ) -> str:
     """Return a duration such as “about 19 minutes”.
 
-    `earlier` has the copies and seconds of earlier editions. `rate_per_s` is the rate limit of the
-    workers, if any. The result is empty if no edition was large enough and there is no rate limit.
+    `earlier` has pairs: the number of copies of an earlier edition, and the seconds that sending
+    them took. `rate_per_s` is the rate limit of the workers, if any. The result is empty if no
+    earlier edition was large enough and there is no rate limit.
     """
     samples = [one for one in earlier if one[0] >= _MIN_COPIES and one[1] >= _MIN_SECONDS]
     if not (samples or rate_per_s) or not readers:
@@ -41,7 +42,7 @@ def time_to_send(readers: int) -> str:
 
 
 def _load_samples() -> list[tuple[int, float]]:
-    """Return the copies and seconds of the last editions."""
+    """Return the number of copies, and the seconds for sending, of the last editions."""
     ended = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER, audience__gt=0)
     newest = list(ended.order_by("-published_at").values_list("pk", flat=True)[:_SAMPLED_EDITIONS])
     calls = (

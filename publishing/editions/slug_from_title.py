@@ -1,8 +1,8 @@
-"""The words of an address, from a title in any script. Pure.
+"""Make the words of an issue's address from a title in any script.
 
-An address has lower-case letters with their marks, digits, hyphens and underscores, and no
-invisible characters. Latin letters become ASCII. Letters of other scripts stay, because browsers
-show them and no table can spell them for all languages.
+An address has lower-case letters (also with marks, such as accents), digits, hyphens and
+underscores. It has no invisible characters. Latin letters become ASCII. Letters of other scripts
+stay: browsers show them, and how to write them in Latin letters differs between languages.
 """
 
 import re
@@ -11,15 +11,15 @@ from itertools import groupby
 from urllib.parse import quote
 
 LONGEST_SLUG = 60
-# Characters. A mail has the address percent-encoded, with up to nine characters for each letter of
-# another script.
+# A number of characters. A mail has the address percent-encoded, with up to nine characters for
+# each letter of another script.
 _LONGEST_ENCODED = 300
-# Latin letters that do not become ASCII when their marks are removed.
+# These Latin letters do not become ASCII when their marks are removed.
 _SPELLED = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "ł": "l", "þ": "th", "ı": "i"}
 )
 _GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
-# Invisible letters and marks: the fillers of Hangul and Khmer, and variation selectors.
+# These letters and marks are invisible: fillers of Hangul and Khmer, and variation selectors.
 _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
@@ -30,8 +30,8 @@ _NAMES_USED = 3
 def address_words(title: str, language: str = "en", *, longest: int = LONGEST_SLUG) -> str:
     """Return the address of a title; empty if the title has no words.
 
-    In German, “ä” becomes “ae”. If the title has only symbols, the address has the names of the
-    first symbols.
+    In German, “ä” becomes “ae”. If the title has no words but symbols, the names of the first
+    symbols become the address.
     """
     text = unicodedata.normalize("NFKC", title).lower()
     if language.partition("-")[0] == "de":
@@ -40,12 +40,12 @@ def address_words(title: str, language: str = "en", *, longest: int = LONGEST_SL
 
 
 def is_address(text: str) -> bool:
-    """Return whether an address has only characters that `address_words` keeps."""
+    """Return whether a text has only characters that `address_words` keeps."""
     return bool(text) and not _UNSEEN.search(text) and all(map(_is_kept, text))
 
 
 def first_address(text: str) -> str:
-    """Return the first part of a text that can be an address, in lower case; or empty."""
+    """Return, in lower case, the first part that can be an address; empty if none."""
     composed = unicodedata.normalize("NFC", text)
     runs = ("".join(signs) for are_kept, signs in groupby(composed, _is_kept) if are_kept)
     return next(filter(None, (run.strip("-_") for run in runs)), "").lower()
@@ -53,7 +53,7 @@ def first_address(text: str) -> str:
 
 def _words(text: str) -> str:
     kept: list[str] = []
-    is_latin = True  # After a Latin letter, marks are dropped.
+    is_latin = True  # Marks after a Latin letter are dropped.
     text = unicodedata.normalize("NFD", _UNSEEN.sub("", _APOSTROPHES.sub("", text)))
     for sign in text.translate(_SPELLED):
         kind = unicodedata.category(sign)
@@ -73,7 +73,7 @@ def _words(text: str) -> str:
 
 
 def _names(title: str) -> str:
-    """Return the names of the first symbols: “party popper” for an emoji."""
+    """Return the Unicode names of the first symbols, such as “party popper”."""
     symbols = [sign for sign in title if unicodedata.category(sign) == "So"]
     return " ".join(unicodedata.name(sign, "").lower() for sign in symbols[:_NAMES_USED])
 

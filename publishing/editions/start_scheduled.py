@@ -27,9 +27,10 @@ logger = logging.getLogger(__name__)
 
 
 def start_due(is_stopping: Callable[[], bool] = lambda: False) -> bool:
-    """Start every due edition; return whether any started.
+    """Start every due edition; return whether any edition started.
 
-    If editions cannot be started, the last error is raised at the end.
+    If some editions cannot be started, the others are started, and the last error is raised at the
+    end.
     """
     started = False
     error_raised: Exception | None = None
@@ -53,7 +54,7 @@ START_TASK = BackgroundTask("scheduled issues", start_due, lambda: [scheduled_ed
 def start_now(edition: int) -> int | None:
     """Start a scheduled edition before its time.
 
-    Return the number of its readers, or None if the edition may not start.
+    Return the number of the edition's readers, or None if the edition may not start.
     """
     with short_transaction():
         if not scheduled_editions.begin(edition, immediately=True):
@@ -103,7 +104,7 @@ def _fill(edition: int) -> Edition:
 
 
 def start_sent_before_restore(edition: int) -> bool:
-    """Publish and pause an edition that a restore made scheduled again.
+    """Start and pause an edition that a restored backup made scheduled again.
 
     Return False if the edition is no longer scheduled.
     """

@@ -1,4 +1,4 @@
-"""The versions of an issue: which exist, which is next, and why one is refused."""
+"""Find an issue's versions: which exist, which is next, and which are refused."""
 
 import uuid
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ from publishing.editions.edition_status import LARGE_COLUMNS, since_when
 from publishing.scheduling.local_time import scheduled_time_of
 from subscribers.confirmed_readers import confirmed
 
-# Larger audiences are not counted, because that takes too long for a page that many watch.
+# Larger audiences are not counted: counting them takes too long for a page that many authors watch.
 MOST_COUNTED = 100_000
 
 
 class VersionRefusedError(Exception):
-    """The version does not exist and is not the next, or has invalid recipients."""
+    """The version is neither an existing one nor the next, or its audience is invalid."""
 
 
 def versions_of(issue: uuid.UUID) -> QuerySet[Edition]:
@@ -45,7 +45,7 @@ def versions_of(issue: uuid.UUID) -> QuerySet[Edition]:
 
 
 def started_editions() -> QuerySet[Edition]:
-    """Return the editions of newsletters that started, older versions included.
+    """Return the newsletter editions that started, also older versions of an issue.
 
     Editions that were cancelled before the first copy was sent are left out.
     """
@@ -58,25 +58,25 @@ def started_editions() -> QuerySet[Edition]:
 
 
 def public_editions() -> QuerySet[Edition]:
-    """Return the public editions: they started and are no longer held."""
+    """Return the public editions: editions that started and are no longer held."""
     return started_editions().filter(held_until__lte=Now())
 
 
 def mailed_editions() -> QuerySet[Edition]:
-    """Return the mailed editions that were not cancelled before the first copy."""
+    """Return the started editions that go to readers and not only to the archive."""
     return started_editions().exclude(goes_to=Edition.GoesTo.NOBODY)
 
 
 def mailed_issues() -> QuerySet[Any]:
-    """Return the first mailed version of each issue, with `confirmed_then`.
+    """Return the first mailed version of each issue, newest first.
 
-    The newest issue is first. `confirmed_then` is the number of all confirmed readers at that time,
-    also of readers who did not get the issue. It is None if the number was not recorded.
+    In each row, `confirmed_then` is the number of all confirmed readers at that time, also of
+    readers who did not get the issue. It is None if this number was not recorded.
     """
     mailed = mailed_editions()
     earlier = mailed.filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
-    # Editions of earlier releases have no `confirmed_readers`. Use their audience if it was
-    # everyone.
+    # Editions of earlier releases have no `confirmed_readers`. If such an edition went to everyone,
+    # use the size of its audience.
     is_everyone = Q(goes_to=Edition.GoesTo.EVERYONE, with_tags=[], without_tags=[])
     counted = Coalesce(F("confirmed_readers"), Case(When(is_everyone, then=F("audience"))))
     return (
@@ -87,7 +87,7 @@ def mailed_issues() -> QuerySet[Any]:
 
 
 def is_correction() -> Exists:
-    """Annotate editions with whether an earlier version of the issue reached someone."""
+    """Return the condition that an earlier version of the issue reached someone."""
     return Exists(
         Batch.objects.filter(
             edition__issue=OuterRef("issue"), edition__version__lt=OuterRef("version"), sent__gt=0
@@ -99,7 +99,8 @@ def default_goes_to(issue: uuid.UUID | None) -> str:
     """Return the default audience of the next version, or of a new issue."""
     newest = versions_of(issue).select_related("issue").first() if issue else None
     if newest is not None and newest.issue.moved_from and newest.goes_to == NOBODY:
-        # A moved-in issue was never mailed from here, so by default its correction is not mailed.
+        # An issue that was moved in was never mailed from here, so by default its correction is not
+        # mailed.
         return NOBODY.value
     if newest is None or newest.control != Edition.Control.CANCELLED:
         return EVERYONE.value
@@ -108,9 +109,10 @@ def default_goes_to(issue: uuid.UUID | None) -> str:
 
 
 def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str | None) -> str:
-    """Return why this version cannot be published; empty if it may be.
+    """Return why this version must not be published; empty if it may be published.
 
-    A version may be published if it exists already or is the next.
+    A version may be published if it is the next one, or if it already exists: then nothing is sent
+    again.
     """
     goes_to = goes_to or default_goes_to(issue)
     if issue is None:
@@ -167,7 +169,7 @@ def tags_of_issue(issue: uuid.UUID) -> TagChoice:
 
 
 def unreached_refusal(issue: uuid.UUID, version: int) -> str:
-    """Return why an earlier version may still reach readers; empty if it cannot.
+    """Return why earlier versions may still reach readers; empty if they cannot.
 
     A database trigger enforces the same rule.
     """
@@ -191,7 +193,7 @@ def unreached_refusal(issue: uuid.UUID, version: int) -> str:
 
 
 def reached_refusal(issue: uuid.UUID, version: int) -> str:
-    """Return why an earlier version's readers are unknown; empty if they are known.
+    """Return why readers of earlier versions are unknown; empty if all are known.
 
     The result stays valid until the transaction ends.
     """
@@ -212,9 +214,11 @@ def reached_refusal(issue: uuid.UUID, version: int) -> str:
 
 
 def may_send_to_remaining(newest: Edition, counts: EditionCounts) -> bool:
-    """Return whether the newest version was cancelled half-way, with no open copies.
+    """Return whether the newest version can be sent to the readers who did not get it.
 
-    If so, the draft of the next version goes to the readers who were not sent this version.
+    The version must be cancelled half-way and have no open copies, and the draft of the next
+    version must not have another audience. The next version then goes to the readers who were not
+    sent this version.
     """
     is_halfway = counts.control == "cancelled" and counts.sent > 0 and not counts.waiting
     if not is_halfway or default_goes_to(newest.issue_id) != UNREACHED:
@@ -269,7 +273,7 @@ class VersionPlan:
 
 
 def plan_version(issue: uuid.UUID, tags: TagChoice = EVERY_READER) -> VersionPlan | None:
-    """Return the plan of the next version; None for an unknown issue."""
+    """Return the plan of the issue's next version; None for an unknown issue."""
     newest = versions_of(issue).first()
     if newest is None:
         return None
@@ -294,7 +298,7 @@ def plan_version(issue: uuid.UUID, tags: TagChoice = EVERY_READER) -> VersionPla
 
 
 def readers_now(goes_to: str, tags: TagChoice, plan: VersionPlan | None) -> int:
-    """Count the readers of an audience now. `plan` was made for the same tags."""
+    """Count the readers of an audience now; `plan` must be made with the same tags."""
     if plan is not None:
         return plan.readers_of(goes_to)
     if goes_to == NOBODY:
@@ -304,7 +308,7 @@ def readers_now(goes_to: str, tags: TagChoice, plan: VersionPlan | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class AudienceChoice:
-    """One choice of readers, with their number."""
+    """A choice of audience; its label has the number of readers."""
 
     goes_to: str
     label: str
@@ -314,7 +318,7 @@ class AudienceChoice:
 def audience_choices(
     plan: VersionPlan | None, tags: TagChoice = EVERY_READER
 ) -> list[AudienceChoice]:
-    """Return the audiences that this version can have with these tags.
+    """Return the audiences that the planned version can have with these tags.
 
     Without a plan, return the audiences of a new issue.
     """
@@ -331,7 +335,7 @@ def audience_choices(
         _("Nobody: archive only"),
         _("Nothing is mailed. Only the page, the archive and the feed change."),
     )
-    # Whether an earlier version reached or may have reached someone.
+    # Offer only these two choices if no earlier version can have reached anyone.
     if plan is None or not (plan.is_correction or plan.unreached < plan.everyone):
         return [AudienceChoice(EVERYONE, everyone), to_nobody]
     unknown = plan.unknown_reached

@@ -1,7 +1,4 @@
-"""Resize an image for mail: upright, at most 1200 pixels and 2 MB, no metadata.
-
-Pure.
-"""
+"""Resize an image for mail: upright, at most 1200 pixels and 2 MB, no metadata."""
 
 import io
 import math

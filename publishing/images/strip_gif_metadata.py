@@ -1,4 +1,4 @@
-"""Strip comments and application data from an animated GIF. Pure."""
+"""Strip comments and application data from an animated GIF."""
 
 # Sizes and codes of blocks, from sections 15 to 27 of the specification GIF89a.
 _SCREEN = 13

@@ -1,4 +1,5 @@
--- Otherwise the draft stays open, and a colleague can publish the same letter again.
+-- Require that an edition with a draft's key is linked to this draft. Without the link the draft
+-- stays open, and a colleague can publish the same letter again.
 CREATE OR REPLACE FUNCTION the_key_of_a_draft_makes_one_edition()
 RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE

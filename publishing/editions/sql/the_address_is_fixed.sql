@@ -1,5 +1,5 @@
--- Whether mails link to an issue's address. It is free while every edition of the issue was called
--- back, or cancelled before its first call.
+-- Return whether mails may link to an issue's address. The address can change as long as every
+-- edition of the issue was called back, or cancelled before its first call.
 CREATE OR REPLACE FUNCTION the_address_is_fixed_1(issue uuid) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
