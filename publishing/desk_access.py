@@ -1,4 +1,4 @@
-"""Guards of the desk's pages by permission."""
+"""Guard the desk's pages: each guard requires a permission."""
 
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
@@ -31,7 +31,7 @@ may_operate = Guard(
     *MAY_ACT,
     refusal=_("Your account may not operate deliveries. Ask your administrator for access."),
 )
-# Each user sees the parts that their permissions cover.
+# The page then shows each user only the parts that the user's permissions allow.
 may_see_the_desk = Guard(
     *MAY_LOOK,
     MANAGE,
@@ -42,5 +42,5 @@ signed_in = Guard()
 
 
 def sees_readers(request: HttpRequest) -> bool:
-    """Return whether the user may see readers in the list or on an issue's page."""
+    """Return whether the user may see readers, in the list or on an issue's page."""
     return any(map(request.user.has_perm, TAKE_READERS_AWAY))

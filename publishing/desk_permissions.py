@@ -1,4 +1,4 @@
-"""The permissions of the desk by name, and their check."""
+"""Name the permissions of the desk, and check whether a user has one."""
 
 import uuid
 
@@ -12,8 +12,8 @@ PUBLISH = "publishing.publish_edition"
 OPERATE = "publishing.operate_sending"
 LOOK = "publishing.view_issue"
 
-# Any one permission of a group is enough. Who may publish may also write, and each permission
-# includes looking.
+# Any one permission of a tuple is enough. A user who may publish may also write, and a user with
+# any of these permissions may look.
 MAY_WRITE = (WRITE, PUBLISH)
 MAY_ACT = (PUBLISH, OPERATE)
 MAY_LOOK = (WRITE, PUBLISH, OPERATE, LOOK)
@@ -22,7 +22,7 @@ TAKE_READERS_AWAY = (PUBLISH, MANAGE, OPERATE)
 
 
 def load_publishers() -> list[AbstractBaseUser]:
-    """Load the users who may sign in and publish, by name."""
+    """Load the users who may sign in and publish, in the order of their user names."""
     users = get_user_model().objects.with_perm(PUBLISH, backend=_BACKEND)
     return list(users.filter(is_staff=True).order_by("username"))
 

@@ -1,4 +1,4 @@
-"""The name of an account on pages, also after it was deleted."""
+"""Name an account on pages, also after the account was deleted."""
 
 import uuid
 
@@ -18,7 +18,7 @@ def is_there(user: uuid.UUID | None) -> bool:
 
 def called(user: object) -> str:
     """Return the full name of a user, or their user name."""
-    if not user:  # None, or an empty string that a template passes
+    if not user:  # `user` is None, or an empty string from a template
         return _("a deleted account")
     full_name = getattr(user, "get_full_name", str)()
     return full_name or getattr(user, "username", "")

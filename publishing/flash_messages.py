@@ -1,4 +1,4 @@
-"""The messages after a publication, with links to their issue or test letter."""
+"""Write the messages after a publication, with links to the issue or test letter."""
 
 import uuid
 
@@ -31,7 +31,7 @@ NONE_OF_BOTH = gettext_lazy(
     "choice under “Who gets it”."
 )
 # A message's tags name its issue or test letter, so a repeated post leads to the same page as the
-# first one. The tag `until` names the facts after which the message is outdated: names from
+# first post. The tag `until` says when the message is outdated. It has names from
 # `EditionProgress.past`, separated by commas.
 UNTIL_LEFT, UNTIL_AT_REST, UNTIL_STARTED = "until:left", "until:at_rest", "until:started"
 UNTIL_SETTLED, UNTIL_CONFIRMED = "until:settled", "until:confirmed"
@@ -39,12 +39,12 @@ UNTIL_RESUMED, UNTIL_OTHERS_SETTLED = "until:resumed", "until:others_settled"
 
 
 def tag_of(edition: Edition) -> str:
-    """Return the tag of messages about this edition's issue."""
+    """Return the tag that links a message to the issue of this edition."""
     return f"issue:{edition.issue_id}"
 
 
 def tag_of_test(number: int, draft: uuid.UUID | None = None) -> str:
-    """Return the tag of messages about this test letter of a draft."""
+    """Return the tag that links a message to a test letter, and to its draft if given."""
     return f"test:{number}{f' draft:{draft}' if draft else ''}"
 
 
@@ -55,7 +55,7 @@ def page_of_test(number: int, draft: uuid.UUID | str | None = None) -> str:
 
 
 def to_nobody(edition: Edition) -> str:
-    """Return the message about an edition without an audience."""
+    """Return the message about an edition whose audience has no readers."""
     by_version = {REACHED.value: NONE_LEFT, UNREACHED.value: ALL_REACHED}.get(edition.goes_to)
     reason = by_version or TO_NOBODY
     if edition.with_tags or edition.without_tags:
@@ -70,7 +70,7 @@ def in_the_archive(edition: Edition) -> str:
 
 
 def there_already(edition: Edition) -> str:
-    """Return the message after a version was published a second time, unchanged."""
+    """Return the message after an author published a version again, unchanged."""
     moment, status = scheduled_time_of(edition), load_status(edition.pk)
     text = _("Version {version} was already published with this content, to {whom}.")
     if moment:
@@ -94,7 +94,7 @@ _LOOKS = {
 
 
 def notes_of(request: HttpRequest) -> list[dict[str, str]]:
-    """Return the pending messages of this author. Each is shown once."""
+    """Return the messages that this author has not seen yet; each is returned once."""
     return [_shown(message) for message in messages.get_messages(request)]
 
 

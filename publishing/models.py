@@ -34,21 +34,21 @@ class Visibility(models.TextChoices):
 
 
 class Issue(models.Model):
-    """An issue: its title and the address of its archive page."""
+    """An issue: its title, and the address of its page in the archive."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     title = models.CharField(max_length=500)
     slug = models.SlugField(max_length=80, allow_unicode=True)
     created_at = models.DateTimeField(db_default=Now())
-    # The issue has a page, but no list links to it.
+    # Whether no list links to the issue's page.
     unlisted = models.BooleanField(default=False, db_default=False)
-    # An issue without a page has `unlisted` too, because the previous release knows only
-    # `unlisted`.
+    # If this is False, `unlisted` is True, because the previous release knows only `unlisted`.
     has_page = models.BooleanField(default=True, db_default=True)
-    # The author's choice at publication. A repeated post is compared with this choice.
+    # The author's choice when version 1 was published. A repeated post is compared with this
+    # choice.
     published_unlisted = models.BooleanField(default=False, db_default=False)
     published_with_page = models.BooleanField(default=True, db_default=True)
-    # The product from which the issue was moved in; empty for an issue of our own.
+    # The product from which the issue was moved in; empty if it was written here.
     moved_from = models.CharField(max_length=12, blank=True, default="", db_default="")
 
     class Meta:
@@ -77,7 +77,7 @@ class Issue(models.Model):
 
     @property
     def moved_words(self) -> str:
-        """Where a moved-in issue comes from; empty for an issue of our own."""
+        """A sentence that says where a moved-in issue comes from; empty for other issues."""
         if not self.moved_from:
             return ""
         sentence = gettext("Moved in from {product}; not sent from here.")
@@ -91,7 +91,7 @@ def _visibility(*, unlisted: bool, has_page: bool) -> Visibility:
 
 
 class Draft(models.Model):
-    """An author's text, which can be published once, under its `key`.
+    """An author's text; the `key` ensures that it is published only once.
 
     Every save increments `revision`.
     """
@@ -117,9 +117,9 @@ class Draft(models.Model):
     archive = models.CharField(max_length=8, blank=True, default="", db_default="")
     # The previous release uses this column instead of `archive`.
     unlisted = models.BooleanField(default=False, db_default=False)
-    # Readers see no note about this correction.
+    # Whether the archive hides from readers that the version is a correction.
     without_note = models.BooleanField(default=False, db_default=False)
-    # Sorted ids of tags. The audience has readers with any of `with_tags` and none of
+    # Sorted ids of tags. The audience consists of readers with any tag of `with_tags` and no tag of
     # `without_tags`.
     with_tags = ArrayField(models.IntegerField(), default=list, db_default=[])
     without_tags = ArrayField(models.IntegerField(), default=list, db_default=[])
@@ -131,7 +131,7 @@ class Draft(models.Model):
         max_length=10, choices=Format, default=Format.MARKDOWN, db_default=Format.MARKDOWN
     )
     letter = models.TextField(blank=True, db_default="")
-    # Plain text by the author. If it is empty, the plain text is made from the letter.
+    # The plain text that the author wrote. If it is empty, the plain text is made from the letter.
     text = models.TextField(blank=True, db_default="")
 
     # The address in the archive that the author chose; empty if the title gives the address.
@@ -147,7 +147,7 @@ class Draft(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     saved_at = models.DateTimeField(db_default=Now())
 
-    # The approver and the hash of the approved version.
+    # Who approved the draft, and the `approval_hash` of the draft at this time.
     approved_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
@@ -193,7 +193,7 @@ class Draft(models.Model):
 
     @property
     def fields(self) -> DraftFields:
-        """The draft's values as the fields of a save."""
+        """The values of the draft as `DraftFields`."""
         values = {field.name: getattr(self, field.name) for field in fields(DraftFields)}
         tags = {name: tuple(values[name]) for name in ("with_tags", "without_tags")}
         if self.unlisted and self.archive in ("", Visibility.PUBLIC):
@@ -203,12 +203,12 @@ class Draft(models.Model):
 
 
 class Receipt(models.Model):
-    """The record of a sent edition. It is kept when deliveries are dropped."""
+    """The signed record of a sent edition. Deleting the deliveries does not delete it."""
 
     edition = models.OneToOneField(
         "delivery.Edition", on_delete=models.CASCADE, related_name="receipt"
     )
-    text = models.TextField()  # canonical JSON, as it was signed
+    text = models.TextField()  # the signed text: canonical JSON
     signature = models.TextField()
     made_at = models.DateTimeField(db_default=Now())
 
@@ -221,7 +221,7 @@ class Receipt(models.Model):
 
 
 class UploadedImage(models.Model):
-    """An image resized for mail, without metadata. It is kept while a letter uses it."""
+    """An image that was resized for mail. It is kept as long as a letter uses it."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     sha256 = models.BinaryField()
@@ -234,7 +234,8 @@ class UploadedImage(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
     uploaded_at = models.DateTimeField(db_default=Now())
-    # Since when no letter has used the image; null if a letter uses it, or before the first check.
+    # The time since which no letter uses the image; null if a letter uses it, or before the first
+    # check.
     unused_since = models.DateTimeField(null=True)
 
     class Meta:
@@ -263,8 +264,8 @@ class UploadAttempts(models.Model):
     author = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="+"
     )
-    since = models.DateTimeField()  # the first try of the hour
-    tries = models.PositiveIntegerField()  # tries since then, including failed ones
+    since = models.DateTimeField()  # the time of the first attempt
+    tries = models.PositiveIntegerField()  # attempts since then, also failed attempts
 
     class Meta:
         db_table = "upload_attempts"
@@ -275,7 +276,7 @@ class UploadAttempts(models.Model):
 
 
 class Snippet(models.Model):
-    """A text of the author, such as a signature, which the composer inserts."""
+    """A text, such as a signature, that an author can insert in the composer."""
 
     id = models.AutoField(primary_key=True)
     name = models.CharField(max_length=LONGEST_SNIPPET_NAME)
@@ -294,7 +295,7 @@ class Snippet(models.Model):
 
 
 class ExternalCheck(models.Model):
-    """The latest result about one subject, cached so that pages need not wait."""
+    """The latest result of checking one subject, cached so that pages need not wait."""
 
     class Kind(models.TextChoices):
         """The kind of subject."""
@@ -324,29 +325,30 @@ class ExternalCheck(models.Model):
 
 
 def _one_open(name: str) -> models.UniqueConstraint:
-    """Return a constraint that allows one open task of a kind."""
+    """Return a constraint that allows only one open task in the model's table."""
     is_open = Q(state__in=["waiting", "running"])
     return models.UniqueConstraint(models.Value(1), name=name, condition=is_open)
 
 
 class Export(LeasedTask):
-    """A complete export that a worker writes; `done` is its size in bytes so far.
+    """A complete export that a worker writes. `done` is the number of bytes so far.
 
-    Its pieces are deleted when it expires or a newer one is finished.
+    The pieces of an export are deleted when it expires or when a newer export is finished.
     """
 
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
     pieces = models.PositiveIntegerField(default=0, db_default=0)
-    now_writing = models.TextField(blank=True, default="", db_default="")  # a path in the archive
+    now_writing = models.TextField(blank=True, default="", db_default="")  # a path in the ZIP file
 
     class Meta:
         db_table = "export"
         default_permissions = ()
         constraints = [
             *LeasedTask.Meta.constraints,
-            # A request while another export is open returns the open export.
+            # If an export is requested while another is open, `request_export` returns the open
+            # one.
             _one_open("one_export_at_a_time"),
         ]
 
@@ -355,7 +357,7 @@ class Export(LeasedTask):
 
 
 class ExportPiece(FilePiece):
-    """A piece of the archive."""
+    """A piece of the ZIP file of an export."""
 
     pk = models.CompositePrimaryKey("export_id", "number")
     export = models.ForeignKey(Export, on_delete=models.CASCADE, db_index=False, related_name="+")
@@ -366,15 +368,16 @@ class ExportPiece(FilePiece):
 
 
 class Rehearsal(LeasedTask):
-    """A check of a draft's messages without sending: `done` of `total` are checked.
+    """A check of all messages of a draft, which sends no message.
 
-    `report` has ids of readers and codes but no addresses, so an erasure need not change it.
+    `done` is the number of messages checked so far. `report` has ids of readers and codes but no
+    addresses, so erasing a reader need not change the report.
     """
 
     draft = models.ForeignKey(Draft, on_delete=models.CASCADE, related_name="rehearsals")
-    fingerprint = models.BinaryField()  # a hash of the content and the audience
+    fingerprint = models.BinaryField()  # a hash of content and audience
     started_at = models.DateTimeField(null=True)
-    report = models.JSONField(default=dict, db_default={})  # from `RehearsalReport.as_json`
+    report = models.JSONField(default=dict, db_default={})  # `RehearsalReport.as_json`
 
     class Meta:
         db_table = "rehearsal"
@@ -389,17 +392,19 @@ class Rehearsal(LeasedTask):
 
     @property
     def refused(self) -> int:
-        """How many readers' messages would be refused."""
+        """The number of messages that would be refused."""
         return sum(number for _, number in self.report.get("refused", []))
 
 
 class IssueMove(LeasedTask):
-    """An export of another product whose issues a worker moves in.
+    """An uploaded export, for example of Substack, whose issues a worker moves in.
 
-    `done` is the number of settled issues. It is saved in the same transaction as each issue.
+    `done` is the number of settled issues. This number is saved in the same transaction as each
+    issue.
     """
 
-    # A move renews its lease only after each image, and fetching and resizing one can take long.
+    # A move renews its lease only after each image, and fetching and resizing an image can take
+    # long.
     SHORTEST_LEASE_S = 120.0
 
     filename = models.CharField(max_length=255)
@@ -408,8 +413,8 @@ class IssueMove(LeasedTask):
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
     product = models.CharField(max_length=12, blank=True, default="", db_default="")
-    counts = models.JSONField(default=dict, db_default={})  # numbers by code
-    notes = models.JSONField(default=list, db_default=[])  # code, title, detail of some
+    counts = models.JSONField(default=dict, db_default={})  # numbers of results by code
+    notes = models.JSONField(default=list, db_default=[])  # code, title and detail of some issues
 
     class Meta:
         db_table = "issue_move"
@@ -427,7 +432,7 @@ class IssueMove(LeasedTask):
 
 
 class IssueMovePiece(FilePiece):
-    """A piece of the uploaded export, until the move ends."""
+    """A piece of the uploaded export. It is deleted when the move ends."""
 
     pk = models.CompositePrimaryKey("move_id", "number")
     move = models.ForeignKey(IssueMove, on_delete=models.CASCADE, db_index=False, related_name="+")
@@ -438,11 +443,11 @@ class IssueMovePiece(FilePiece):
 
 
 class MovedIssue(models.Model):
-    """An issue that was moved in, so that the same export again creates nothing."""
+    """Remembers which issue was moved in, so that no export moves an issue in twice."""
 
     key = models.CharField(
         max_length=LONGEST_MOVED_KEY, primary_key=True
-    )  # the product, and its id there
+    )  # the product, and the issue's id in the product
     issue = models.ForeignKey(
         Issue, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
     )

@@ -122,7 +122,7 @@ def save_new_issue(title: str, visibility: Visibility, *, chosen: str = "") -> I
 def save_moved_issue(
     title: str, slug: str, moved_from: str, own_id: UUID | None, visibility: Visibility
 ) -> Issue:
-    """Create a moved-in issue at its old address, or if that is taken at a similar one."""
+    """Create a moved-in issue at its old address, or at a similar free address."""
     issue = Issue(title=title, moved_from=moved_from, **_columns_of(visibility))
     issue.pk = own_id or issue.pk
     words = address_words(unquote(slug), longest=LONGEST_OLD_SLUG)

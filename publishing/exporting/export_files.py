@@ -1,4 +1,4 @@
-"""The files of a complete export, and their ZIP file, in constant memory."""
+"""Make the files of a complete export, and their ZIP file, in constant memory."""
 
 import json
 import zipfile
@@ -43,8 +43,8 @@ from subscribers.models import (
 from subscribers.suppression_sentences import code_of
 
 FORMAT = 1
-HISTORY = 10  # the number of consent records that are exported for a reader
-# Columns of an edition that are exported besides its content.
+HISTORY = 10  # readers.csv has at most this number of consent records for each reader
+# These columns of an edition are exported besides its content.
 _FACTS = (
     *("version", "scheduled_for", "audience", "goes_to", "merge_fields", "with_tags"),
     *("without_tags", "archive_url", "control", "confirmed_readers", "without_note"),
@@ -65,7 +65,8 @@ def write_zip(
     """Write the files into a ZIP. `on_piece` is called with the path after each piece."""
     with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
         for file in files:
-            # Use ZIP64: a list of deliveries may exceed 4 GB, and its size is not known in advance.
+            # Use ZIP64, because a list of deliveries may exceed 4 GB, and its size is unknown
+            # before it is written.
             with archive.open(file.path, "w", force_zip64=True) as entry:
                 for piece in file.pieces:
                     entry.write(piece)
@@ -88,8 +89,8 @@ def export_files() -> Iterator[ExportFile]:
     yield ExportFile("README.txt", [_readme().encode()])
     yield counted("readers.csv", _readers())
     yield counted("consent.csv", _consent())
-    # Lifted suppressions are in a separate file, because an import of this file suppresses all
-    # its addresses.
+    # Lifted suppressions are in another file, because an import of suppressions.csv suppresses all
+    # addresses in it.
     yield counted("suppressions.csv", suppression_lines(lifted=False))
     yield counted("lifted-suppressions.csv", suppression_lines(lifted=True))
     yield counted("imports.csv", _imports())
@@ -123,7 +124,8 @@ def _readme() -> str:
     )
 
 
-# An import takes the first of the columns “name” and “reader” for the name, so “name” is first.
+# An import reads the reader's name from “name” or “reader”, whichever column is first. So “name”
+# must be before “reader”.
 _READERS_HEADER = (
     ("email", "name"),
     (
@@ -151,14 +153,14 @@ def _readers() -> Iterator[str]:
 
 
 def _newest_consent() -> ArraySubquery:
-    """Select the consent record that an import of this export stores for a reader."""
+    """Select the newest consent records of a reader, for the reader's row."""
     records = ConsentRecord.objects.filter(subscriber_id=OuterRef("pk")).order_by("-id")
     columns = {name: name for name in ("at", "act", "how", "network", "detail")}
     return ArraySubquery(records.values(record=JSONObject(**columns))[:HISTORY])
 
 
 def _note(records: Sequence[Mapping[str, str]]) -> str:
-    """Write consent records into one line, newest first: “2026-03-12 confirmed link”."""
+    """Write consent records into one line, such as “2026-03-12 confirmed link”."""
     notes = []
     for one in records:
         words = (one["at"][:10], one["act"], one["how"], one["network"])

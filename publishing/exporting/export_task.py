@@ -1,4 +1,4 @@
-"""Exports in the background: one worker writes the archive under a lease.
+"""Write complete exports in the background: one worker writes one under a lease.
 
 If a worker is killed, the export starts again, because a compressed file cannot be continued.
 """
@@ -30,7 +30,7 @@ KEPT = timedelta(days=7)
 
 
 def request_export(by: uuid.UUID) -> tuple[Export, bool]:
-    """Request an export, or find the open one. Return it, and whether it is new."""
+    """Return a new export, or else the open export; and whether it is new."""
     try:
         with transaction.atomic():
             return Export.objects.create(requested_by_id=by), True
@@ -42,12 +42,12 @@ def request_export(by: uuid.UUID) -> tuple[Export, bool]:
 
 
 def newest_export() -> Export | None:
-    """Load the newest export; None if there was none."""
+    """Load the newest export; None if no export was ever requested."""
     return Export.objects.select_related("requested_by").order_by("-pk").first()
 
 
 def stored_pieces(export: Export) -> Iterator[bytes]:
-    """Yield the archive of a finished export in constant memory."""
+    """Yield the ZIP file of a finished export in pieces, in constant memory."""
     pieces = ExportPiece.objects.filter(export=export).values_list("content", flat=True)
     for number in range(export.pieces):
         yield bytes(pieces.get(number=number))
@@ -69,7 +69,7 @@ def _write(running: ClaimedTask[Export]) -> None:
 
 
 def expire_exports() -> None:
-    """Delete the files of exports that are old or have a successor; their rows stay."""
+    """Delete the files of old exports and of all but the newest; keep the rows."""
     finished = Export.objects.filter(state=TaskState.FINISHED)
     newest = finished.order_by("-pk").values_list("pk", flat=True).first()
     old = finished.filter(~Q(pk=newest) | Q(finished_at__lt=Now() - KEPT))
@@ -80,7 +80,7 @@ def expire_exports() -> None:
 
 
 class _PieceWriter(io.RawIOBase):
-    """A file that stores what is written in pieces, and renews the lease for each."""
+    """A file that stores its content in pieces, and renews the lease with each piece."""
 
     def __init__(self, running: ClaimedTask[Export]) -> None:
         self._running = running
@@ -114,4 +114,6 @@ class _PieceWriter(io.RawIOBase):
         with self._running.step():
             self._running.heartbeat(pieces=export.pieces + 1, done=export.done + len(piece))
             ExportPiece.objects.create(export=export, number=export.pieces - 1, content=piece)
-        reset_queries()  # In debug mode Django keeps all queries, with all bytes of the export.
+        # In debug mode Django remembers all queries, and so all bytes of the export. Make it forget
+        # them.
+        reset_queries()

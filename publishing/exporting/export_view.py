@@ -1,4 +1,4 @@
-"""The page “Download everything”: request a complete export, watch it, take it."""
+"""Show the page “Download everything”: request, watch and download an export."""
 
 from django.contrib import messages
 from django.db import transaction
@@ -22,7 +22,7 @@ from subscribers.desk_frame import may_manage_readers
 @may_manage_readers
 @require_http_methods(["GET", "HEAD", "POST"])
 def export_page(request: HttpRequest) -> HttpResponse:
-    """Show the newest export; on POST request one. A second POST requests nothing."""
+    """Show the newest export; on POST request one, unless an export is still open."""
     if request.method == "POST":
         with transaction.atomic():
             export, is_new = export_task.request_export(user_id_of(request))
@@ -43,7 +43,7 @@ def export_page(request: HttpRequest) -> HttpResponse:
 @may_manage_readers
 @require_safe
 def download_export(request: HttpRequest, export_id: int) -> HttpResponseBase:
-    """Stream a finished export; if it has expired, redirect to the page."""
+    """Stream a finished export; if it has expired, redirect to the page of exports."""
     export = Export.objects.filter(pk=export_id, state=TaskState.FINISHED).first()
     if export is None:
         messages.warning(request, _("This export is no longer stored. Request a new one."))
@@ -54,7 +54,7 @@ def download_export(request: HttpRequest, export_id: int) -> HttpResponseBase:
 
 
 def export_response(export: Export, name: str) -> StreamingHttpResponse:
-    """Stream the ZIP file as a download that no cache keeps."""
+    """Return a response that streams the ZIP file; caches do not keep it."""
     headers = {
         "Content-Disposition": content_disposition_header(True, name) or "attachment",
         "Content-Length": str(export.done),

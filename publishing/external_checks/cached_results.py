@@ -19,7 +19,10 @@ DOMAIN, LINK = ExternalCheck.Kind.DOMAIN.value, ExternalCheck.Kind.LINK.value
 
 @dataclass(frozen=True, slots=True)
 class CachedResults:
-    """Fresh results, and the time of the oldest. Missing results are None or left out."""
+    """Fresh results, and the times of the oldest.
+
+    The domain's missing result is None. A link's missing result is left out.
+    """
 
     domain: DomainRecords | None
     domain_at: datetime | None
@@ -50,7 +53,7 @@ def expired_results() -> OldRows:
 
 
 def save(kind: str, found: Mapping[str, DomainRecords | LinkResult]) -> None:
-    """Save the results of a kind by domain or link, and replace earlier results."""
+    """Save the results of one kind of check, in place of earlier results."""
     ExternalCheck.objects.filter(looked_at__lt=cast("Any", Now()) - _SAVED_FOR).delete()
     ExternalCheck.objects.bulk_create(
         # Sort the rows, so that two checks of the same links cannot deadlock.

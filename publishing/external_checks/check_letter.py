@@ -15,14 +15,14 @@ CONCURRENCY = 8
 
 
 def check_letter(domain: str, links: Sequence[str]) -> None:
-    """Check the links and the domain that have no fresh result, and save the results.
+    """Check the domain and all links without a fresh result, and save the results.
 
     Call this outside a transaction.
 
     `domain` may be empty.
     """
     opener, cached = LinkOpener(NameServers()), cached_results.load_fresh(domain, links)
-    # Links whose fresh result is inconclusive are opened again.
+    # A link is opened again if its fresh result does not say whether it works.
     answered = {url for url, result in cached.links.items() if result.is_ok or result.is_dead}
     left = [url for url in links if url not in answered]
     with ThreadPoolExecutor(1, thread_name_prefix="domain-check") as pool:
@@ -51,5 +51,5 @@ def open_links(
         done, _ = wait(opened, timeout=timeout_s)
         return {opened[future]: future.result() for future in done}
     finally:
-        # Do not wait for threads that still run: they end at the same deadline.
+        # Do not wait for threads that are still running: their requests end at the same deadline.
         pool.shutdown(wait=False, cancel_futures=True)

@@ -1,6 +1,6 @@
 """Look up the records of a sender's domain: SPF, DKIM, return path, DMARC.
 
-`NO_ANSWER` means that no name server answered. It says nothing about the domain.
+`NO_ANSWER` means that no name server answered. This result says nothing about the domain.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 TOTAL_TIMEOUT_S = 6.0
 QUERY_TIMEOUT_S = 3.0
 _ATTEMPT_TIMEOUT_S = 1.5
-# A TXT record has parts of at most 255 bytes, which are joined without spaces.
+# A TXT record consists of parts of at most 255 bytes. Join them without spaces.
 _VALUE_OF: dict[str, Callable[[Any], str]] = {
     "TXT": lambda row: b"".join(row.strings).decode("utf-8", "replace").replace("\x00", ""),
     "CNAME": lambda row: str(row.target).rstrip(".").lower(),
@@ -36,14 +36,14 @@ class DnsStatus(StrEnum):
     """The result of one DNS query."""
 
     FOUND = "found"
-    NO_RECORD = "no record"  # the name has no record of this kind, or may not exist
+    NO_RECORD = "no record"  # there is no such record; the name may not exist either
     NO_SUCH_NAME = "no such name"
     NO_ANSWER = "no answer"  # no name server answered in time
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The records that one query found."""
+    """The result of one query: its status, and the records that it found."""
 
     status: DnsStatus
     values: tuple[str, ...] = ()
@@ -70,17 +70,17 @@ class DomainRecords:
 
     @property
     def is_known(self) -> bool:
-        """True if every query was answered."""
+        """True if a name server answered every query."""
         return all(one.is_known for one in (self.texts, self.dkim, self.return_path, self.dmarc))
 
     @property
     def has_dkim_key(self) -> bool:
-        """True if there is a key. An empty key is revoked (RFC 6376, 3.6.1)."""
+        """True if the domain has a DKIM key; an empty one is revoked (RFC 6376, 3.6.1)."""
         return any(_tags(text).get("p") for text in self.dkim.values)
 
     @property
     def dmarc_records(self) -> tuple[str, ...]:
-        """The DMARC records. Receivers ignore all if there is more than one."""
+        """The DMARC records. If there are several, receivers ignore all of them."""
         return tuple(
             text for text in self.dmarc.values if _tags(text).get("v", "").upper() == "DMARC1"
         )
@@ -94,7 +94,7 @@ class DomainRecords:
 
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> DomainRecords:
-        """Read records from the dict that `asdict` made."""
+        """Make the records from a dict that `asdict` made."""
         asked = {
             name: Records(DnsStatus(saved[name]["status"]), tuple(saved[name]["values"]))
             for name in ("texts", "dkim", "return_path", "dmarc")
@@ -103,7 +103,7 @@ class DomainRecords:
 
 
 def domain_of(sender: str) -> str:
-    """Return the domain of a sender, which may have a name before the address."""
+    """Return the domain of a sender: an address, or a name and an address."""
     return sender.rstrip("> ").rpartition("@")[2].lower()
 
 
@@ -113,22 +113,26 @@ def _tags(text: str) -> dict[str, str]:
 
 
 class NameServers:
-    """The name servers of this machine, or name servers at given addresses and port."""
+    """The name servers of this machine, or name servers at other addresses."""
 
     def __init__(self, servers: list[str] | None = None, port: int = 53) -> None:
         try:
             self._resolver = dns.resolver.Resolver(configure=servers is None)
         except dns.resolver.NoResolverConfiguration:
-            self._resolver = dns.resolver.Resolver(configure=False)  # no name servers are set
+            self._resolver = dns.resolver.Resolver(configure=False)  # there are no name servers
         if servers is not None:
             self._resolver.nameservers = servers
             self._resolver.port = port
         self._resolver.timeout = _ATTEMPT_TIMEOUT_S
-        # All names are complete, so do not use the search domains of this machine.
+        # Do not try names with the search domains of this machine, because all queried names are
+        # complete.
         self._resolver.search = []
 
     def query(self, name: str, kind: str, *, deadline: float) -> Records:
-        """Query one kind of record until `deadline` (`time.monotonic`). Never raises."""
+        """Query one kind of record. Never raises.
+
+        The query ends at the `deadline`, a value of `time.monotonic`, at the latest.
+        """
         lifetime = min(QUERY_TIMEOUT_S, deadline - time.monotonic())
         if lifetime <= 0:
             return Records(DnsStatus.NO_ANSWER)
@@ -145,7 +149,7 @@ class NameServers:
 
 
 def look_up_domain(domain: str, servers: NameServers) -> DomainRecords:
-    """Query all records concurrently within `TOTAL_TIMEOUT_S`. Never raises."""
+    """Query all records concurrently, within `TOTAL_TIMEOUT_S`. Never raises."""
     deadline = time.monotonic() + TOTAL_TIMEOUT_S
 
     @inherited
@@ -164,7 +168,7 @@ def look_up_domain(domain: str, servers: NameServers) -> DomainRecords:
 
 
 def _query_dmarc(domain: str, servers: NameServers, deadline: float) -> tuple[Records, str]:
-    """Return the policy of the domain, or of the nearest parent domain that has one."""
+    """Find the DMARC record of the domain, or of its nearest parent with a record."""
     labels = domain.split(".")
     for first in range(max(1, len(labels) - 1)):
         name = ".".join(labels[first:])

@@ -1,10 +1,11 @@
 """Open one link to learn its HTTP status, safe from server-side request forgery.
 
-A file, such as an image, is fetched only from named hosts over HTTPS, up to a number of bytes.
+`fetch` also reads a file, such as an image, but only from given hosts, over HTTPS, and up to a
+given number of bytes.
 
-Every IP address of the host is checked. The connection is made to exactly the checked address, so a
-DNS change in between has no effect. Each redirect is checked again. A link is read only up to the
-end of its headers, and a request carries no cookie, password or referrer.
+Every IP address of the host is checked. The connection is made to the checked address itself, so a
+change in the DNS after the check has no effect. Each redirect is checked again. For a link, only
+the headers of the response are read. Requests contain no cookie, password or referrer.
 """
 
 from __future__ import annotations
@@ -31,11 +32,13 @@ from publishing.external_checks.ssrf_guard import AddressFilter, IPAddress, is_p
 
 LINK_TIMEOUT_S = 5.0
 MAX_REDIRECTS = 3
-# Keep only visible ASCII. Everything else is percent-encoded, as browsers do.
+# Visible ASCII characters stay as they are. All other characters are percent-encoded, as in
+# browsers.
 _KEPT = "".join(map(chr, range(ord("!"), ord("~") + 1)))
 _PORTS = {"http": 80, "https": 443}
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-# After these statuses try GET, because some servers refuse HEAD or answer it differently.
+# After these statuses, repeat the request with GET, because some servers refuse HEAD or answer it
+# differently.
 _RETRY_WITH_GET = frozenset({400, 403, 404, 405, 406, 410, 500, 501, 503})
 _HEADERS = {
     "User-Agent": "Homing (opens the links of a letter before it is published)",
@@ -50,7 +53,10 @@ _GONE = frozenset({404, 410})
 
 
 class LinkError(StrEnum):
-    """Why a link gave no response. Saved results contain these values, so keep them."""
+    """The reason why a link gave no response.
+
+    Saved results contain these values, so do not change them.
+    """
 
     NONE = ""
     NO_SUCH_HOST = "no such host"
@@ -84,7 +90,7 @@ _MAY_PASS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class LinkResult:
-    """The status of the last response, or the error; `url` is the URL after redirects."""
+    """The status of the last response, or the error; `url` is the last URL."""
 
     status: int = 0
     error: LinkError = LinkError.NONE
@@ -92,7 +98,7 @@ class LinkResult:
 
     @property
     def is_dead(self) -> bool:
-        """True if no reader can open the link."""
+        """True if readers cannot open the link either."""
         return self.status in _GONE or self.status >= 500 or self.error not in _MAY_PASS
 
     @property
@@ -102,14 +108,14 @@ class LinkResult:
 
     @property
     def words(self) -> str:
-        """The result in words, such as “answers 404”."""
+        """The status or error in words, such as “answers 404”."""
         if self.status:
             return _("answers {status}").format(status=self.status)
         return str(_ERROR_TEXTS.get(self.error, ""))
 
 
 class FetchError(Exception):
-    """The file cannot be fetched, or may not."""
+    """The file cannot be fetched, or must not be fetched from this URL."""
 
 
 class _Response(NamedTuple):
@@ -128,7 +134,7 @@ class _LinkFailedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LinkOpener:
-    """Opener of links at allowed addresses; by default, only public ones."""
+    """Opens links at allowed IP addresses; by default, only at public addresses."""
 
     servers: NameServers
     is_allowed: AddressFilter = is_public
@@ -152,7 +158,9 @@ class LinkOpener:
         return LinkResult(error=LinkError.TOO_MANY_REDIRECTS, url=url)
 
     def fetch(self, url: str, *, hosts: Collection[str], most: int, deadline: float) -> bytes:
-        """Return a file of at most `most` bytes. A redirect must lead to one of `hosts`.
+        """Return the file at a URL, of at most `most` bytes.
+
+        The URL and each redirect must lead to one of the `hosts`.
 
         An entry of `hosts` may have a port. Raises `FetchError`.
         """
@@ -193,15 +201,14 @@ class LinkOpener:
         except ConnectionRefusedError:
             raise _LinkFailedError(LinkError.REFUSED) from None
         except (OSError, http.client.HTTPException, ValueError):
-            # If the timer cut the connection at the deadline, any of these errors can be the
-            # result.
+            # When the timer cuts the connection at the deadline, any of these errors can occur.
             late = time.monotonic() >= deadline
             raise _LinkFailedError(
                 LinkError.TIMEOUT if late else LinkError.INVALID_RESPONSE
             ) from None
 
     def _resolve(self, host: str, deadline: float) -> IPAddress:
-        """Return the address to connect to. Every address of the host must be allowed."""
+        """Return an address of the host, if all addresses of the host are allowed."""
         literal = parse_address(host)
         addresses = [literal] if literal else self._look_up(host, deadline)
         if not all(map(self.is_allowed, addresses)):
@@ -250,8 +257,8 @@ class _TimedConnection:
         self._socket.close()
 
     def encrypt(self, trusted: ssl.SSLContext, name: str) -> None:
-        """Start TLS; the server's certificate must be for `name`."""
-        # Two steps let the timer cut the handshake too.
+        """Start TLS; the server must have a valid certificate for `name`."""
+        # Store the new socket before the handshake, so that the timer can cut the handshake too.
         self._socket = encrypted = trusted.wrap_socket(
             self._socket, server_hostname=name, do_handshake_on_connect=False
         )
@@ -262,16 +269,16 @@ class _TimedConnection:
     ) -> _Response:
         """Send one request, and read the headers of the response.
 
-        If `most` is given, read at most one byte more than that of the content.
+        If `most` is not 0, also read the content, but at most `most` + 1 bytes of it.
         """
         connection = http.client.HTTPConnection(name, port)
-        connection.default_port = _PORTS[scheme]  # makes the Host header have no port
+        connection.default_port = _PORTS[scheme]  # so the Host header names no usual port
         connection.sock = self._socket
         connection.request(method, target, headers=_HEADERS)
         response = connection.getresponse()
         content = response.read(most + 1) if most and response.status == 200 else b""
         if most and response.length and len(content) <= most:
-            raise http.client.IncompleteRead(content)  # The timer or the server cut it.
+            raise http.client.IncompleteRead(content)  # it was cut off
         return _Response(response.status, response.getheader("Location"), content)
 
 

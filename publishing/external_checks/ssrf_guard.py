@@ -6,19 +6,21 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 IPAddress = IPv4Address | IPv6Address
 AddressFilter = Callable[[IPAddress], bool]
 
-# IPv6 ranges that contain an IPv4 address and that the standard library does not know.
+# Addresses in these IPv6 ranges contain an IPv4 address. The standard library does not know these
+# ranges.
 _NAT64 = ip_network("64:ff9b::/96")
 _LOCAL_NAT64 = ip_network("64:ff9b:1::/48")
 
 
 def is_public(address: IPAddress) -> bool:
-    """Return whether everyone on the internet could connect to this address."""
+    """Return whether an address is public: reachable for everyone on the internet."""
     inner = _embedded_ipv4(address)
     if inner is not None:
         return is_public(inner)
     if address in _LOCAL_NAT64:
         return False
-    # Private, loopback, link-local and unspecified addresses are not global.
+    # `is_global` excludes private, loopback, link-local and unspecified addresses. Exclude further
+    # special addresses here.
     is_special = address.is_multicast or address.is_reserved
     return address.is_global and not (is_special or getattr(address, "is_site_local", False))
 
@@ -33,7 +35,7 @@ def _embedded_ipv4(address: IPAddress) -> IPv4Address | None:
 
 
 def parse_address(host: str) -> IPAddress | None:
-    """Parse a host that is an IP address; None if it is a name."""
+    """Parse a host as an IP address; None if the host is a name."""
     try:
         return ip_address(host.partition("%")[0])
     except ValueError:

@@ -60,14 +60,15 @@ def upload_image(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
 
 @require_safe
 def serve_image(request: HttpRequest, image: uuid.UUID, extension: str) -> HttpResponse:
-    """Serve an image to mails, the archive and caches. Its bytes never change."""
+    """Serve an image, which may be cached for ever because its bytes never change."""
     tag = f'"{image.hex}"'
     headers = {
         "Cache-Control": FOR_A_YEAR,
         "ETag": tag,
         "Content-Security-Policy": POLICY,
         "X-Content-Type-Options": "nosniff",
-        # Allow pages of other origins, because webmail shows the image there.
+        # Allow pages of other sites to show the image, because webmail programs show letters with
+        # it.
         "Cross-Origin-Resource-Policy": "cross-origin",
     }
     found = UploadedImage.objects.filter(pk=image).first()

@@ -1,4 +1,4 @@
-"""Prepare a video for a letter: the markup of its linked picture."""
+"""Prepare a video for a letter: make the markup of a picture that links to it."""
 
 import io
 import time
@@ -32,7 +32,7 @@ from publishing.models import UploadedImage
 PICTURE_HOST = "i.ytimg.com"
 MOST_FETCHED_BYTES = 2 * 1024 * 1024
 FETCH_TIMEOUT_S = 6.0
-# The names of the picture's sizes, the best first. Old videos have only the second.
+# The names of a picture's sizes. The first is the best, but old videos have only the second.
 _SIZES = ("maxresdefault", "hqdefault")
 
 
@@ -75,11 +75,13 @@ def _with_play_sign(file: bytes) -> bytes:
 def video_markdown(video: Video, picture: UploadedImage | None, title: str) -> str:
     """Return the Markdown of a linked picture.
 
-    Without a picture, return only the address: as a paragraph of its own it becomes a button.
+    Without a picture, return only the address of the video. If a paragraph has only this address,
+    it becomes a button.
     """
     if picture is None:
         return video.address
-    # Limit the width, because Outlook would show a large picture wider than the letter.
+    # Limit the width, because Outlook would show a large picture in its full width, wider than the
+    # letter.
     return f"[{in_markdown(picture, alt_text(title))}{{width=100%}}]({video.address})"
 
 

@@ -20,15 +20,16 @@ from publishing.models import LARGEST_IMAGE
 
 WIDEST = 1200
 MOST_BYTES = 10 * 1024 * 1024
-# Most pixels of a JPEG that can be decoded line by line, at 1/2, 1/4 or 1/8 of its size.
+# The limit of pixels of a JPEG that can be decoded line by line, at 1/2, 1/4 or 1/8 of its size.
 MOST_PIXELS = 50_000_000
-# Most pixels of an image that is decoded completely, which takes two times 4 bytes a pixel.
+# The limit of pixels of an image that is decoded as a whole. This needs two times 4 bytes a pixel.
 MOST_DECODED_PIXELS = 15_000_000
-# Most pixels of a WebP, whose decoder keeps two copies of the image.
+# The limit of pixels of a WebP. It is lower, because the decoder keeps two copies of the image.
 MOST_WEBP_PIXELS = 8_000_000
-# Height in pixels after resizing: four screens of a phone.
+# The limit of the height in pixels after resizing: about four screens of a phone.
 TALLEST = 8_000
-# Frames of an animation: half a minute at the usual pace. Mail programs decode every frame.
+# The limit of frames of an animation, because mail programs decode every frame. These are half a
+# minute at the usual pace.
 MOST_FRAMES = 500
 TOO_LARGE = format_lazy(
     gettext_lazy("This file is larger than {most} MB. Save the image smaller and choose it again."),
@@ -36,7 +37,8 @@ TOO_LARGE = format_lazy(
 )
 
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
-# Phones append smaller or brighter JPEGs of the same moment; the first is the photo.
+# Phones append smaller or brighter JPEGs of the same moment to a photo. The first JPEG is the
+# photo.
 _MULTI_PICTURE = "MPO"
 _ORIENTATION = 0x0112
 _TURNS = {
@@ -53,13 +55,13 @@ _QUARTER_TURNS = frozenset({_TURNS[orientation] for orientation in (5, 6, 7, 8)}
 _BASELINE, _PROGRESSIVE, _SCAN = (0xC0, 0xC1), 0xC2, 0xDA
 _FILL, _ALONE = 0xFF, frozenset({0x01, *range(0xD0, 0xD8)})
 _WITH_LENGTH = frozenset({*range(0xC0, 0xD0), *range(0xDB, 0xF0), 0xFE})
-# Most parts of a file besides its pixels. Pillow keeps an object for each part, and a hostile file
-# can have a million empty parts. The limit is above 2,700: in 10 MB of metadata, so many pairs of
-# bytes look like the start of a part by chance.
+# The limit of parts of a file, besides its pixels. Pillow keeps an object for each part, and a
+# hostile file can have a million empty parts. In 10 MB of metadata, about 2,700 pairs of bytes look
+# like the start of a part by chance, so the limit must be higher.
 _MOST_PARTS = 10_000
 _JPEG, _PNG = b"\xff\xd8", b"\x89PNG\r\n\x1a\n"
 _PIXELS = b"IDAT"
-# The number of lines that are resized in one step, so that copies of them stay small.
+# The number of lines that are resized in one step. Few lines keep the copies of them small.
 _BAND = 256
 _QUALITIES = (85, 75, 65)
 _SMALLER = 0.8
@@ -92,8 +94,8 @@ def resize_image(file: bytes) -> ResizedImage:
         raise UnusableImageError(str(TOO_LARGE))
     try:
         with warnings.catch_warnings():
-            # Ignore Pillow's warnings of large images and broken metadata: our limits apply before
-            # decoding.
+            # Ignore Pillow's warnings of large images and broken metadata, because our own limits
+            # are checked before decoding.
             warnings.simplefilter("ignore")
             if _count_parts(file) > _MOST_PARTS:
                 raise ValueError("The image has too many parts.")
@@ -122,13 +124,13 @@ def resize_image(file: bytes) -> ResizedImage:
 def _count_parts(file: bytes) -> int:
     """Count the parts of a JPEG or PNG besides its pixels.
 
-    In a JPEG, other bytes can look like the start of a part and are counted too.
+    In a JPEG, bytes within metadata can look like the start of a part. They are counted too.
 
     Raises `struct.error` if a PNG is incomplete.
     """
     if file.startswith(_JPEG):
-        # Pixels never contain these pairs of bytes, because 0 or a restart marker follows 0xFF
-        # there.
+        # Pixels never contain these pairs of bytes: in pixels, only 0 or a restart marker follows
+        # 0xFF.
         return sum(file.count(bytes([_FILL, marker])) for marker in (*range(0xE0, 0xF0), 0xFE))
     at, parts = len(_PNG), 0
     while file.startswith(_PNG) and at < len(file):
@@ -139,7 +141,7 @@ def _count_parts(file: bytes) -> int:
 
 
 def _check_header(image: Image.Image, file: bytes) -> None:
-    """Refuse an image by its header if it needs too much memory.
+    """Read the header only, and refuse an image that would need too much memory.
 
     Make Pillow decode a large JPEG at a smaller size.
     """
@@ -162,7 +164,8 @@ def _check_header(image: Image.Image, file: bytes) -> None:
             ).format(height=digits(resized), width=digits(min(width, WIDEST)), most=digits(TALLEST))
         )
     if is_jpeg:
-        # Limit both sides, because an image that the camera rotated has width and height swapped.
+        # Limit the height too, because in a photo that is stored rotated, the height becomes the
+        # width.
         image.draft(image.mode, (WIDEST, WIDEST))
     if image.width * image.height > MOST_DECODED_PIXELS:
         raise _too_many_pixels(width * height, MOST_DECODED_PIXELS)
@@ -178,7 +181,7 @@ def _too_many_pixels(pixels: int, most: int) -> UnusableImageError:
 
 
 def _is_one_scan(jpeg: bytes) -> bool:
-    """Return whether one scan has all colours, so lines can be decoded one by one."""
+    """Return whether one scan has all colours, so that Pillow can decode by lines."""
     at, components = 2, 0
     while jpeg[at] == 0xFF:
         marker = jpeg[at + 1]
@@ -234,7 +237,7 @@ def _normalise(image: Image.Image) -> Image.Image:
     is_transparent = image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info
     profile = image.info.get("icc_profile")
     mode = "RGBA" if is_transparent else "RGB"
-    # Resize first, because the other steps copy the image.
+    # Resize the image first, because the next steps copy it.
     image = _narrow(image, mode, turned=turn in _QUARTER_TURNS)
     if turn is not None:
         image = image.transpose(turn)
@@ -244,7 +247,7 @@ def _normalise(image: Image.Image) -> Image.Image:
 
 
 def _narrow(image: Image.Image, mode: str, *, turned: bool) -> Image.Image:
-    """Return the image at most `WIDEST` pixels wide. A wider image is closed."""
+    """Return the image, at most `WIDEST` pixels wide; close the image if it is wider."""
     width = image.height if turned else image.width
     if width <= WIDEST:
         return _to_resizable(image, mode)
@@ -254,7 +257,8 @@ def _narrow(image: Image.Image, mode: str, *, turned: bool) -> Image.Image:
         bottom = min(top + _BAND, image.height)
         band = _to_resizable(image.crop((0, top, image.width, bottom)), mode)
         if mode == band.mode == "RGBA":
-            # With premultiplied alpha, the colours of transparent pixels do not bleed.
+            # With premultiplied alpha, the colours of transparent pixels do not mix into visible
+            # pixels.
             band = band.convert("RGBa")
         band = band.resize((wide, band.height), Image.Resampling.LANCZOS)
         if narrow is None:
@@ -262,7 +266,7 @@ def _narrow(image: Image.Image, mode: str, *, turned: bool) -> Image.Image:
             narrow.info = band.info
         narrow.paste(band, (0, top))
     assert narrow is not None  # noqa: S101
-    # Free the memory now, because callers still refer to the image.
+    # Close the image to free its memory now, because callers still refer to it.
     image.close()
     narrow = narrow.resize((wide, high), Image.Resampling.LANCZOS)
     return narrow.convert("RGBA") if narrow.mode == "RGBa" else narrow
@@ -273,7 +277,7 @@ def _to_resizable(image: Image.Image, mode: str) -> Image.Image:
 
 
 def _orientation(image: Image.Image) -> Image.Transpose | None:
-    """Return the rotation from the camera's metadata; None if the metadata is broken."""
+    """Return the rotation that the camera's metadata asks for; None if there is none."""
     try:
         return _TURNS.get(image.getexif().get(_ORIENTATION, 1))
     except _DAMAGED:
@@ -304,7 +308,7 @@ def _encodings(image: Image.Image, *, is_photograph: bool) -> Iterator[tuple[byt
     if not is_photograph:
         yield _save(image, "PNG", optimize=True)
     if image.mode == "RGB":
-        # An image that is too large as PNG is most likely a photo, so encode it as JPEG.
+        # Try JPEG next: an image that is too large as PNG is most likely a photo.
         for quality in _QUALITIES:
             yield _save(image, "JPEG", quality=quality, optimize=True, progressive=True)
     else:

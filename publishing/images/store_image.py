@@ -1,4 +1,4 @@
-"""Store each uploaded image once, at an address that never shows another image."""
+"""Store each image once. An image's address never shows another image later."""
 
 import hashlib
 import threading
@@ -37,13 +37,14 @@ def store_image(
 ) -> UploadedImage:
     """Resize an image for mail and store it once. Raises `UnusableImageError`.
 
-    Unless the image `is_counted`, the hourly limit does not apply: its caller has another limit.
+    If `is_counted` is False, the hourly limit does not apply, because the caller has another limit.
     `own_id` is the id that the image had on another site.
     """
     sha256 = hashlib.sha256(file).digest()
     new_id = own_id or uuid.uuid4()
     same = UploadedImage.objects.filter(Q(sha256=sha256) | Q(pk=new_id))
-    # Clear the mark before reading the image, so that it is not deleted as unused afterwards.
+    # Clear the mark “unused” before reading the image, so that the image is not deleted after it
+    # was read.
     same.exclude(unused_since=None).update(unused_since=None)
     stored = same.defer("content").first()
     if stored is not None:
@@ -51,7 +52,8 @@ def store_image(
     if is_counted and by is not None:
         count_attempt(by)
     image = resize_alone(file)
-    # If the same file is uploaded twice at once, the first row is kept.
+    # If the same file is uploaded twice at the same time, only the row that is stored first is
+    # kept.
     UploadedImage.objects.bulk_create(
         [
             UploadedImage(
@@ -68,7 +70,9 @@ def store_image(
 
 
 def count_attempt(author: uuid.UUID) -> None:
-    """Count an upload. Call this outside a transaction, so that failed uploads count.
+    """Count an upload of this author.
+
+    Call this outside a transaction, so that failed uploads count too.
 
     Raises `UnusableImageError`.
     """
@@ -88,7 +92,7 @@ def count_attempt(author: uuid.UUID) -> None:
 
 
 def resize_alone(file: bytes) -> ResizedImage:
-    """Resize images one at a time, because each takes up to 150 MB of memory.
+    """Resize an image while no other is resized: each takes up to 150 MB of memory.
 
     Raises `UnusableImageError`.
     """
@@ -98,7 +102,10 @@ def resize_alone(file: bytes) -> ResizedImage:
 
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Wait until this process works on no other image. Raises `UnusableImageError`."""
+    """Wait until this process works on no other image, then hold the lock.
+
+    Raises `UnusableImageError` if the wait takes too long.
+    """
     if not MEMORY.acquire(timeout=LONGEST_WAIT_S):
         raise UnusableImageError(
             _("Other images are being resized. Wait a minute and choose this one again."),

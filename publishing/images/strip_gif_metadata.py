@@ -1,6 +1,6 @@
 """Strip comments and application data from an animated GIF."""
 
-# Sizes and codes of blocks, from sections 15 to 27 of the specification GIF89a.
+# These sizes and codes of blocks are from the specification GIF89a, sections 15 to 27.
 _SCREEN = 13
 _EXTENSION, _IMAGE, _END = 0x21, 0x2C, 0x3B
 _CONTROL, _APPLICATION = 0xF9, 0xFF
@@ -9,7 +9,7 @@ _REPEATS = (b"NETSCAPE2.0", b"ANIMEXTS1.0")
 
 
 def strip_gif_metadata(gif: bytes) -> tuple[bytes, int]:
-    """Return the animation and its number of frames.
+    """Return the animation without metadata, and its number of frames.
 
     Raises `ValueError` or `IndexError` if the file is incomplete.
     """

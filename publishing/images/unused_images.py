@@ -11,11 +11,11 @@ from django.db.models.functions import Now
 from delivery.retention.batched_delete import short_delete
 from publishing.models import UploadedImage
 
-# Images that are deleted in one transaction. Each can have up to 2 MB.
+# The number of images that are deleted in one transaction. Each image can have up to 2 MB.
 AT_ONCE = 20
 
-# Every UUID in these texts counts as an image id. The editions include test letters, and versions
-# that were called back.
+# Every UUID in these texts counts as the id of a used image. The editions include test letters, and
+# versions that were called back.
 _IN_USE = """
     SELECT DISTINCT lower(found[1])::uuid FROM (
         SELECT letter FROM draft UNION ALL SELECT text FROM draft
@@ -29,12 +29,15 @@ _IN_USE = """
 
 
 def count_unused(days: float) -> int:
-    """Count the images that were unused for that many days. Reads every letter."""
+    """Count the images that were unused for this number of days.
+
+    This reads every letter.
+    """
     return _unused_for(days).exclude(pk__in=_load_ids_in_use()).count()
 
 
 def delete_unused(days: float) -> Iterator[int]:
-    """Mark unused images, and delete those that were unused for that many days."""
+    """Mark unused images, and delete images that were unused for this number of days."""
     mark_unused()
     yield 0
     deleted = AT_ONCE
@@ -50,11 +53,12 @@ def _unused_for(days: float) -> QuerySet[UploadedImage]:
 
 
 def mark_unused() -> None:
-    """Mark the images that no letter uses now, and clear the mark of the others."""
+    """Mark the images that no letter uses now, and unmark the images that are used."""
     in_use = _load_ids_in_use()
     with short_delete() as cursor:
         # Concurrent runs lock the rows in the same order, so they cannot deadlock. The lock also
-        # waits for uploads that clear a mark, so no image with an outdated mark is deleted.
+        # waits for uploads that clear a mark. So an image is never deleted because of an outdated
+        # mark.
         cursor.execute(
             """
             UPDATE uploaded_image AS image
