@@ -117,7 +117,7 @@ class Draft(models.Model):
     archive = models.CharField(max_length=8, blank=True, default="", db_default="")
     # The previous release uses this column instead of `archive`.
     unlisted = models.BooleanField(default=False, db_default=False)
-    # Whether the archive hides from readers that the version is a correction.
+    # Whether readers see no note that the version is a correction.
     without_note = models.BooleanField(default=False, db_default=False)
     # Sorted ids of tags. The audience consists of readers with any tag of `with_tags` and no tag of
     # `without_tags`.
@@ -377,7 +377,7 @@ class Rehearsal(LeasedTask):
     draft = models.ForeignKey(Draft, on_delete=models.CASCADE, related_name="rehearsals")
     fingerprint = models.BinaryField()  # a hash of content and audience
     started_at = models.DateTimeField(null=True)
-    report = models.JSONField(default=dict, db_default={})  # `RehearsalReport.as_json`
+    report = models.JSONField(default=dict, db_default={})  # from `RehearsalReport.as_json`
 
     class Meta:
         db_table = "rehearsal"

@@ -271,7 +271,10 @@ def button(action: str, status: EditionStatus, readers_now: int) -> str:
 
 
 class Done(NamedTuple):
-    """A sentence about what was done, and a tag that says when it is outdated."""
+    """A sentence about what was done.
+
+    The tag `until` says when the sentence is outdated.
+    """
 
     sentence: str
     until: str = ""

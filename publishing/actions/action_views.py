@@ -155,7 +155,7 @@ def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
 @may_write
 @require_safe
 def describe_time(request: HttpRequest) -> HttpResponse:
-    """Say what a local time means while an author types it.
+    """Return what a local time means, while an author is still typing it.
 
     The answer is the time in UTC, a refusal, or a choice between two times.
     """
@@ -193,7 +193,7 @@ def send_to_remaining(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
 def listing(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
-    """List or unlist the issue on POST; on GET redirect to the page with the button."""
+    """On POST, list or unlist the issue; on GET, redirect to the page with the button."""
     if not versions_of(issue).exists():
         raise Http404(_("There is no issue {issue}.").format(issue=issue))
     if request.method == "POST":

@@ -1,4 +1,4 @@
-"""The actions on an edition, by name.
+"""Define and run the actions that authors can choose for an edition.
 
 `delivery/queue/edition_control.py` checks again whether each action is allowed.
 """

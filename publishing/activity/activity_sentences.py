@@ -53,7 +53,7 @@ class ActivitySentence:
         )
 
     def on_own_page(self, who: str) -> str:
-        """Return the sentences as the page of the issue shows them."""
+        """Return the sentences for the issue's own page, without the issue's title."""
         if self.version is None:
             return self.as_text(who, _("the issue"))
         return self.as_text(who, _("version {version}").format(version=self.version))
@@ -90,7 +90,7 @@ def sentence_of(entry: LogEntry) -> ActivitySentence:
 
 
 def code_of(entry: LogEntry) -> tuple[str, Params]:
-    """Return the code and parameters of an entry; no code if Django recorded it."""
+    """Return an entry's code and parameters; the code is empty if Django recorded it."""
     try:
         stored = json.loads(entry.change_message)
     except ValueError:

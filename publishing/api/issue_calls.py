@@ -66,7 +66,8 @@ from subscribers.fields.find_tags import UnknownTagError, find_tags
 _MADE = {201: Published, 200: Published}
 _PUBLISHING: dict[str, Any] = {"tags": ["Publishing"], "auth": Bearer(issue_scopes.PUBLISH)}
 
-# The order of the calls matters: a fixed word in a path must come before a parameter.
+# Keep the order of the calls: a path with a fixed word must come before a path that has a parameter
+# in the same place.
 router = Router(tags=["Issues"])
 # An action needs the version that the caller saw, because a newer version may exist now.
 THE_VERSION = Query(
@@ -225,7 +226,7 @@ def _address(words: Words, issue: uuid.UUID | None) -> str:
 
 
 def _tags(words: Words) -> TagChoice | None:
-    """Return the tags of the audience; None if the call names none."""
+    """Return the tags of the audience; None if the call names no tags."""
     if words.tags is None and words.without_tags is None:
         return None
     found = []

@@ -14,7 +14,7 @@ from publishing.editions.find_edition import HIGHEST_VERSION
 from publishing.editions.issue_address import LONGEST_OLD_SLUG
 from subscribers.fields.own_fields import load_own_fields
 
-# Seconds. A caller that wants a longer wait must schedule the issue.
+# Seconds. The longest hold. A caller that wants to wait longer must schedule the issue.
 LONGEST_HOLD_S = 86_400
 MOST_TAGS = 200
 

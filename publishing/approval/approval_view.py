@@ -29,7 +29,10 @@ from subscribers.links.see_other import see_other
 
 
 def approval_context(request: HttpRequest, draft: Draft, content: Content) -> dict[str, Any]:
-    """Return the context of `preflight/approval.html`; `content` is the draft's."""
+    """Return the context of `preflight/approval.html`.
+
+    `content` is the content of the draft.
+    """
     if not needs_approval():
         return {"takes_two": False}
     author = user_id_of(request)
@@ -53,7 +56,7 @@ class ApproveForm(forms.Form):
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
 def approve_draft(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """On POST, approve the draft if its hash is `seen`; return to the check sheet."""
+    """On POST, approve the draft if its hash is unchanged; return to the check sheet."""
     if not Draft.objects.filter(pk=draft).exists():
         raise Http404(_("There is no such draft."))
     if request.method == "POST":

@@ -235,8 +235,8 @@ def second_of(
 ) -> uuid.UUID | None:
     """Lock the rule of approval, and return the valid approver of an edition, if any.
 
-    If the rule allows it, the approver may be the publisher too, because `writer` saved the draft
-    last.
+    `writer` is the user who saved the draft last. If the rule allows it, the approver of another
+    user's draft may also publish this draft.
 
     Raises `NeedsApprovalError` if an approver is required and missing.
     """

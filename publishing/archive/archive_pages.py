@@ -47,7 +47,7 @@ View = Callable[..., HttpResponse]
 
 
 def cached_page(view: View) -> View:
-    """Let caches keep a page for a minute and then revalidate it; set its `POLICY`."""
+    """Let caches keep a page for a minute, then revalidate it; send `POLICY` with it."""
     conditional = conditional_page(view)
 
     @require_safe

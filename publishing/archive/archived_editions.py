@@ -1,4 +1,4 @@
-"""The editions in the public archive, for its lists and pages."""
+"""Load the editions for the lists and pages of the public archive."""
 
 from typing import Any
 

@@ -35,11 +35,11 @@ class Hint:
 def composer_stats(
     draft: DraftFields, saved: Draft | None, *, sees_readers: bool
 ) -> tuple[dict[str, str], dict[str, list[Hint]]]:
-    """Return the facts as a dict, and the hints of each field.
+    """Return the facts about a letter as a dict, and the hints for each field.
 
     The keys of the facts are the names that the page and its script use.
 
-    `saved` is the draft of these fields, if it exists.
+    `saved` is the stored draft, if the letter was saved before.
     """
     slug = saved.issue.slug if saved is not None and saved.issue is not None else ""
     content = build_content(draft)

@@ -1,4 +1,4 @@
-"""Compose the mail of a content with the newsletter's current settings."""
+"""Compose the mail from a content and the newsletter's settings."""
 
 from typing import Any
 

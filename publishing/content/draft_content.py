@@ -29,7 +29,7 @@ LONGEST_MARKDOWN = 250_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftFields:
-    """The fields that one save of a draft stores: each of `ISSUE_ATTRIBUTES`.
+    """The fields that one save of a draft stores: one for each of `ISSUE_ATTRIBUTES`.
 
     `format` is the format of the letter. If `text` is empty, the plain text is made from the
     letter.

@@ -140,7 +140,7 @@ def texts_of(content: Content) -> list[tuple[IssueAttribute, str]]:
 
 
 def write_fallbacks(content: Content, fields: Sequence[ReaderField]) -> Content:
-    """Write a field's own fallback wherever the letter has the field without fallback."""
+    """Write a field's own fallback where the letter names the field without one."""
     fallbacks = {field.name: field.fallback for field in fields if field.fallback}
     escaped = {name: escape(fallback) for name, fallback in fallbacks.items()}
     written: dict[str, Any] = {
@@ -154,7 +154,7 @@ def write_fallbacks(content: Content, fields: Sequence[ReaderField]) -> Content:
 
 
 def used_fields(content: Content, fields: Sequence[ReaderField]) -> list[str]:
-    """Return the names of the `fields` that the content uses, in the same order."""
+    """Return the names of the `fields` that the content uses, in the given order."""
     texts = (text for one, text in texts_of(content) if one.has_fields)
     used = {field.name for text in texts for field in merge_fields.iter_fields(text)}
     return [field.name for field in fields if field.name in used]

@@ -104,7 +104,7 @@ def _new_ids(html: str, digest: str) -> dict[str, str]:
 
 
 def _retarget(attributes: dict[str, str], ids: dict[str, str], letter: str) -> None:
-    """Point a link within the letter at the new id; remove the link if there is none."""
+    """Point a link within the letter at its new id, or remove the link's address."""
     address = unescape(attributes.get("href", ""))
     fragment = address.removeprefix(letter)
     if not fragment.startswith("#"):

@@ -41,7 +41,8 @@ _OF_IMAGE = re.compile(
 # be searched to the end of the letter, which takes quadratic time.
 _IN_BRACKETS = re.compile(r"<([a-z0-9]++(?>(?:[/?#][^\s<>]*+)?))>")
 _FOOTNOTE = re.compile(r"\[\^[^\s\]]{1,50}\]")
-# The HTML of a reference is 40 times as long as its Markdown. Further references stay text.
+# The limit of footnote references, because the HTML of a reference is 40 times as long as its
+# Markdown. Further references stay text.
 MAX_REFERENCES = 1000
 
 
@@ -177,7 +178,7 @@ def _mark_up_videos(tokens: Sequence[Token]) -> None:
 
 
 def _mark_up_buttons(tokens: Sequence[Token]) -> None:
-    """Mark the paragraphs that consist of one link with `{.button}`."""
+    """Give the class `button` to each paragraph that is only a link with `{.button}`."""
     for paragraph, inline in pairwise(tokens):
         parts = inline.children or []
         if paragraph.type == "paragraph_open" and not paragraph.hidden and parts:

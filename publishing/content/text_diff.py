@@ -13,7 +13,7 @@ MOST_LINES = 2000
 
 
 class LinePair(NamedTuple):
-    """One row of a comparison: the line of each side, or None if it has no line here."""
+    """One row of a comparison: the line of each side; None where a side has no line."""
 
     other: str | None
     mine: str | None

@@ -41,7 +41,8 @@ _TAG_OR_COMMENT = re.compile(
 )
 _BACK_LINKS = {"\u21a9", "\u21a9\ufe0e"}
 _BLANKS = re.compile(r"[ \t\n\r\f]+")
-# Encode spaces and drop line ends as browsers do. In a plain text, a space would end the address.
+# Encode spaces and drop line ends in addresses, as browsers do. In a plain text, a space would end
+# the address.
 _AS_BROWSERS = str.maketrans({" ": "%20", "\t": None, "\n": None, "\r": None})
 _HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|mso-hide\s*:\s*all)", re.IGNORECASE)
 
@@ -73,7 +74,7 @@ def _keep_shaping_tag(tag: re.Match[str]) -> str:
 
 
 def _in_text(placeholder: str) -> str:
-    """Return a merge field with its HTML fallback as plain text."""
+    """Return a merge field, with its fallback turned from HTML into plain text."""
     name, bar, fallback = placeholder.partition("|")
     if not bar or not ("<" in fallback or "&" in fallback):
         return placeholder

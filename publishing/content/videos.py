@@ -31,7 +31,7 @@ class Video(NamedTuple):
 
 
 def find_video(text: str) -> Video | None:
-    """Return the video if the text is nothing but the address of a video."""
+    """Return the video if the text is only the address of a video."""
     text = text.strip()
     if len(text) > LONGEST_ADDRESS or not _PLAIN.fullmatch(text):
         return None

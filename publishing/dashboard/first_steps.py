@@ -1,4 +1,4 @@
-"""Find the steps from a new site to its first issue that are still to do.
+"""List the steps from a new site to its first issue, and check which are done.
 
 The texts of the steps are in `first_steps.html`.
 """
@@ -70,7 +70,7 @@ class FirstSteps:
 
     @property
     def webhook_types(self) -> str:
-        """The events that Postmark should report, as its page names them."""
+        """The events that Postmark should report, with the names on Postmark's own page."""
         return ", ".join(WEBHOOK_TYPES.values())
 
 

@@ -1,4 +1,7 @@
-"""Create, save, copy, reopen and delete drafts. Each save names its base revision."""
+"""Create, save, copy, reopen and delete drafts.
+
+Each save names the revision of the draft that the author has edited.
+"""
 
 import uuid
 from dataclasses import replace
@@ -43,7 +46,7 @@ MOST_UNTOUCHED = 20
 
 
 class SaveResult(NamedTuple):
-    """The draft after a save (None if it was deleted), and whether it has the text."""
+    """The draft after a save (None if it was deleted), and whether the text is saved."""
 
     draft: Draft | None
     is_saved: bool = False

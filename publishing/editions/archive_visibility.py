@@ -32,8 +32,8 @@ def visibility_after(
     """Return where readers find an issue after its next version is published.
 
     `chosen` is empty if the author chose nothing. In this case the issue becomes unlisted if tags
-    limit its audience. If an earlier version `is_public`, the next version can only make the issue
-    unlisted.
+    limit its audience. If an earlier version `is_public`, the next version can make a public issue
+    unlisted, and no other change is possible.
     """
     present = issue.visibility if issue else Visibility.PUBLIC
     if is_public:

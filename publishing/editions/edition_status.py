@@ -1,4 +1,4 @@
-"""The status of an edition, from one query, so that its counts add up."""
+"""Read the status of an edition with one query, so that its counts add up."""
 
 import math
 import uuid
@@ -59,7 +59,7 @@ class EditionStatus:
 
     @property
     def taken_back(self) -> str:
-        """“called back”, “cancelled” or empty."""
+        """“called back” or “cancelled” if the edition was; otherwise empty."""
         return self.words if self.state is EditionState.CANCELLED else ""
 
     def as_json(self) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def status_from_counts(counts: EditionCounts) -> EditionStatus:
 
 
 def since_when(dropped_at: datetime) -> str:
-    """Return a day in the newsletter's zone, as pages write it."""
+    """Return the day of a time in the newsletter's time zone, as pages write it."""
     return date_format(dropped_at.astimezone(Newsletter.objects.get_current().zone), _("j F Y"))
 
 

@@ -20,7 +20,7 @@ LONGEST_SHOWN = 40
 
 
 def parse_issue_id(text: str) -> uuid.UUID:
-    """Return the issue's id in `text`. Raises `ValueError` with one sentence."""
+    """Return the id of an issue from `text`. Raises `ValueError` with one sentence."""
     try:
         return uuid.UUID(text)
     except ValueError:
@@ -33,7 +33,7 @@ def parse_issue_id(text: str) -> uuid.UUID:
 
 
 def parse_version(text: str | None) -> int | None:
-    """Return the version number in `text`, None for the newest. Raises `ValueError`."""
+    """Return the version in `text`; None for the newest. Raises `ValueError`."""
     if text is None:
         return None
     if not (re.fullmatch("[0-9]{1,10}", text) and 1 <= int(text) <= HIGHEST_VERSION):

@@ -209,5 +209,5 @@ def _save_at_free_address(issue: Issue, addresses: tuple[str, ...]) -> None:
 
 
 def constraint_of(error: IntegrityError) -> str | None:
-    """Return the name of the constraint that the error says is violated."""
+    """Return the name of the constraint that was violated."""
     return getattr(getattr(error.__cause__, "diag", None), "constraint_name", None)

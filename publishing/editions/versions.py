@@ -163,7 +163,7 @@ def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str |
 
 
 def tags_of_issue(issue: uuid.UUID) -> TagChoice:
-    """Return the tags of the issue's newest version, which its corrections keep."""
+    """Return the tags of the issue's newest version; a correction keeps these tags."""
     newest = versions_of(issue).first()
     return TagChoice.of(newest) if newest else EVERY_READER
 

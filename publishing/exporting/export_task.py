@@ -1,6 +1,7 @@
-"""Write complete exports in the background: one worker writes one under a lease.
+"""Request complete exports, and write them in the background.
 
-If a worker is killed, the export starts again, because a compressed file cannot be continued.
+A worker writes an export under a lease. If the worker is killed, the export starts again, because a
+compressed file cannot be continued.
 """
 
 import io
@@ -30,7 +31,7 @@ KEPT = timedelta(days=7)
 
 
 def request_export(by: uuid.UUID) -> tuple[Export, bool]:
-    """Return a new export, or else the open export; and whether it is new."""
+    """Return the open export, or a new one if none is open; and whether it is new."""
     try:
         with transaction.atomic():
             return Export.objects.create(requested_by_id=by), True
@@ -99,7 +100,7 @@ class _PieceWriter(io.RawIOBase):
         return written
 
     def note(self, path: str) -> None:
-        """Show progress and renew the lease, whether or not a piece is full."""
+        """Show which file is being written, and renew the lease."""
         self._running.heartbeat(now_writing=path)
 
     def end(self) -> None:

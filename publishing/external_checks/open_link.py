@@ -1,4 +1,4 @@
-"""Open one link to learn its HTTP status, safe from server-side request forgery.
+"""Open a link to learn its HTTP status, and prevent server-side request forgery.
 
 `fetch` also reads a file, such as an image, but only from given hosts, over HTTPS, and up to a
 given number of bytes.
@@ -272,13 +272,13 @@ class _TimedConnection:
         If `most` is not 0, also read the content, but at most `most` + 1 bytes of it.
         """
         connection = http.client.HTTPConnection(name, port)
-        connection.default_port = _PORTS[scheme]  # so the Host header names no usual port
+        connection.default_port = _PORTS[scheme]  # the Host header omits this port
         connection.sock = self._socket
         connection.request(method, target, headers=_HEADERS)
         response = connection.getresponse()
         content = response.read(most + 1) if most and response.status == 200 else b""
         if most and response.length and len(content) <= most:
-            raise http.client.IncompleteRead(content)  # it was cut off
+            raise http.client.IncompleteRead(content)  # the response was cut off
         return _Response(response.status, response.getheader("Location"), content)
 
 

@@ -28,8 +28,8 @@ MOST_DECODED_PIXELS = 15_000_000
 MOST_WEBP_PIXELS = 8_000_000
 # The limit of the height in pixels after resizing: about four screens of a phone.
 TALLEST = 8_000
-# The limit of frames of an animation, because mail programs decode every frame. These are half a
-# minute at the usual pace.
+# The limit of frames of an animation, because mail programs decode every frame. 500 frames are half
+# a minute at the usual pace.
 MOST_FRAMES = 500
 TOO_LARGE = format_lazy(
     gettext_lazy("This file is larger than {most} MB. Save the image smaller and choose it again."),
@@ -61,7 +61,7 @@ _WITH_LENGTH = frozenset({*range(0xC0, 0xD0), *range(0xDB, 0xF0), 0xFE})
 _MOST_PARTS = 10_000
 _JPEG, _PNG = b"\xff\xd8", b"\x89PNG\r\n\x1a\n"
 _PIXELS = b"IDAT"
-# The number of lines that are resized in one step. Few lines keep the copies of them small.
+# The number of lines that are resized in one step. Copies of so few lines need little memory.
 _BAND = 256
 _QUALITIES = (85, 75, 65)
 _SMALLER = 0.8
@@ -181,7 +181,7 @@ def _too_many_pixels(pixels: int, most: int) -> UnusableImageError:
 
 
 def _is_one_scan(jpeg: bytes) -> bool:
-    """Return whether one scan has all colours, so that Pillow can decode by lines."""
+    """Return whether one scan has all colours, so Pillow can decode line by line."""
     at, components = 2, 0
     while jpeg[at] == 0xFF:
         marker = jpeg[at + 1]
