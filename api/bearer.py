@@ -20,7 +20,7 @@ REALM = 'Bearer realm="homing"'
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A scope of API tokens. The token's owner needs one of its `permissions`."""
+    """A scope of API tokens. The token's owner needs one of the scope's `permissions`."""
 
     name: str
     description: Promise

@@ -18,7 +18,7 @@ from delivery.worker.call_slots import connections_needed
 
 logger = logging.getLogger(__name__)
 
-# Other encodings refuse letters of other scripts, or store bytes that are no text.
+# Other encodings refuse letters of other scripts, or store bytes that are not valid text.
 ENCODING = "UTF8"
 CREATE_DATABASE = "createdb --encoding=UTF8 --template=template0 --locale=C.UTF-8"
 
@@ -48,7 +48,7 @@ def check_settings(**kwargs: Any) -> Iterable[CheckMessage]:
             hint=_("Set a broadcast stream for newsletters and another stream for confirmations."),
             id="delivery.E001",
         )
-    # Plain http shows the server token to the network.
+    # Plain http would show the server token to the network.
     url = urlsplit(settings.POSTMARK_BASE_URL)
     local = url.hostname in {"127.0.0.1", "localhost", "::1"}
     if url.scheme == "http" and not local and not settings.DEBUG:
@@ -111,8 +111,8 @@ def find_server_problems(
 ) -> Iterator[CheckMessage]:
     """Yield the problems of the settings that apply to this program's connections.
 
-    `compiles`: statements are compiled to machine code (`jit`). `connections` is how many this role
-    may open.
+    `compiles`: statements are compiled to machine code (`jit`). `connections` is the number of
+    connections that this role may open.
     """
     if encoding != ENCODING:
         yield Error(
@@ -190,7 +190,7 @@ def check_server_settings(
 def check_unsubscribe_handling(postmark: Postmark) -> Reason | None:
     """Compare the stream's handling of unsubscribes with ours.
 
-    Returns None if both fit or Postmark gives no answer. Source: Postmark's API documentation,
+    Returns None if both fit or Postmark gives no answer. See Postmark's API documentation,
     “Message streams”.
     """
     fitting, problem = {

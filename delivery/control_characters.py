@@ -1,8 +1,8 @@
-"""Control and invisible characters, which names exclude or addresses lose."""
+"""Control and invisible characters, refused in names or removed around addresses."""
 
 import re
 
-# Explicit ranges, because PostgreSQL's [[:cntrl:]] depends on the collation.
+# The ranges are explicit, because PostgreSQL's [[:cntrl:]] depends on the collation.
 CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 # The same characters for a database constraint, without NUL, which PostgreSQL cannot store.
 POSTGRESQL_PATTERN = r"[\u0001-\u001F\u007F-\u009F\u2028\u2029]"

@@ -13,7 +13,7 @@ def digits(number: int) -> str:
 
 
 def counted(singular: str, plural: str, number: int, **more: object) -> str:
-    """Write a sentence with the number as `{n}`, in the form that the number needs."""
+    """Write a sentence with a number as `{n}`, in the plural form for this number."""
     return ngettext(singular, plural, number).format(n=digits(number), **more)
 
 

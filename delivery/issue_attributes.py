@@ -27,7 +27,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ApiText:
-    """An attribute's text and example in the API document, and its name if different."""
+    """An attribute's text, example and, if different, name in the API document."""
 
     description: str
     example: str
@@ -36,14 +36,15 @@ class ApiText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssueAttribute:
-    """One attribute of an issue, with its name in each place; no name is empty text.
+    """One attribute of an issue, with its name in each place.
 
-    `name` is the column of a draft. `control` is the field of the form, also in the form's script.
-    `content` is the name in the content and in the content's hash. `column` is the column of an
-    edition. `option` is the option of the command `publish`. `file` is a separate file in an
-    export. `longest` is the largest number of characters that can be published. `fix` is the link
-    from a finding to the form. A comparison of two drafts shows the attributes that have a `label`.
-    Commands and the API show the texts of attributes in English.
+    The name is empty in a place that does not have the attribute. `name` is the column of a draft.
+    `control` is the field of the form, also in the form's script. `content` is the name in the
+    content and in the content's hash. `column` is the column of an edition. `option` is the option
+    of the command `publish`. `file` is a separate file in an export. `longest` is the largest
+    number of characters that can be published. `fix` is the link from a finding to the form. A
+    comparison of two drafts shows the attributes that have a `label`. Commands and the API show the
+    texts of attributes in English.
     """
 
     name: str

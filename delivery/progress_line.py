@@ -19,7 +19,7 @@ class ProgressLine:
     def show(self, line: str) -> None:
         """Show how far the command has got."""
         if self._is_terminal:
-            # `str` prevents the red of errors.
+            # With the style `str`, the line is not red like an error.
             self._output.write(f"{CLEAR}{line}", str, ending="")
             self._output.flush()
         elif time.monotonic() - self._written_at_s >= LINE_EVERY_S:

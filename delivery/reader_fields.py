@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 class ReaderField:
     """One field of a reader.
 
-    `name` is its column or key, merge field and API key. `example` is for previews, `fallback` for
-    readers without a value. Commas separate the `headers` of an import. `is_own`: an author has
-    defined it, and may have chosen any word as its name.
+    `name` is its column or key, merge field and API key. `example` is the value in previews, and
+    `fallback` the value for readers without one. `headers` are column names that an import
+    recognises, separated by commas. `is_own`: an author has defined it, and may have chosen any
+    word as its name.
     """
 
     name: str
@@ -37,7 +38,7 @@ class ReaderField:
 
     @property
     def control(self) -> str:
-        """The name of its form control. No other control has this prefix."""
+        """The name of the field's form control. No other control has this prefix."""
         return f"field-{self.name}" if self.is_own else self.name
 
 
@@ -46,10 +47,10 @@ NAME = ReaderField("name", _("Name"), "Ada Whitlock", "reader", autocomplete="na
 
 READER_FIELDS = (NAME,)
 FIELD_NAMES = tuple(field.name for field in READER_FIELDS)
-# In SQL: “name, city”. Users cannot name fields, so quoting is not needed.
+# In SQL: “name, city”. Users cannot name these fields, so quoting is not needed.
 FIELD_COLUMNS = ", ".join(FIELD_NAMES)
 
 
 def own_columns(keys: Iterable[str], ours: Collection[str]) -> list[str]:
-    """Return CSV column names for an author's own fields, all different from `ours`."""
+    """Return CSV column names for an author's own fields, none of which is in `ours`."""
     return [f"fields.{key}" if key in ours else key for key in keys]

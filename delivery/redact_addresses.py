@@ -10,7 +10,7 @@ MAX_DOMAIN = 1024
 # This mark replaces an address. Only the reader's delivery may contain the address, so that an
 # erasure finds it.
 REDACTED = "…"
-# The number of characters that are read of a text, far more than are stored. The rest of a longer
+# At most this many characters of a text are read, far more than are stored. The rest of a longer
 # text is not read, to save time.
 MAX_READ = 8_000
 
@@ -43,7 +43,7 @@ _DOMAIN = re.compile(
     r"\[[^\]\s]*\]|(?:%(?!3[eE]|2[0cC27])|[^\s@\uff20\ufe6b<>\"'(),;:\[\]{}|/?&\\%“”„«»…])*"
 )
 
-# A parameter's name or a quotation mark before an address is not part of it.
+# A parameter's name or a quotation mark before an address is not part of the address.
 _BEFORE_IT = re.compile(r"['`]*(?:(?:e-?mail|address|recipient|to|from|user)=)?", re.IGNORECASE)
 
 
@@ -61,7 +61,7 @@ def redact_addresses(text: str, mark: str) -> str:
         named = domain[0].rstrip(".!") if domain else ""
         start = at.start() - len(local_part)
         if parts and start == end:
-            end = at.end() + len(named)  # Another sign of the same address.
+            end = at.end() + len(named)  # Another @ of the same address.
         elif local_part:
             parts += [text[end:start], mark]
             end = at.end() + len(named)

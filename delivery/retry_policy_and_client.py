@@ -1,4 +1,4 @@
-"""Delivery's settings as values: retries and the Postmark client."""
+"""Make the retry policy and the Postmark client from delivery's settings."""
 
 from django.conf import settings
 

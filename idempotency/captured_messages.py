@@ -39,7 +39,7 @@ def capture_messages(request: HttpRequest) -> Iterator[CapturingStorage]:
     """Capture the messages of this block instead of showing them."""
     storage = CapturingStorage(request)
     usual = getattr(request, "_messages", None)
-    if usual is None:  # the site shows no messages; Django raises an error if a view adds one
+    if usual is None:  # the site shows no messages; Django raises an error if a view adds a message
         yield storage
         return
     storage.level = usual.level

@@ -33,8 +33,8 @@ def claim(
 
     Wait at most `wait_s` seconds. Call this in the transaction in which the work is done and its
     response is saved. The first of `fingerprints` is stored. If the result is None, the key was
-    claimed, and the caller does the work and commits. Raises InProgressError,
-    DifferentContentError, and WrongIsolationError unless the level is READ COMMITTED.
+    claimed, and the caller does the work and commits. Raises InProgressError and
+    DifferentContentError. Raises WrongIsolationError if the isolation level is not READ COMMITTED.
     """
     timeout_before, has_slot = _prepare(user_id, key)
     if not has_slot:

@@ -15,7 +15,7 @@ ROWS_AT_ONCE = 1_000
 
 
 def expire_saved_responses(*, at_most: int = ROWS_AT_ONCE) -> int:
-    """Delete up to `at_most` expired responses and return the number of deleted ones.
+    """Delete up to `at_most` expired responses and return how many were deleted.
 
     Each call is a short transaction of its own. The function skips rows that another run is
     deleting. Call it until it returns 0.

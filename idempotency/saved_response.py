@@ -33,7 +33,7 @@ SAVE = """
 
 
 class CannotBeReplayedError(TypeError):
-    """A view's response cannot be sent a second time, or must not be."""
+    """A view's response cannot or must not be sent a second time."""
 
 
 class BrokenClaimError(RuntimeError):
@@ -57,7 +57,10 @@ class SavedResponse:
 
 
 class DifferentContentError(Exception):
-    """The key was used for other content. `earlier_url` shows its result, if known."""
+    """The key was used for other content.
+
+    `earlier_url` is the URL of the earlier result, if known.
+    """
 
     def __init__(self, earlier_url: str = "") -> None:
         super().__init__(earlier_url)

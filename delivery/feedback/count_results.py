@@ -10,8 +10,8 @@ from delivery.rules.delivery_key import DeliveryKey
 
 # A reader who unsubscribes more than this many days after a letter is not counted for any letter.
 UNSUBSCRIBED_WITHIN_DAYS = 7
-# Only editions of this many last days are searched, so that few rows are read. An older edition
-# could count only if it was paused for weeks.
+# Only editions of at most this age, in days, are searched, so that few rows are read. An older
+# edition could count only if it was paused for weeks.
 _EDITIONS_OF_DAYS = 60
 # If there are more rows than this, merging them costs less than reading them.
 MANY_ROWS = 500
@@ -28,9 +28,9 @@ _MERGE = """
 
 
 def count_first_delivered(key: DeliveryKey, at: datetime) -> bool:
-    """Record the first time that a copy was reported as delivered, and count it.
+    """Record the first time that a copy was reported as delivered, and count the copy.
 
-    Returns False if it was counted before, or if there is no such copy.
+    Returns False if the copy was counted before, or does not exist.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -50,9 +50,10 @@ def count_first_delivered(key: DeliveryKey, at: datetime) -> bool:
 
 
 def count_unsubscribed(reader: int, at: datetime | None = None) -> None:
-    """Count an unsubscribed reader for the last issue sent to them, if recent.
+    """Count an unsubscribed reader for the last issue sent to them, if it is recent.
 
-    Call it in the transaction that records the act, once for each act. `at` is now by default.
+    Call this function once for each unsubscribe, in the transaction that records the unsubscribe.
+    `at` is the current time by default.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -76,7 +77,7 @@ def count_unsubscribed(reader: int, at: datetime | None = None) -> None:
 
 
 def merge_results() -> None:
-    """Merge the rows of each edition if there are many new ones."""
+    """Merge the rows of each edition if there are many new rows."""
     editions = EditionResult.objects.values("edition").distinct().count()
     if EditionResult.objects.count() > MANY_ROWS + editions:
         with connection.cursor() as cursor:

@@ -48,7 +48,8 @@ logger = logging.getLogger(__name__)
 
 # A worker reads this many events at once. A complaint that arrives meanwhile is applied after them.
 READ_AT_ONCE = 500
-# Postmark waits about ten seconds for an answer. Slower events are left to the workers.
+# Postmark waits about ten seconds for an answer. Events that take longer to apply are left to the
+# workers.
 MAX_LOCK_WAIT_S = 3.0
 # After one lock was not free in time, all later locks wait at most this long.
 MIN_LOCK_WAIT_S = 0.01
@@ -59,7 +60,10 @@ MAX_FAILURES = 5
 
 
 def store(body: bytes, trace: str | None = None) -> int | None:
-    """Store an event; return its id, or None if it is known. Raises `django.db.Error`."""
+    """Store an event; return its id, or None if the event was stored before.
+
+    Raises `django.db.Error`.
+    """
     return next(iter(store_all([body], [trace])), None)
 
 
@@ -212,7 +216,7 @@ def _mark_applied(event_id: int) -> None:
 
 
 def _ignore(cursor: CursorWrapper, event_id: int, delivery: EventDelivery | None) -> None:
-    """Mark an event as applied without effect; alarm about `delivery`, if any."""
+    """Mark an event as applied without effect; raise an alarm about a `delivery`."""
     if delivery is None:
         logger.info("event %d is of a stream that this newsletter does not use", event_id)
     else:

@@ -18,10 +18,10 @@ from delivery.rules.delivery_key import DeliveryKey
 
 
 class EventDelivery(NamedTuple):
-    """A copy of ours. The address is None if the edition's copies were dropped.
+    """A copy that Homing sent, with the address to which it was sent.
 
-    The address is empty if its reader was erased or never confirmed. `accepted_as` is the
-    provider's id of a copy that counts as sent.
+    The address is None if the edition's copies were dropped. The address is empty if its reader was
+    erased or never confirmed. `accepted_as` is the provider's id of a copy that counts as sent.
     """
 
     key: DeliveryKey
@@ -35,7 +35,7 @@ class Scope(Enum):
     """The mail that an event is about."""
 
     NEWSLETTER = auto()
-    ON_REQUEST = auto()  # Confirmations, data requests and test letters.
+    ON_REQUEST = auto()  # A confirmation, a data request or a test letter.
     OTHER_STREAM = auto()
     OTHER_ADDRESS = auto()
 

@@ -9,7 +9,10 @@ from delivery.postmark.parse_events import AddressReactivated, AddressSuppressed
 
 
 def save_latest(cursor: CursorWrapper, event: AddressSuppressed | AddressReactivated) -> None:
-    """Save an entry unless a later one is known. At equal times the suppression stays."""
+    """Save an entry unless a later entry of the address is known.
+
+    If two entries have the same time, the suppression stays.
+    """
     refuses = isinstance(event, AddressSuppressed)
     reason, origin = (
         (event.reason, event.origin) if isinstance(event, AddressSuppressed) else ("", "")
@@ -29,9 +32,10 @@ def save_latest(cursor: CursorWrapper, event: AddressSuppressed | AddressReactiv
 
 
 def save_lifted(cursor: CursorWrapper, changes: Sequence[int]) -> None:
-    """Save that these accepted changes lifted entries; their webhooks may be lost.
+    """Save that these accepted changes lifted entries.
 
-    An entry that is later than the request stays. An erased address has no entry.
+    The webhooks about these changes may be lost. An entry that is later than the request stays. An
+    erased address has no entry.
     """
     cursor.execute(
         """

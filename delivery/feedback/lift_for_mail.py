@@ -49,8 +49,8 @@ _REQUEST = """
     ORDER BY recipient_id
 """
 
-# Mails whose address has no unsent change on their stream. The last change of the address decides,
-# because it may have superseded earlier ones.
+# Select mails whose address has no unsent change on their stream. The last change of the address
+# decides, because it may have superseded earlier changes.
 _SENT = """
     SELECT id, delivery, (
         SELECT last.change = 'reactivate' AND last.state = 'done' FROM suppression_change AS last

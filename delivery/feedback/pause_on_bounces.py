@@ -1,7 +1,8 @@
 """Pause a newsletter with too many bounces or complaints since its last resume.
 
 Confirmations never pause, because invented addresses in the sign-up form must not stop them.
-Postmark's limit: bounces under 10 %. Gmail's and Yahoo's: complaints under 0.3 %, better 0.1 %.
+Postmark requires bounces under 10 %. Gmail and Yahoo require complaints under 0.3 %, better under
+0.1 %.
 """
 
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ from delivery.rules.reason import Reason, ReasonCode
 
 
 class Limit(NamedTuple):
-    """A percentage, and the least number at which it applies, such as three bounces."""
+    """A percentage, and the least number of bounces or complaints at which it applies."""
 
     percent: float
     least: int

@@ -166,7 +166,7 @@ class _PollRun:
     def _extend_lease(self, *, lease_s: float = LEASE_S) -> None:
         """Extend the lease, or raise `TaskInterruptedError` to stop this run.
 
-        Workers apply the events that were stored so far later.
+        The events that were stored before the stop are kept, and workers apply them.
         """
         if self._is_stopping() or not periodic_task_lease.extend_lease(
             self._lease, lease_s=lease_s

@@ -55,7 +55,8 @@ def record_feedback(
     lock_edition(cursor, edition)
     holder = delivery(key).values("batch")[:1]
     Batch.objects.select_for_update(no_key=True).filter(pk=holder).first()
-    # Counts do not change once an edition's deliveries are dropped. Dropping takes the same lock.
+    # Counts do not change once an edition's deliveries are dropped. The transaction that drops them
+    # takes the same lock.
     if count_feedback(cursor, what, _DELIVERY, _IS_DROPPED, params):
         pause_if_over_threshold(cursor, edition)
     else:
@@ -65,8 +66,9 @@ def record_feedback(
 def find_delivery_by_message(issue: UUID, recipient: int, message_id: str) -> DeliveryKey | None:
     """Find the delivery with this provider id, for events without our metadata.
 
-    The event may arrive before the reply that contains the id. In this case the delivery must be
-    the only one without an id. Returns None unless exactly one delivery matches.
+    The event may arrive before the reply that contains the id. If the event arrives first, the
+    delivery must be the only delivery without an id. Returns None unless exactly one delivery
+    matches.
     """
     deliveries = Delivery.objects.filter(issue_id=issue, recipient_id=recipient)
     found = dict(deliveries.values_list("version", "provider_message_id"))

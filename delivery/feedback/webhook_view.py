@@ -31,7 +31,10 @@ MAX_DIGITS = 18
 
 @method_decorator(csrf_exempt, name="dispatch")
 class PostmarkWebhook(View):
-    """Store one event per POST. Exempt from CSRF, because a password protects it."""
+    """Store one event per POST.
+
+    The view is exempt from CSRF checks, because a password protects it.
+    """
 
     http_method_names = ["post"]
 

@@ -35,8 +35,8 @@ class Readers(Protocol):
     def apply_events(self, events: Sequence[AddressEvent]) -> None:
         """Apply the provider's events about addresses, in the caller's transaction.
 
-        Events may repeat and arrive in any order. The `delivery` of an event is one of ours or
-        None.
+        Events may repeat and arrive in any order. The `delivery` of an event is the key of a copy
+        that Homing sent, or None.
         """
 
     def reader_at(self, address: str) -> int | None:

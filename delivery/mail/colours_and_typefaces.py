@@ -1,7 +1,7 @@
-"""The newsletter's look: colours with enough contrast, and typefaces. Pure.
+"""The newsletter's look: colours with enough contrast, and typefaces.
 
-Authors may pick any accent. Its lightness is changed until text in this colour can be read.
-Contrast and relative luminance: https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio.
+Authors may pick any accent. The lightness of the accent is changed until text in this colour can be
+read. Contrast and relative luminance: https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from django.conf import settings
 from delivery.models.newsletter import Newsletter, Typeface
 
 ENOUGH = 4.5
-# The page and the areas on it, as in static/tokens.css.
+# The colours of the page and of the areas on it, as in static/tokens.css.
 LIGHT_PAPER = ("#fdfdfb", "#f1f4f3")
 DARK_PAPER = ("#14191c", "#1c2327")
 ON_LIGHT_ACCENT = "#ffffff"
@@ -33,7 +33,7 @@ _PAIRINGS: Mapping[str, tuple[str, str]] = {
     Typeface.MAGAZINE: (SANS, SERIF),
     Typeface.JOURNAL: (SERIF, SANS),
 }
-# Outlook on Windows shows Times New Roman if it lacks the first font of a list.
+# Outlook on Windows shows Times New Roman if the first font of a list is not installed.
 _IN_OUTLOOK = {SERIF: "'Georgia',serif", SANS: "'Segoe UI',Arial,sans-serif"}
 
 
@@ -63,7 +63,7 @@ class Look:
 
     @property
     def start(self) -> str:
-        """The side where lines begin, because mail programs know no logical sides."""
+        """The side where lines begin, left or right: mail programs know no logical sides."""
         return "right" if self.direction == "rtl" else "left"
 
     @property
@@ -73,7 +73,7 @@ class Look:
 
     @property
     def slant(self) -> str:
-        """Return the font style of headings and quotes: Arabic and Hebrew have no italics."""
+        """The font style of headings and quotes; Arabic and Hebrew have no italics."""
         return "normal" if self.direction == "rtl" else "italic"
 
     @property
@@ -127,7 +127,7 @@ def direction_of(language: str) -> str:
 
 @lru_cache(maxsize=64)
 def accent_for(colour: str) -> Accent:
-    """Return the nearest readable accents of this hue for light and dark paper."""
+    """Return the nearest readable accents of this hue, one for light and one for dark."""
     light, dark = _readable(colour, LIGHT_PAPER, -1), _readable(colour, DARK_PAPER, 1)
     return Accent(light, _shift(light, 0.75), dark, _shift(dark, 1.15))
 
@@ -139,13 +139,13 @@ def contrast(one: str, other: str) -> float:
 
 
 def _fit(width: int, height: int) -> tuple[int, int]:
-    """Return the size of a logo in letters; it is never enlarged."""
+    """Return the size of a logo in letters; a logo is never enlarged."""
     scale = min(1, LOGO_WIDTH / width, LOGO_HEIGHT / height)
     return max(1, round(width * scale)), max(1, round(height * scale))
 
 
 def _readable(colour: str, papers: tuple[str, ...], step: int) -> str:
-    """Change the lightness in steps until the contrast is enough on each paper."""
+    """Change the lightness in steps until the contrast on each background is enough."""
     hue, lightness, saturation = colorsys.rgb_to_hls(*_channels(colour))
     found = colour
     while any(contrast(found, paper) < ENOUGH for paper in papers):

@@ -1,6 +1,7 @@
 """Write a value at its place in a letter so that it stays data and never runs.
 
-Pure, in linear time. The reasons: docs/decisions/0052-fields-in-addresses-and-braces-as-text.md.
+All functions take linear time. For the reasons, see
+docs/decisions/0052-fields-in-addresses-and-braces-as-text.md.
 """
 
 import re
@@ -15,7 +16,7 @@ from delivery.mail.letter_addresses import addresses_of
 
 
 class Place(Enum):
-    """A place that a value may have."""
+    """A kind of place in a letter where the value of a field may be."""
 
     TEXT = auto()
     """Text, also that of an attribute."""
@@ -31,7 +32,7 @@ class Place(Enum):
     """The name of a tag or an attribute, or a script."""
 
 
-# Text that may be an address. Punctuation of other scripts ends it without a blank.
+# Text that may be an address. Punctuation of other scripts ends an address, even without a blank.
 _RUN = re.compile("[^\\s<>\"'\u2000-\u206f\u3000-\u303f\uff00-\uffef]+")
 _SCHEME = re.compile(r"(?<![^\W_])(?:(?i:https?|ftp|webcal)://|(?:mailto|tel|sms|xmpp|geo):)")
 _OPAQUE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*+:(?!/)")
@@ -59,7 +60,7 @@ def _beginning(value: str) -> str:
 
 _WRITE: Mapping[Place, Callable[[str], str]] = {
     Place.ADDRESS: percent_encode,
-    # A mail address or a telephone number keeps these (RFC 6068, RFC 3966).
+    # In a mail address or a telephone number, these stay as they are (RFC 6068, RFC 3966).
     Place.RECIPIENT: lambda value: percent_encode(value, "@+"),
     Place.BEGINNING: _beginning,
     Place.CSS_BEGINNING: lambda value: _NOT_IN_CSS_ADDRESS.sub(
@@ -77,7 +78,10 @@ def at_place(value: str, place: Place) -> str:
 
 
 def fallback_at_place(fallback: str, place: Place, *, html: bool, in_attribute: bool) -> str:
-    """Return an author's fallback as it is written at a place. In HTML it is HTML."""
+    """Return an author's fallback as it is written at a place.
+
+    The fallback in an HTML letter is HTML too.
+    """
     if place in (Place.ADDRESS, Place.RECIPIENT):
         return at_place(unescape(fallback) if html else fallback, place)
     if in_attribute:
@@ -96,10 +100,10 @@ class Places:
 
 
 def find_places(text: str, mark: str, are_urls: Sequence[bool], *, html: bool) -> Places:
-    """Find the place of each `mark`, a character that only replaces fields.
+    """Find the place of each field, which the character `mark` replaces in the text.
 
-    `are_urls` says for each field whether its values are complete addresses, so that an address
-    begins at the field.
+    `are_urls` says for each field whether its values are complete addresses. If they are, an
+    address begins at the field.
     """
     return _Finder(text, mark, are_urls).run(html=html)
 

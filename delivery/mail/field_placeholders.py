@@ -1,4 +1,4 @@
-"""Placeholders that protect merge fields from parsers. Pure."""
+"""Placeholders that protect merge fields from parsers."""
 
 import hashlib
 import re
@@ -13,10 +13,10 @@ from delivery.mail.merge_fields import (
 
 
 class FieldPlaceholders:
-    """Placeholders that protect merge fields from parsers. `restore` undoes them.
+    """Placeholders that protect merge fields from parsers.
 
-    After a parser has decoded the text, all braces between placeholders are text. `is_protected`
-    says which matches of the pattern get a placeholder.
+    `restore` puts the fields back. After a parser has decoded the text, all braces between
+    placeholders are text. `is_protected` says which matches of the pattern get a placeholder.
     """
 
     def __init__(
@@ -26,8 +26,8 @@ class FieldPlaceholders:
         is_protected: Callable[[re.Match[str]], bool] = lambda _: True,
     ) -> None:
         # The mark contains a hash of the text, because nobody can write a text that contains its
-        # hash. The mark does not begin like an entity or a hexadecimal number, so the text before
-        # the mark cannot change its meaning.
+        # own hash. The mark does not begin like an entity or a hexadecimal number, so the text
+        # before the mark cannot change how a parser reads the mark.
         self._mark = f"qz{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}n"
         self._is_protected = is_protected
         self.found: list[re.Match[str]] = []
@@ -47,19 +47,19 @@ class FieldPlaceholders:
         return self._placeholders.sub(lambda one: write(self.found[int(one[1])][0]), text)
 
     def numbers_in(self, text: str) -> Iterator[int]:
-        """Yield the places in `found` of the placeholders in `text`."""
+        """Yield the index in `found` of each placeholder in `text`."""
         return (int(one[1]) for one in self._placeholders.finditer(text))
 
     def encode_braces(self, html: str) -> str:
-        """Write the braces of the text as entities where they could be read as a field's."""
+        """Write braces of the text as entities if they could be read as braces of a field."""
         return self._rewrite_text(html, _encode_braces)
 
     def escape_braces(self, text: str) -> str:
-        """Write the braces of a plain text so that they are not read as a field's."""
+        """Write the braces of a plain text so that they are not read as a field."""
         return self._rewrite_text(text, _escape_braces)
 
     def drop_braces(self, text: str) -> str:
-        """Leave out the braces of the text that could be read as a field's."""
+        """Leave out braces of the text that could be read as the braces of a field."""
         return self._rewrite_text(text, _drop_braces)
 
     def _rewrite_text(self, text: str, write: Callable[[str, bool, bool], str]) -> str:

@@ -1,4 +1,4 @@
-"""Fit a letter's pictures into its column, and take out the first picture. Pure."""
+"""Fit a letter's pictures into its column, and take out the first picture."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _IMAGE = re.compile(rf"<img\b{_REST}>", re.IGNORECASE)
 _SIDE = re.compile(
     r"""(\s(?:width|height)\s*+=\s*+)["']?(\d{1,5}+)["']?(?=[\s/>])""", re.IGNORECASE
 )
-# An image without other words in its paragraph or figure, or outside of both.
+# An image without words beside it in its paragraph or figure, or an image outside of both.
 _PICTURE = re.compile(
     rf"\s*+(?:<(p|figure)\b{_REST}>\s*+)?(?:<a\b({_REST})>\s*+)?<img\b({_REST})>"
     r"\s*+((?(2)</a\s*+>))\s*+(?(1)</\1\s*+>)",

@@ -55,11 +55,11 @@ def compose(
     has_topics: bool = False,
     has_page: bool = True,
 ) -> MailParts:
-    """Compose the mail of an edition, with a link to its page if it `has_page`.
+    """Compose the mail of an edition, with a link to its page if `has_page`.
 
-    A whole document is kept, and a fragment gets frame and styles. A part without the field
-    `unsubscribe_url` gets a footer, with a link to choose topics if it `has_topics`. URLs that
-    begin with a slash are completed with `site_url`.
+    A complete HTML document is kept as it is; a fragment gets a frame and styles. A part without
+    the field `unsubscribe_url` gets a footer, with a link to choose topics if it `has_topics`. URLs
+    that begin with a slash are completed with `site_url`.
     """
     html, look = "", look_of(newsletter)
     footer = {
@@ -96,8 +96,8 @@ def compose(
 def compose_transactional(kind: str, newsletter: Newsletter) -> tuple[str, MailParts]:
     """Compose a transactional mail in the current look and language: title and parts.
 
-    The frame is a letter's, with a special footer. The newsletter's name and address stay merge
-    fields.
+    The mail has the same frame as a letter, but another footer. The newsletter's name and address
+    stay merge fields.
     """
     with in_language_of(newsletter):
         words = transactional_text(kind)

@@ -1,8 +1,8 @@
 """Read the markup of any HTML as a browser does (HTML, 13.2.5).
 
-Pure, in linear time. A complete document is sent as written, so its markup may be malformed. The
-normaliser (normalise_html.py) reads fragments with more tolerance. The normaliser writes markup
-that both modules read alike.
+The functions take linear time. A complete document is sent as written, so its markup may be
+malformed. The normaliser (normalise_html.py) reads fragments with more tolerance. The normaliser
+writes markup that both modules read alike.
 """
 
 import re

@@ -21,7 +21,7 @@ _INLINER = css_inline.CSSInliner(
 # A longer letter is not inlined, because inboxes do not show it in full.
 MAX_LENGTH = 2_000_000
 # The limit for inlining an author's own style sheet: about a second and 20 MB. A sheet of 50 kB in
-# a letter of 2,000 tags is below it.
+# a letter of 2,000 tags is below this limit.
 MAX_WORK = 20_000_000
 _STYLE = re.compile(r"<style\b([^<]*+)")
 _DECLARATION = re.compile(r"(?<![^\s{};:])([^\s{};:]++)\s*+:[^{};]*+")
@@ -72,8 +72,8 @@ def _encode_braces(html: str, placeholders: FieldPlaceholders) -> str:
 def _estimate_work(html: str) -> int:
     """Estimate the maximum number of characters that inlining writes.
 
-    Each rule may match each tag. Each declaration is compared with all others of its tag. A `~`
-    compares each tag with all before it.
+    Each rule may match each tag. Each declaration is compared with all others of its tag. For a `~`
+    in a selector, each tag is compared with all tags before it.
     """
     tags, longest, declarations, siblings = html.count("<"), dict[str, int](), 0, 0
     for sheet in _STYLE.findall(html):

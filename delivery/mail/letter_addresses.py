@@ -1,4 +1,7 @@
-"""Where the addresses of links and images are in a letter. Pure, in linear time."""
+"""Find the addresses of links and images in a letter.
+
+The functions take linear time.
+"""
 
 import re
 from collections.abc import Iterator
@@ -44,7 +47,7 @@ def complete_rooted(html: str, site_url: str) -> str:
 
 
 def addresses_of(html: str, piece: Markup) -> Iterator[tuple[int, int, bool]]:
-    """Yield the start and end of each address in a tag or style, and whether in CSS."""
+    """Yield each address in a tag or style: its start, its end, and whether it is CSS."""
     if piece.kind is Kind.CONTENT and piece.name == "style":
         yield from _of_css(html, piece.start, piece.end)
     for attribute, start, end, _ in piece.attributes:

@@ -1,4 +1,7 @@
-"""Test letters: versions of one issue, to one address. The recipient id is 0."""
+"""Test letters: all are versions of one issue, and each goes to one address.
+
+Their recipient id is 0.
+"""
 
 from uuid import UUID
 

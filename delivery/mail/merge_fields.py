@@ -1,4 +1,4 @@
-"""Merge fields such as `{{ name|there }}`. Pure.
+"""Merge fields such as `{{ name|there }}`.
 
 Triple braces are Postmark's own placeholders. A backslash before the braces makes them text, which
 is written with entities in HTML (docs/decisions/0052-fields-in-addresses-and-braces-as-text.md).
@@ -38,7 +38,8 @@ TOUCHING_BRACES = re.compile(r"\{{2,}+|\}{2,}+")
 FIELD_OR_BRACES = re.compile(
     f"{FIELD_PATTERN.pattern}|{ESCAPED_BRACES.pattern}|{POSTMARK_FIELD.pattern}"
 )
-# This pattern also matches unpaired braces, so that they differ from braces that were entities.
+# This pattern also matches unpaired braces, so that they can be distinguished from braces that were
+# written as entities.
 ANY_BRACES = re.compile(rf"{FIELD_OR_BRACES.pattern}|{TOUCHING_BRACES.pattern}")
 _ENTITY_IN_NAME = re.compile("&#12[35];")
 AS_ENTITIES = str.maketrans({"{": "&#123;", "}": "&#125;", "\\": "&#92;"})
@@ -104,7 +105,10 @@ def is_field(found: re.Match[str]) -> bool:
 
 
 def find_html_fields(html: str) -> Iterator[re.Match[str]]:
-    """Yield the match of every field of an author's HTML. Braces in code are no field."""
+    """Yield the match of every field of an author's HTML.
+
+    Braces in code are not read as fields.
+    """
     parts, end = list[str](), 0
     for start, stop in texts_in_code(html):
         parts += (html[end:start], " " * (stop - start))
@@ -151,7 +155,7 @@ def escape_html_braces(html: str) -> str:
     """Write the braces of an author's HTML that are text as entities.
 
     Braces are text in code and after a backslash. Functions that read fields later need not know
-    about code or backslashes. Calling this twice changes nothing more.
+    about code or backslashes. A second call changes nothing.
     """
     if "{{" not in html:
         return html
@@ -184,7 +188,7 @@ def _escape_in_html(html: str) -> str:
         ),
         html,
     )
-    # An even number of backslashes before a field is text.
+    # An even number of backslashes before a field means half as many backslashes as text.
     return _BACKSLASHES.sub(lambda run: run[0][1::2].translate(AS_ENTITIES), literal)
 
 
@@ -220,7 +224,8 @@ class FieldTemplate:
         mark = next(sign for sign in map(chr, range(0xE000, 0x110000)) if sign not in used)
         text = mark.join(self._texts)
         found = find_places(
-            # The blanks in Postmark's fields do not end an address either.
+            # Hide the blanks in Postmark's fields, because these blanks do not end an address
+            # either.
             POSTMARK_FIELD.sub(lambda field: "x" * len(field[0]), text),
             mark,
             [field.name in URL_FIELDS for field in self._fields],
@@ -247,16 +252,19 @@ class FieldTemplate:
         return self._fields
 
     def fill(self, values: Mapping[str, str]) -> str:
-        """Write the text for one reader. A field without value and fallback is empty."""
+        """Write the text for one reader.
+
+        A field with neither a value nor a fallback is left empty.
+        """
         return self.fill_with(lambda field: self.write(field, values))
 
     def write(self, field: Field, values: Mapping[str, str]) -> str:
-        """Write a field of the text."""
+        """Return what replaces this field: its escaped value, or its fallback."""
         value = at_place(values.get(field.name, ""), field.place)
         return (escape(value) if self._html else value) or field.fallback
 
     def fill_with(self, write: Callable[[Field], str]) -> str:
-        """Write the text with `write` for each field."""
+        """Write the text, with the result of `write` in place of each field."""
         filled = [self._texts[0]]
         for field, text in zip(self._fields, self._texts[1:], strict=True):
             filled += (write(field), text)
@@ -265,7 +273,8 @@ class FieldTemplate:
     def fill_rows(self, values: Mapping[str, Sequence[str]], count: int) -> list[str]:
         """Write a plain text for each of `count` readers.
 
-        A value is a column, or one string for all readers.
+        Each item of `values` is a column, with one string for each reader, or one string for all
+        readers.
         """
         parts: list[Iterable[str]] = [repeat(self._texts[0], count)]
         for field, text in zip(self._fields, self._texts[1:], strict=True):

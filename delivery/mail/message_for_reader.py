@@ -1,4 +1,7 @@
-"""Render each reader's message for Postmark. Retries differ only in attempt id."""
+"""Render each reader's message for Postmark.
+
+When a message is tried again, only its attempt id differs.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -47,8 +50,9 @@ class _Value(Enum):
 class Links:
     """The targets of a reader's links.
 
-    `unsubscribe_urls` and `preferences_urls` take recipients; `transactional_url` a kind of mail, a
-    recipient and the version. `handles_unsubscribes` is false where Postmark handles them.
+    `unsubscribe_urls` and `preferences_urls` take recipients; `transactional_url` takes a kind of
+    mail, a recipient and the version. `handles_unsubscribes` is false if Postmark handles
+    unsubscribes.
     """
 
     unsubscribe_urls: Callable[[Sequence[int]], Sequence[str]]
@@ -164,7 +168,7 @@ class Renderer:
         def fill(template: FieldTemplate, *, in_html: bool) -> str:
             def write(field: Field) -> str:
                 if key := self._own.get(field.name):
-                    # Postmark replaces its placeholder only if it is not encoded.
+                    # Postmark replaces its placeholder only if the placeholder is not encoded.
                     is_ours = key is not _Value.LINK or self._has_own_links
                     return markers.of(
                         key,
@@ -198,7 +202,8 @@ class Renderer:
 
 
 def _as_subject(title: str) -> str:
-    # Most titles need no search for control characters, which takes four times as long.
+    # Most titles are printable, and a search for control characters takes four times as long as
+    # this check.
     line = title if title.isprintable() else CONTROL_CHARACTERS.sub(" ", title)
     return line[:MAX_SUBJECT_LENGTH]
 
@@ -207,7 +212,8 @@ def _list_id(newsletter: str, domain: str) -> str:
     """Write the List-Id (RFC 2919): a readable name and a permanent id."""
     name = CONTROL_CHARACTERS.sub(" ", newsletter)
     if not name.isascii():
-        # Encoded words of at most 75 characters (RFC 2047), on one line, because it is not folded.
+        # Write encoded words of at most 75 characters (RFC 2047) on one line, because this header
+        # is not folded.
         return f"{Header(name, 'utf-8', maxlinelen=75).encode(linesep='')} <letter.{domain}>"
     quoted = name.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{quoted}" <letter.{domain}>'

@@ -1,4 +1,4 @@
-"""Messages as JSON, split once at the values that differ by reader. Pure."""
+"""Messages as JSON, split once at the values that differ by reader."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ class ValueMarkers:
     """
 
     def __init__(self, *texts: str) -> None:
-        # 64 bits of a hash of all texts, because nobody can write a text that contains its hash.
+        # Use 64 bits of a hash of all texts, because nobody can write a text that contains its own
+        # hash.
         digest = hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()
         self._word = f"qz{digest[:16]}n"
         self._slots: list[Slot] = []
@@ -96,7 +97,7 @@ class JsonTemplate:
         """Write one message for each row of `columns`, as a JSON array.
 
         `same` holds values that are the same in all rows. The array is joined once, from parts that
-        all messages share, because it may be 20 MB.
+        all messages share, because the array may have 20 MB.
         """
         count = len(next(iter(columns.values())))
         if not count:

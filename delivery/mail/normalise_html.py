@@ -1,6 +1,6 @@
 """Normalise HTML in linear time, so that every parser reads it in the same way.
 
-An unfinished tag becomes text. Tags nested beyond a bound are left out. Pure.
+An unfinished tag becomes text. Tags nested deeper than `MAX_DEPTH` are left out.
 """
 
 import re
@@ -52,7 +52,8 @@ _FENCES = _CELLS | {"caption", "object", "marquee", "applet"}
 CODE = frozenset({"code", "kbd", "pre", "samp"})
 _ANY_CODE = re.compile(f"<(?:{'|'.join(sorted(CODE))})", re.IGNORECASE)
 _DROPPED_WHOLE = {"script", "title"}
-# Elements whose content is text for us but not for a parser. Only the text is kept.
+# Elements whose tags are dropped, because parsers read what is in them in different ways. Only
+# their text is kept.
 _TAGS_DROPPED = {
     "html", "head", "body", "textarea", "noscript", "iframe", "noembed", "noframes", "xmp",
     "plaintext", "template", "select", "option", "optgroup", "frameset", "frame",
@@ -118,7 +119,7 @@ def iter_tags(html: str) -> Iterator[tuple[str, int, int]]:
     """Yield each tag of any HTML: its name, and the start and end of its attributes.
 
     End tags have the name `/name`. Tags in conditions for Outlook are yielded. Tags in other
-    comments, in styles and in scripts are not.
+    comments, in styles and in scripts are left out.
     """
     position, missing = 0, set[str]()
     while begin := _BEGINNING.search(html, position):
@@ -160,7 +161,10 @@ def texts_in_code(html: str) -> Iterator[tuple[int, int]]:
 
 
 def parse_attributes(rest: str) -> dict[str, str]:
-    """Parse a tag's attributes by name. The first of each name counts; '' is no value."""
+    """Parse a tag's attributes by name.
+
+    If a name is repeated, its first attribute counts. A missing value is ''.
+    """
     return {
         name.lower(): _ENTITY.sub(
             lambda one: unescape(one[0]), value[1:-1] if value.startswith(tuple(QUOTES)) else value
@@ -170,7 +174,11 @@ def parse_attributes(rest: str) -> dict[str, str]:
 
 
 def _match_tag(html: str, start: int) -> tuple[str, str, int, int] | None:
-    """Match the tag at `start`: `/` at an end, name, begin of the attributes, end."""
+    """Match the tag at `start`.
+
+    Returns `/` for an end tag (otherwise ''), the name, and where the attributes begin and the tag
+    ends.
+    """
     name = _NAME.match(html, start)
     rest = name and (
         _REST_WITH_STRAY_QUOTES.match(html, name.end())
@@ -192,7 +200,8 @@ class _Normaliser:
         self._out: list[str] = []
         self._open: list[_Element] = []
         self._kept = 0
-        # The open formatting that was kept: a list for each open fence, and one outside all fences.
+        # The open formatting that was kept: a list for each open element of `_FENCES`, and one list
+        # outside of them.
         self._formatting: list[list[_Element]] = [[]]
         self._formats = 0
         self._tags = 0
@@ -233,7 +242,7 @@ class _Normaliser:
         return start + 1
 
     def _find(self, what: str, start: int) -> int:
-        """Find the next `what`. After one failure it is not searched again."""
+        """Find the next `what`. After one failure, `what` is not searched for again."""
         if what in self._not_found:
             return -1
         found = self._html.find(what, start)
@@ -317,10 +326,13 @@ class _Normaliser:
             self._close(farthest)
 
     def _make_room_for(self, name: str, rest: str) -> bool:
-        """Whether the tag is kept. A link is always kept, and other formatting ends early."""
+        """Return whether the tag is kept.
+
+        A link is always kept: other formatting ends early for it.
+        """
         here = self._formatting[-1]
         if name == "a":
-            # A parser ends the open link too.
+            # A parser also ends an open link when another link begins.
             self._end_formatting([one for one in here if one.name == "a"])
             return True
         if self._kept >= MAX_DEPTH or name not in _REOPENED:
@@ -345,7 +357,7 @@ class _Normaliser:
             self._kept -= 1
 
     def _end(self, name: str) -> None:
-        """End the nearest element of this name, and inner ones that need no end tag."""
+        """End the nearest element of this name, and elements in it that need no end tag."""
         if name == "p":
             self._out.append("</p>" if self._tags <= MAX_TAGS else " ")
             return
@@ -360,7 +372,10 @@ class _Normaliser:
                 return
 
     def _close(self, back: int) -> None:
-        """Close the last `back` elements. Formatting outlives its block, but not its cell."""
+        """Close the last `back` elements.
+
+        Formatting stays open after the end of its block, but not after the end of its table cell.
+        """
         gone = self._open[-back:]
         del self._open[-back:]
         lasting: list[_Element] = []
@@ -378,7 +393,7 @@ class _Normaliser:
 
 
 def _normalise_attributes(rest: str) -> str:
-    """Keep well-formed attributes as written; otherwise write those that can be read."""
+    """Keep well-formed attributes as written; otherwise write the readable attributes."""
     for written in (rest, rest.removesuffix("/")):
         if _ATTRIBUTES.fullmatch(written):
             return written.rstrip()

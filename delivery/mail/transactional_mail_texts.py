@@ -1,6 +1,7 @@
 """Transactional mail (docs/decisions/0015-mail-on-request.md).
 
-Each kind is one issue, with the same id in every database. The n-th mail to a reader is version n.
+Each kind is one issue, with the same id in every database. The n-th mail of a kind to a reader is
+version n of this issue.
 """
 
 from collections.abc import Mapping
@@ -36,7 +37,7 @@ class TransactionalText:
 def transactional_text(kind: str) -> TransactionalText:
     """Write the text of a transactional mail in the active language.
 
-    It contains merge fields that are not filled in yet.
+    The text contains merge fields that are not filled in yet.
     """
     if kind == Edition.Kind.CONFIRMATION:
         return TransactionalText(

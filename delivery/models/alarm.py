@@ -11,7 +11,7 @@ from delivery.models.shared_columns import UNCONSTRAINED, ChoiceField, ReasonFie
 class Alarm(models.Model):
     """An alarm: raised once, kept forever, and shown on the edition's page.
 
-    `about` makes it unique within its kind: a message id, or a delivery's key.
+    `about` makes the alarm unique within its kind: a message id, or a delivery's key.
     """
 
     class Kind(models.TextChoices):

@@ -11,7 +11,10 @@ NO_BATCH = 0
 
 
 class Attempt(models.Model):
-    """One call, committed before it starts. Its id is in every message, for look-ups."""
+    """One call, committed before it starts.
+
+    The attempt's id is in every message of the call, for look-ups.
+    """
 
     class Result(models.TextChoices):
         ANSWERED = "answered", "the provider answered for every message"

@@ -19,7 +19,8 @@ COUNTS = ("waiting", "sent", "unknown", "suppressed", "withdrawn", "failed")
 
 # Batches that are not done, and batches whose missed deliveries wait for a decision. A query uses
 # the index `batch_open` only if it repeats this condition; in SQL, `batch_is_open_1` does. The
-# condition `state = 'ready'` must not imply this one: a claim would then read the whole index.
+# condition `state = 'ready'` must not imply this condition. Otherwise a claim would read the whole
+# index.
 OPEN = Q(
     Exact(
         Case(
@@ -60,7 +61,7 @@ class Batch(models.Model):
     # The end of the hold, the next try or the next look-up.
     due_at = models.DateTimeField(db_default=Now())
     attempt = models.UUIDField(null=True)  # The attempt that is in flight or unknown.
-    # Counted tries of every waiting delivery.
+    # The number of tries that count, the same for every waiting delivery of the batch.
     tries = models.PositiveSmallIntegerField(default=0, db_default=0)
     # Deferrals in a row that used up no try. Their number sets the backoff.
     deferrals = models.PositiveIntegerField(default=0, db_default=0)
@@ -131,8 +132,8 @@ class Batch(models.Model):
         indexes = [
             models.Index(name="batch_ready", fields=["position", "id"], condition=Q(state="ready")),
             models.Index(name="batch_unknown", fields=["due_at"], condition=Q(state="unknown")),
-            # A worker finds its batch here to start or settle a call. The lease reaper reads the
-            # whole index.
+            # A worker finds its batch in this index, to start or settle a call. The lease reaper
+            # reads the whole index.
             models.Index(
                 name="batch_leased",
                 fields=["id"],
@@ -151,7 +152,7 @@ class Batch(models.Model):
 
 
 class BatchTotal(models.Model):
-    """Counts of the rolled-up batches of an edition: all rows of the edition, summed.
+    """Counts of the rolled-up batches of an edition: the sums of the edition's rows.
 
     Rows are only added or merged, so that changes of two batches never wait for each other. A
     trigger adds a row with negative counts when a rolled-up batch changes or is deleted.

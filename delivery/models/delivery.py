@@ -29,7 +29,7 @@ class DeliveryManager(models.Manager["Delivery"]):
         """Select the copies of these few recipients; some of them may have no copy.
 
         With `recipient_id IN …`, PostgreSQL before 17 may read all copies of an issue that was
-        published since the last ANALYZE. Here each copy is read by the whole key.
+        published since the last ANALYZE. This query reads each copy by its whole key.
         """
         deliveries = [
             self.filter(issue_id=issue, version=version, recipient_id=recipient)
@@ -57,10 +57,10 @@ class Delivery(ReaderColumns):
         "delivery.Batch", on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
     )
     address = models.CharField(max_length=254)
-    # The values of the edition's `merge_fields`, in their order; null if it has none.
+    # The values of the edition's `merge_fields`, in their order; null if the edition has none.
     fields = ArrayField(models.TextField(), null=True)
     outcome = ChoiceField(max_length=10, choices=Outcome, default=Outcome.WAITING)
-    # When the provider accepted it, by the provider's clock.
+    # When the provider accepted the copy, by the provider's clock.
     sent_at = models.DateTimeField(null=True)
     provider_message_id = models.CharField(max_length=100, null=True)
     evidence = models.CharField(max_length=10, null=True)  # reply, lookup, webhook or operator

@@ -71,10 +71,10 @@ class Edition(models.Model):
 
     published_at = models.DateTimeField(db_default=Now())
     held_until = models.DateTimeField(db_default=Now())
-    # 0 for transactional mail, where the sizes of the batches count.
+    # 0 for transactional mail, whose audience is the sum of the sizes of its batches.
     audience = models.PositiveIntegerField(default=0)
     # The number of all confirmed readers when the audience was settled, even if the edition went to
-    # only some of them. Null if they were not counted.
+    # only some of them. Null if these readers were not counted.
     confirmed_readers = models.PositiveIntegerField(null=True)
 
     # The scheduled time in UTC, and as the author entered it: 2026-10-25T07:30 in Europe/Lisbon.
@@ -101,8 +101,8 @@ class Edition(models.Model):
     without_note = models.BooleanField(default=False, db_default=False)
 
     # The readers of the edition have at least one of `with_tags` and none of `without_tags`. Each
-    # tag is a pair of id and name. The names are those at publication, so that renaming a tag
-    # changes no record.
+    # tag is a pair of id and name. The names are the tags' names at publication, so that renaming a
+    # tag changes no record.
     with_tags = models.JSONField(default=list, db_default=[])
     without_tags = models.JSONField(default=list, db_default=[])
 
@@ -110,7 +110,8 @@ class Edition(models.Model):
     control_reason = ReasonField(blank=True)
     control_at = models.DateTimeField(null=True)
     probing = models.BooleanField(default=False)  # Resumed after a fault: one batch goes first.
-    # When the database was found restored. The edition resumes only after reconciling.
+    # When Homing detected that the database was restored. The edition resumes only after
+    # reconciling.
     unreconciled_since = models.DateTimeField(null=True)
 
     # From this time on the edition's deliveries are not used, but some rows may remain.

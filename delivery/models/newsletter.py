@@ -18,7 +18,7 @@ from delivery.models.shared_columns import ChoiceField
 
 # The placeholder name that the migration gives the newsletter.
 NOT_NAMED_YET = "The Homing Letter"
-# RFC 5322, 3.2.3: the specials.
+# A name with one of these characters must be in quotes (RFC 5322, 3.2.3, “specials”).
 _NEEDS_QUOTES = re.compile(r'[][\\()<>@,:;".]')
 PIGEON_BLUE = "#0f5a6e"
 
@@ -128,16 +128,16 @@ class Newsletter(models.Model):
 
     approver_may_publish = models.BooleanField(default=False, db_default=False)
 
-    # Empty: `FROM_EMAIL` is the sender.
+    # If this is empty, `FROM_EMAIL` is the sender.
     sender_name = models.CharField(
         max_length=100, blank=True, default="", db_default="", validators=[one_line]
     )
     sender_address = models.EmailField(blank=True, default="", db_default="")
-    # The author's own words: at the end of every mail, and above the sign-up form.
+    # The author's own texts at the end of every mail, and above the sign-up form.
     footer = models.CharField(max_length=500, blank=True, default="", db_default="")
     sign_up_text = models.CharField(max_length=500, blank=True, default="", db_default="")
-    # The origins whose sign-up forms need no second press of a button. One origin is on each line,
-    # as browsers send it.
+    # The origins whose sign-up forms need no second press of a button. Each line has one origin, as
+    # browsers send it.
     own_sites = models.CharField(max_length=2000, blank=True, default="", db_default="")
 
     accent = models.CharField(max_length=7, default=PIGEON_BLUE, db_default=PIGEON_BLUE)
@@ -148,8 +148,8 @@ class Newsletter(models.Model):
         max_length=10, choices=Layout, default=Layout.CLASSIC, db_default=Layout.CLASSIC
     )
     header = ChoiceField(max_length=10, choices=Header, default=Header.NAME, db_default=Header.NAME)
-    # The path of the logo's image on this site; empty without a logo. Width and height are those of
-    # the stored image, in pixels.
+    # The path of the logo's image on this site; empty without a logo. The width and the height are
+    # the size of the stored image, in pixels.
     logo = models.CharField(max_length=200, blank=True, default="", db_default="")
     logo_width = models.PositiveSmallIntegerField(default=0, db_default=0)
     logo_height = models.PositiveSmallIntegerField(default=0, db_default=0)

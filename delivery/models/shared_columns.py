@@ -54,7 +54,7 @@ else:
             return name, "django.db.models.CharField", args, kwargs
 
         def get_col(self, alias: str, output_field: Any = None) -> Any:
-            """Be a plain text in expressions, where Django refuses mixed types."""
+            """Act as a plain text in expressions, because Django refuses mixed types there."""
             is_own = output_field is None or output_field == self
             return super().get_col(alias, _PLAIN_TEXT if is_own else output_field)
 

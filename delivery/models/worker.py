@@ -119,7 +119,7 @@ class MetricValue(models.Model):
 
     pk = models.CompositePrimaryKey("name", "labels")
     name = models.CharField(max_length=80)
-    labels = models.CharField(max_length=300)  # JSON with sorted names; {} for none.
+    labels = models.CharField(max_length=300)  # JSON with sorted names; {} without labels.
     value = models.FloatField(default=0, db_default=0)
 
     class Meta:

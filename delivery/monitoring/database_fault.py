@@ -185,10 +185,10 @@ class DatabaseFault:
     def explains(self, error: BaseException, work: str, began_s: float) -> bool:
         """Record that `work` failed, and return whether its cause is already logged.
 
-        The cause is already logged if a fault continues or has just begun, if an outage ended after
-        `began_s`, or if an earlier failure had the same code and needs an operator. Call this
-        method within the `except`, without an open transaction. The call may take as long as
-        connecting to the database.
+        The cause is already logged if a fault continues or has just begun, or if an outage ended
+        after `began_s`. It is also logged if an earlier failure had the same code, and this code
+        needs an operator. Call this method within the `except`, without an open transaction. The
+        call may take as long as connecting to the database.
         """
         if not isinstance(error, Error) or (code := fault_of(error)) is None:
             return False
@@ -208,7 +208,10 @@ class DatabaseFault:
             return self._record(work, code, sqlstate_of(error), error)
 
     def succeeded(self, work: str) -> None:
-        """Record a success of `work`, and log the end of a fault. Fast without a fault."""
+        """Record a success of `work`, and log the end of a fault.
+
+        This takes almost no time if there is no fault.
+        """
         if self._fault is None and not self._streaks:
             return
         with self._lock:
@@ -305,12 +308,16 @@ class DatabaseFault:
             )
 
 
-# The fault of the database in a web process. The thread that writes the metrics reports to it.
+# The fault of the database in a web process. The thread that writes the metrics reports its
+# failures and successes to this object.
 fault_of_web_process = DatabaseFault(time.monotonic)
 
 
 def _refusal() -> Error | None:
-    """Return why a new connection fails; None if it succeeds. It then stays open."""
+    """Return why a new connection fails; None if it succeeds.
+
+    A successful connection stays open.
+    """
     try:
         connection.close()
         with connection.cursor() as cursor:

@@ -68,7 +68,7 @@ class MetricsBuffer:
 
 
 def metric_key(name: str, labels: Mapping[str, str]) -> Key:
-    """Return the key of a name with its labels in the table."""
+    """Return the table's key for the name of a metric and its labels."""
     return _metric_key(name, *labels.items())
 
 
@@ -81,7 +81,7 @@ metrics_buffer = MetricsBuffer()
 
 
 def add_on_commit(name: str, by: float = 1, **labels: str) -> None:
-    """Add to a counter when the transaction commits, or at once if none is open."""
+    """Add to a counter when the transaction commits; without a transaction, add now."""
     transaction.on_commit(lambda: metrics_buffer.add(name, by, **labels))
 
 

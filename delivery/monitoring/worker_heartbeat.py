@@ -1,4 +1,4 @@
-"""The workers' heartbeats, for operators. No other code depends on them."""
+"""The workers' heartbeats, for operators. Sending does not depend on heartbeats."""
 
 import uuid
 from collections.abc import Iterable, Sequence

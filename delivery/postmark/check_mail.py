@@ -1,7 +1,8 @@
 """Send a check mail, which reaches nobody, to test the provider's search.
 
-An empty search proves nothing unless it shows mail that was accepted later on the same stream. If
-there is no such mail, Homing sends a check mail (docs/decisions/0046-check-mail.md).
+A search that does not find a message proves something only if the search finds mail that was
+accepted later on the same stream. If there is no later mail, Homing sends a check mail
+(docs/decisions/0046-check-mail.md).
 """
 
 import logging
@@ -30,8 +31,9 @@ def send_check_mail(
 ) -> uuid.UUID | None:
     """Send a check mail on the edition's stream; return its attempt.
 
-    Returns None if it is not accepted. `now` is the database's time, read before the call. The
-    attempt is recorded only after its acceptance: if the record is lost, nobody gets a second copy.
+    Returns None if the mail is not accepted. `now` is the database's time, read before the call.
+    The attempt is recorded only after its acceptance: if the record is lost, nobody gets a second
+    copy.
     """
     edition = Edition.objects.only("stream", "sender").get(pk=edition_id)
     attempt = uuid.uuid4()

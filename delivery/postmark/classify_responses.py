@@ -1,7 +1,6 @@
-"""The meaning of Postmark's answers, by its error code first, then by HTTP status.
+"""Classify Postmark's answers: first by the error code, then by the HTTP status.
 
-Pure. Source: Postmark's API documentation, “API error codes”, “Email API”, “Bounces”,
-“Suppressions”.
+See Postmark's API documentation, “API error codes”, “Email API”, “Bounces”, “Suppressions”.
 """
 
 import re
@@ -109,7 +108,10 @@ def _as_text(value: object) -> str:
 
 
 def parse_time(value: object) -> datetime | None:
-    """Convert a time with a zone to UTC; None for other texts or outside 2000 to 2999."""
+    """Convert a time with a zone to UTC.
+
+    Returns None for other texts, and for years before 2000 or after 2999.
+    """
     at = _with_zone(value)
     return at if at is None or at.tzinfo is UTC else at.astimezone(UTC)
 
@@ -146,8 +148,8 @@ def classify_message(item: object, address: str) -> MessageResult:
     message_id = parse_message_id(item.get("MessageID"))
     text = _message_of(item)
     if code is None or code == 0:
-        # An answer with an id but without a code means “accepted, may be delayed”. If it counted as
-        # a failure, the mail would be sent twice.
+        # An answer with an id but without a code means “accepted, may be delayed”. If such an
+        # answer counted as a failure, the mail would be sent twice.
         if message_id is None or (code is None and item.get("ErrorCode") is not None):
             return Unanswered(Reason.of(ReasonCode.RESPONSE_WITHOUT_RESULT))
         to = item.get("To")
@@ -217,8 +219,8 @@ def classify_call(
     if status == 503 and code == MAINTENANCE:
         return Deferred(Reason.of(ReasonCode.MAINTENANCE), retry_after_s(headers))
     if status < 300 or status >= 500:
-        # The API answers success only with 200. Any other success or a 5xx may come from a proxy,
-        # which may have passed the call on.
+        # The API answers success only with 200. Any other status of success, or a 5xx, may come
+        # from a proxy, which may have passed the call on.
         return Unanswered(Reason.of(ReasonCode.STATUS_AMBIGUOUS, status=status))
     if status == 429 or code == RATE_LIMIT:
         return Deferred(Reason.of(ReasonCode.TOO_FAST), retry_after_s(headers), too_fast=True)
@@ -407,7 +409,7 @@ BOUNCE_LIST = Listing("/bounces", BOUNCES, parse_bounces)
 
 
 def parse_suppression_results(answer: dict[str, Any]) -> Mapping[str, str] | None:
-    """Return Postmark's reason for each refused address; empty for a changed one.
+    """Return Postmark's reason for each refused address; empty for other addresses.
 
     Addresses are case-folded.
     """

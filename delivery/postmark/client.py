@@ -1,7 +1,8 @@
-"""The Postmark client: one call gives one result of `call_results.py`, no retries.
+"""The Postmark client: it returns one result for each call, and never retries.
 
-One deadline applies to the whole call. The deadline is checked again just before the first byte,
-because the process may have been frozen. Proxies and `.netrc` are ignored.
+The results are defined in `call_results.py`. One deadline applies to the whole call. The deadline
+is checked again just before the first byte, because the process may have been frozen. Proxies and
+the file `.netrc` are ignored.
 """
 
 import http.client
@@ -36,12 +37,12 @@ from delivery.rules.reason import Reason, ReasonCode
 __all__ = ["MAX_SEARCH_RESULTS", "PAGE_SIZE", "Postmark", "now_s"]
 
 _BATCH = "/email/batch"
-# A worker reads the stream's setting when it starts. The worker must also start if Postmark does
+# A worker reads the stream's setting when it starts. The worker must start even if Postmark does
 # not answer.
 STREAM_CHECK_TIMEOUT_S = 5.0
-# Longer than any of Postmark's names of a setting.
+# All values of Postmark's setting are shorter than this.
 MAX_HANDLING_LENGTH = 40
-# The most results on a page of the search. The maximum number of messages in a batch.
+# The maximum number of results on a page of the search, and of messages in a batch.
 PAGE_SIZE = 500
 # Postmark's limit for `count + offset`.
 MAX_SEARCH_RESULTS = 10_000
@@ -153,9 +154,10 @@ class Postmark:
         write: Callable[[bytes], object],
         deadline_at_s: float,
     ) -> SearchFailed | None:
-        """Pass a stream's suppression list to `write` in chunks, because it has no pages.
+        """Pass a stream's suppression list to `write` in chunks.
 
-        The list is complete only if this returns None. Errors of `write` end the call.
+        Postmark has no pages of this list. The list is complete only if this method returns None.
+        Errors of `write` end the call.
         """
         path = f"{_suppressions(stream)}/dump?{urlencode(filters)}".rstrip("?")
         raw = self._call("GET", path, b"", deadline_at_s, write=write)
@@ -169,9 +171,10 @@ class Postmark:
         *,
         deadline_at_s: float,
     ) -> Mapping[str, str] | SearchFailed:
-        """Change at most 50 addresses; return each with the reason for its refusal.
+        """Change the suppressions of at most 50 addresses.
 
-        The reason is empty if the address was changed. Addresses are case-folded.
+        Returns each address with the reason why Postmark refused its change. The reason is empty if
+        the address was changed. Addresses are case-folded.
         """
         path = _suppressions(stream) if change == "suppress" else f"{_suppressions(stream)}/delete"
         body = orjson.dumps({"Suppressions": [{"EmailAddress": each} for each in addresses]})
@@ -181,7 +184,10 @@ class Postmark:
         )
 
     def unsubscribe_handling(self, stream: str) -> str | None:
-        """Read the stream's setting: `None`, `Postmark` or `Custom`; None if unknown."""
+        """Read who handles the stream's unsubscribes.
+
+        Postmark's values are `None`, `Postmark` and `Custom`; None means unknown.
+        """
         deadline_at_s = now_s() + min(self.deadline_s, STREAM_CHECK_TIMEOUT_S)
         path = f"/message-streams/{quote(stream, safe='')}"
         raw = self._call("GET", path, b"", deadline_at_s)
@@ -204,7 +210,10 @@ class Postmark:
         write: Callable[[bytes], object] | None = None,
         about_to_complete: Callable[[], None] = _nothing,
     ) -> RawResponse | NotSent | Unanswered:
-        """Make one call. A good response goes to `write`, if given, and is not kept."""
+        """Make one call.
+
+        A successful response is passed to `write`, if given, and is not kept.
+        """
         if now_s() >= deadline_at_s:
             return NotSent(Reason.of(ReasonCode.NO_TIME_LEFT))
         try:

@@ -45,7 +45,10 @@ _USUAL_HEAD = re.compile(
 
 
 def now_s() -> float:
-    """Read a clock in seconds. If possible, it also runs while the machine sleeps."""
+    """Read a clock in seconds.
+
+    If possible, the clock also runs while the machine sleeps.
+    """
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
@@ -100,9 +103,10 @@ class Connection:
         about_to_complete: Callable[[], None],
         write: Callable[[bytes], object] | None,
     ) -> RawResponse:
-        """Make one call. A good response goes to `write`, if given, and is not kept.
+        """Make one call.
 
-        After an error, `wrote` says whether a byte may have been written.
+        A successful response is passed to `write`, if given, and is not kept. After an error,
+        `wrote` says whether a byte may have been written.
         """
         self._deadline_at_s = deadline_at_s
         self.wrote = False
@@ -195,8 +199,8 @@ class Connection:
         self, method: str, begun: bytes, write: Callable[[bytes], object] | None
     ) -> tuple[RawResponse, bool]:
         incoming: Any = _Incoming(begun, self.receive_into)
-        # `with` closes an answer that is read only in part. Otherwise it would stay open until the
-        # garbage collector finds it.
+        # `with` closes an answer that is read only in part. Without `with`, such an answer would
+        # stay open until the garbage collector finds it.
         with http.client.HTTPResponse(incoming, method=method) as response:
             response.begin()
             headers = HTTPHeaderDict(response.getheaders())
@@ -216,7 +220,7 @@ class Connection:
             if len(content) > MAX_RESPONSE_BYTES:
                 raise ResponseTooLongError
             # The real response may follow an interim one (1xx) or a proxy's page. On this
-            # connection it would be read as the response to the next call.
+            # connection, the real response would be read as the response to the next call.
             is_kept = (
                 response.status == HTTPStatus.OK and response.isclosed() and not response.will_close
             )

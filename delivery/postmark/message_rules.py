@@ -1,4 +1,4 @@
-"""Postmark's rules for a message, to find a refusal without a call. Pure.
+"""Postmark's rules for a message, to find a refusal without a call.
 
 Only the fields that Homing sends are judged. The rules have the order and the sentences of
 Postmark's API documentation, “Email API” and “API error codes”.

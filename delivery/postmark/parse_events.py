@@ -1,7 +1,7 @@
-"""The provider's events as values, from webhooks and from its lists.
+"""Parse the provider's events, from webhooks and from the provider's lists.
 
-No webhook raises an error. Pure. Source: Postmark's API documentation, “Bounces”, “Suppressions”
-and “Webhooks”.
+Parsing a webhook raises no error. See Postmark's API documentation, “Bounces”, “Suppressions” and
+“Webhooks”.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,11 +26,11 @@ MAX_ADDRESS_LENGTH = 254
 MAX_WORD_LENGTH = 40
 MAX_DESCRIPTION_LENGTH = 500
 MOST_DIGITS = 20
-# A suppression list may have 500 MB, because Postmark does not page it.
+# Postmark sends a suppression list in one piece, so the list may have 500 MB.
 PIECE_BYTES = 64 * 1024
-# The largest nesting of an entry, far more than Postmark uses.
+# The deepest nesting that an entry may have, far deeper than Postmark's entries.
 DEEPEST = 100
-# The events that a site wants, with their names on Postmark's page of webhooks.
+# The events that a site needs, with their names on Postmark's page of webhooks.
 WEBHOOK_TYPES: Mapping[str, str] = {
     "Delivery": "Delivery",
     "Bounce": "Bounce",
@@ -93,9 +93,10 @@ class Delivered(AddressEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounced(AddressEvent):
-    """Mail bounced, or caused a complaint. `bounce` is its number at the provider.
+    """Mail bounced, or caused a complaint.
 
-    `inactive`: Postmark no longer sends mail to the address.
+    `bounce` is the provider's number of the bounce. `inactive`: Postmark no longer sends mail to
+    the address.
     """
 
     bounce: str | None
@@ -142,7 +143,7 @@ class AddressReactivated(AddressEvent):
 
 
 def received_by(event: AddressEvent, received_at: datetime) -> AddressEvent:
-    """Return the event with the time `received_at` if its own is missing or later.
+    """Return the event with the time `received_at` if the event's is missing or later.
 
     The provider's clock may be ahead.
     """
@@ -229,7 +230,7 @@ _TIME_FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """The provider accepted this delivery no later than at `by`."""
+    """The provider accepted this delivery at the time `by` or earlier."""
 
     delivery: DeliveryKey
     message_id: str
@@ -239,7 +240,10 @@ class Acceptance:
 
 @dataclass(frozen=True, slots=True)
 class WebhookEvent:
-    """The parts of an event about a delivery and an address. `kind` may be empty."""
+    """What an event of a webhook says about a delivery and about an address.
+
+    `kind` may be empty.
+    """
 
     kind: str
     accepted: Acceptance | None
@@ -250,7 +254,7 @@ class WebhookEvent:
 
     @property
     def is_of_a_test(self) -> bool:
-        """Whether it is about a test letter, and so not about any reader."""
+        """Whether the event is about a test letter, and so about no reader."""
         key = self.address_event.delivery if self.address_event else None
         return self.issue == TEST_ISSUE or (key is not None and key.issue == TEST_ISSUE)
 
@@ -325,7 +329,7 @@ def iter_suppressions(dump: IO[bytes], stream: str) -> Iterator[tuple[AddressSup
 
 
 def _events(dump: IO[bytes]) -> Iterator[tuple[str, str, Any]]:
-    """Yield the parser's events; raise `UnreadableDumpError` if there was no list."""
+    """Yield the parser's events; raise `UnreadableDumpError` if there is no list."""
     is_there = False
     for place, event, value in ijson.parse(_not_too_deep(dump)):
         is_there = is_there or (place, event) == ("Suppressions", "start_array")

@@ -1,4 +1,4 @@
-"""Split a search with too many results for its pages into windows of time. Pure.
+"""Split a search with too many results for its pages into windows of time.
 
 Postmark reads `fromdate` and `todate` as US Eastern time, both inclusive, to the second (API
 documentation, “Messages API”). One hour in autumn happens twice, so adjacent windows share a
@@ -12,13 +12,16 @@ from zoneinfo import ZoneInfo
 EASTERN = ZoneInfo("America/New_York")
 MIN_WINDOW = timedelta(seconds=1)
 
-# The time that windows split, from and until, in Eastern wall-clock time.
+# The time that the windows divide: its start and its end, in Eastern wall-clock time.
 Span = tuple[datetime, datetime]
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A window from `since` to `until`, both included, in Eastern time; None is open."""
+    """A window from `since` to `until`, both included, in Eastern time.
+
+    None means no limit.
+    """
 
     since: datetime | None = None
     until: datetime | None = None

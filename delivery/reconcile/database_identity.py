@@ -1,6 +1,6 @@
 """Detect a restored database: its stored identity differs from the server's.
 
-No batch can be claimed until it is reconciled (docs/decisions/0012-a-restored-backup.md).
+No batch can be claimed until its edition is reconciled (docs/decisions/0012-a-restored-backup.md).
 """
 
 import logging
@@ -79,8 +79,8 @@ def check_identity() -> IdentityCheck:
 def declare_restored() -> tuple[int, ...]:
     """Treat the database as restored at an operator's request.
 
-    Returns the editions to reconcile. Use it after restoring files of the same server, or tables in
-    the same database, which `check_identity` cannot notice.
+    Returns the editions to reconcile. Use this after restoring files of the same server, or tables
+    in the same database. `check_identity` cannot notice these restores.
     """
     with short_transaction() as cursor:
         _lock_identity(cursor)
@@ -163,7 +163,7 @@ def _prepare_restored_database(cursor: CursorWrapper) -> tuple[int, ...]:
 
 
 def _analyse() -> None:
-    """Gather statistics for tables without any, as after a restored dump."""
+    """Gather statistics for tables that have none, as after the restore of a dump."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

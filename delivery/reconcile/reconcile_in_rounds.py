@@ -22,7 +22,7 @@ from delivery.reconcile.walk_provider_record import PatientSearch
 from delivery.retry_policy_and_client import policy_from_settings, postmark_from_settings
 from delivery.rules.after_call_or_lookup import delay_after
 
-# How often a search that lags or is incomplete is walked again, with backoff.
+# The number of times that a walk is repeated if the search lags or is incomplete, with backoff.
 MAX_ROUNDS_WITHOUT_PROGRESS = 6
 REPORT_EVERY_S = 5.0
 
@@ -33,8 +33,8 @@ Group = tuple[uuid.UUID, str]
 class ReconcileResult:
     """The findings of a run, and the obstacles to reconciling editions.
 
-    `unknown`: an edition of the issue, the unknown version, and its number of messages.
-    `again_at`: when a later run can judge more.
+    `unknown`: an edition of the issue, the unknown version, and its number of messages. `again_at`:
+    the time from which a later run can judge more messages.
     """
 
     editions: int
@@ -55,7 +55,7 @@ def reconcile(
 
     With `waits`, wait and walk again while that may remove an obstacle. `start_sent` publishes and
     pauses a scheduled edition that the provider already has copies of. Raises
-    `SearchUnavailableError`; findings up to then stay recorded.
+    `SearchUnavailableError`; earlier findings stay recorded.
     """
     retention_days = settings.POSTMARK_RETENTION_DAYS
     editions = record_findings.load_editions(issue, retention_days=retention_days)
@@ -70,8 +70,8 @@ def reconcile(
     )
     report_progress(comparing)
     while True:
-        # Only lasting obstacles are kept. The walk finds the others again, unless they are gone or
-        # another run has reconciled the edition.
+        # Only lasting obstacles are kept. The walk finds the other obstacles again, unless they are
+        # gone or another run has reconciled the edition.
         in_the_way = {
             edition: found
             for edition, found in in_the_way.items()

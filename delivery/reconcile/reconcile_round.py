@@ -83,7 +83,7 @@ class SearchCoverage:
         return self.walked_at - timedelta(seconds=self.last_lookup_after_s)
 
     def counts_for(self, sent_at: datetime) -> bool:
-        """Whether a message accepted at `sent_at` would be shown."""
+        """Whether the search would show a message accepted at `sent_at`."""
         if not self.since <= sent_at <= self.until:
             return False
         if self.shows_later_mail or self.last_accepted_at is None:
@@ -165,9 +165,9 @@ def find_obstacle(
 class RoundReport:
     """The findings of a round about the issue of the edition `first`.
 
-    `obstacles` are by edition. `unknown` counts messages of versions that are not in this database.
-    `too_fresh` counts messages that can be judged only by a walk that begins at `again_at` or
-    later.
+    `obstacles` has the obstacle of each edition, by the edition's id. `unknown` counts messages of
+    versions that are not in this database. `too_fresh` counts messages that can be judged only by a
+    walk that begins at `again_at` or later.
     """
 
     first: EditionRecord
@@ -211,8 +211,8 @@ class ReconcileRound:
 
     def run(self) -> RoundReport:
         """Run the round. Raises `SearchUnavailableError` if the provider cannot be asked."""
-        # Search for the last accepted mail before the walk: if the search shows the last accepted
-        # mail now, the walk also shows all earlier mail.
+        # Before the walk, search for the mail that was accepted last. If the search shows this mail
+        # now, the walk also shows all earlier mail.
         last = record_findings.find_last_accepted(self._stream)
         shows_later_mail = last is None or bool(self._search.about("attempt", last[0].hex))
         shows_later_mail &= self._shows_mail_after_the_restore()
@@ -237,9 +237,10 @@ class ReconcileRound:
     def _shows_mail_after_the_restore(self) -> bool:
         """Whether the search shows mail accepted after the restore.
 
-        The last accepted mail on record may be older than the backup, and proves nothing about mail
-        that was accepted after it. So this method searches for mail that is later than all calls
-        before the restore. If there is no such mail, the method sends a check mail.
+        The last accepted mail on record may be older than the backup. In this case it proves
+        nothing about mail that was accepted after the backup. So this method searches for mail that
+        is later than all calls before the restore. If there is no such mail, the method sends a
+        check mail.
         """
         open_since = [
             walked.unreconciled_since
@@ -250,7 +251,7 @@ class ReconcileRound:
             return True
         calls_end_at = max(open_since) + timedelta(seconds=settings.DELIVERY_HTTP_DEADLINE_S)
         if self._walked_at <= calls_end_at:
-            return True  # It is too early to reconcile in any case.
+            return True  # It is too early to reconcile, whatever is shown.
         later = record_findings.find_accepted_after(self._stream, calls_end_at)
         if later is None:
             edition = next(iter(self._editions.values())).edition
@@ -326,8 +327,8 @@ class ReconcileRound:
     def _record(self, walked: EditionRecord, found: Sequence[tuple[int, FoundMessage]]) -> None:
         recipients = [recipient for recipient, _ in found]
         if walked.is_scheduled and self._start_sent(walked.edition):
-            # The edition was sent after the backup was taken. The call above enqueued its audience,
-            # so the findings can be settled.
+            # The edition was sent after the backup was taken. The call above enqueued the edition's
+            # audience, so the findings can be settled.
             logger.critical("edition %d was sent before the restore", walked.edition)
         recorded = record_findings.load_recorded(walked, recipients)
         news = [
@@ -350,7 +351,7 @@ class ReconcileRound:
                 self.report.found += is_new
 
     def _count_other(self, listed: FoundMessage) -> bool:
-        """Count a message that our record lacks or that differs from it, once per id."""
+        """Count, once per id, a message that our record lacks or that differs from it."""
         if listed.message_id in self._others:
             return False
         self._others.add(listed.message_id)
@@ -415,7 +416,8 @@ class ReconcileRound:
 
     def _end(self, walked: EditionRecord, unreconciled_since: datetime) -> None:
         coverage = self._coverage
-        # By this time the edition's calls have ended, and the provider's search shows them.
+        # By this time the edition's calls have ended, and the provider's search shows their
+        # messages.
         wait_s = settings.DELIVERY_HTTP_DEADLINE_S + self._last_lookup_after_s
         at = unreconciled_since + timedelta(seconds=wait_s)
         was_all_shown = self._shown >= self._total or self._look_up_open(walked)

@@ -26,7 +26,10 @@ _HAS_ROWS = """(SELECT deliveries_dropped_at IS NULL FROM edition
 
 
 class AuditRule(Enum):
-    """A rule about the counts. Its value is the query for rows that break it."""
+    """A rule about the counts.
+
+    The value of a member is the query for rows that break its rule.
+    """
 
     COUNTS_ADD_UP = """
         SELECT id AS edition, expected, held, counted
@@ -210,7 +213,7 @@ SENTENCES: Mapping[AuditRule, Promise] = {
 def find_violations(editions: list[int]) -> list[tuple[AuditRule, str]]:
     """Find every violation among these editions: the broken rule and a sentence.
 
-    An empty list means that their counts balance.
+    An empty list means that the counts of the editions balance.
     """
     with connection.cursor() as cursor:
         found = []

@@ -46,8 +46,8 @@ def load_open_newsletters() -> list[int]:
 def load_held_transactional() -> list[int]:
     """Load the ids of transactional editions that may need a decision.
 
-    Editions that are being sent normally are left out: there is nearly always one, with many
-    batches.
+    Editions that are being sent normally are left out: there is nearly always such an edition, and
+    it has many batches.
     """
     return _ids(
         "SELECT id FROM edition WHERE kind <> 'newsletter'"
@@ -63,7 +63,8 @@ def _ids(query: str) -> list[int]:
         return [row[0] for row in cursor.fetchall()]
 
 
-# Long enough for a steady rate, short enough for the current rate.
+# The seconds over which the rate is measured: enough for a steady rate, but few enough for a
+# current rate.
 _RATE_OVER_S = 60
 
 OUTCOMES = ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
@@ -167,7 +168,7 @@ def load_counts_of_versions(issue: uuid.UUID, version: int | None = None) -> lis
 def load_all_counts(
     editions: Sequence[int] | None = None, *, open_only: bool = False
 ) -> list[EditionCounts]:
-    """Load the counts of these editions, or of all, oldest first.
+    """Load the counts of these editions, or of all editions, the oldest first.
 
     `open_only` leaves out editions that have ended, and scheduled editions that are not due.
     """
@@ -182,7 +183,10 @@ def load_all_counts(
 
 
 def load_open_counts(editions: Sequence[int]) -> list[EditionCounts]:
-    """Load counts from open batches only: right for `state_of`, not for sent copies."""
+    """Load counts from open batches only.
+
+    These counts are enough for `state_of`, but do not include all sent copies.
+    """
     return _read(
         "WHERE edition.id = ANY(%(editions)s)",
         {"editions": list(editions)},
@@ -205,7 +209,7 @@ def rows_by_name(cursor: CursorWrapper) -> list[dict[str, Any]]:
 
 
 def pop_slowed_to(row: dict[str, Any]) -> float | None:
-    """Remove the slowdown's columns from a row; return the slowed rate now, if any."""
+    """Remove the slowdown's columns from a row; return the slowed rate or None."""
     slowdown = slowdown_from([row.pop(name) for name in SLOWDOWN_NAMES])
     return slowed_to(slowdown, settings.DELIVERY_RATE_PER_S)
 
@@ -236,7 +240,7 @@ def load_open_transactional_batches() -> list[int]:
 
 
 def sum_batches(batches: Sequence[int]) -> dict[str, int]:
-    """Sum up these batches: `audience`, which is their size, and every outcome."""
+    """Sum up these batches: `audience` (the sum of their sizes), and every outcome."""
     columns = {"audience": "size", **{name: name for name in OUTCOMES}}
     sums = {name: Coalesce(Sum(column), 0) for name, column in columns.items()}
     return Batch.objects.filter(pk__in=batches).aggregate(**sums)

@@ -45,7 +45,7 @@ _READ = f"""
 
 @dataclass(frozen=True, slots=True)
 class EditionResults:
-    """How many of an edition's `sent` copies each kind of event was reported for."""
+    """For each kind of event: the number of an edition's `sent` copies that had it."""
 
     edition: int
     published_at: datetime

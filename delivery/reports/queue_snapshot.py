@@ -38,8 +38,8 @@ BATCHES = f"""
     GROUP BY state
 """  # noqa: S608 -- a constant
 
-# Open editions, paused and stopped ones first. Missed deliveries count only for newsletters,
-# because readers request transactional mail again, and a failed test letter has ended.
+# Open editions, with the paused and stopped editions first. Missed deliveries count only for
+# newsletters, because readers request transactional mail again, and a failed test letter has ended.
 EDITIONS = """
     WITH not_over AS (
         SELECT edition_id AS id, bool_or(state <> 'done') AS is_open,
@@ -90,8 +90,8 @@ class QueueSnapshot:
     """The waiting work with its age (in seconds, or None), and the faults.
 
     `editions` are the counts of at most `MAX_EDITIONS` open editions, from their open batches,
-    which is enough for their state. `newest` are the whole counts of the newest `MAX_NAMED`
-    newsletters among them. `tasks` are failures by periodic task.
+    which is enough for their state. `newest` are the full counts of the newest `MAX_NAMED`
+    newsletters among these editions. `tasks` has the failures of each periodic task.
     """
 
     batches: Mapping[str, int]

@@ -88,9 +88,9 @@ _HEALTH = f"SELECT * FROM ({_STATE}) AS state, ({_CALLS}) AS calls"  # noqa: S60
 class Health:
     """The health of sending at `now` by the database's clock.
 
-    The last call and the last failure are searched in the last day only. `response_s` is the median
-    of the last calls. `poll_failures` counts the failures since `polled_at`. `write_fault` is a
-    fault of the database that stops all workers.
+    The last call and the last failure are searched for in the last day only. `response_s` is the
+    median duration of the last calls. `poll_failures` counts the failures since `polled_at`.
+    `write_fault` is a fault of the database that stops all workers.
     """
 
     now: datetime
@@ -225,7 +225,7 @@ def _unconfirmed(health: Health, at: Clock) -> HealthLine:
     if not health.unknown:
         return HealthLine(name, "sent", "sent", _("No copies"))
     more = []
-    # If the worker was killed, this is the deadline of its call, which may lie ahead.
+    # If the worker was killed, this is the deadline of its call, which may be in the future.
     if health.unknown_since and health.unknown_since <= health.now:
         more.append(_("Since {time}.").format(time=at(health.unknown_since)))
     if health.next_lookup_at and health.next_lookup_at > health.now:

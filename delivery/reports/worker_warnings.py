@@ -23,7 +23,10 @@ def load_warnings() -> list[str]:
 
 
 def problem_sentences(activity: WorkerActivity) -> list[str]:
-    """Write each problem of active workers once; if only ages differ, the oldest."""
+    """Write each problem of active workers once.
+
+    If problems differ only in age, write the oldest.
+    """
     found = sorted(chain(*activity.problems), key=age_s, reverse=True)
     once: dict[str, Reason] = {}
     for reason in found:
@@ -44,7 +47,7 @@ def waiting_sentence(task: LeasedTask) -> str:
 
 
 def task_sentence(task: LeasedTask | None) -> str:
-    """Say that a task waits or failed; empty in states that each page describes."""
+    """Say that a task waits or failed; empty in states that the pages describe."""
     if task is None:
         return ""
     if task.state == TaskState.FAILED:

@@ -47,10 +47,10 @@ def anonymise_recipient(recipient: int, address_key: str) -> None:
 def anonymise_unconfirmed(
     gone: Mapping[int, str], issues: Iterable[UUID] = tuple(ISSUE_BY_KIND.values())
 ) -> None:
-    """Blank the mail of readers whose copies are all of these issues.
+    """Blank the mail of readers who have copies of these issues only.
 
-    Also deletes their provider events. Runs in the caller's transaction. `gone` maps ids to
-    case-folded addresses.
+    Also deletes their provider events. Runs in the caller's transaction. `gone` maps the readers'
+    ids to their case-folded addresses.
     """
     _blank(gone, issues, NEVER_CONFIRMED)
     _delete_events_about(gone.values())

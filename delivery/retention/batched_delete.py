@@ -63,7 +63,10 @@ class OldRows:
             return int(cursor.fetchone()[0])
 
     def delete(self, *, batch_size: int = ROWS_AT_ONCE) -> Iterator[int]:
-        """Delete the rows, reading `batch_size` rows at a time; yield how many each time."""
+        """Delete the rows in steps of `batch_size` read rows.
+
+        Yields the number of deleted rows after each step.
+        """
         after: Row = None
         while True:
             with short_delete() as cursor:

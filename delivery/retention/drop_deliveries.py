@@ -25,7 +25,7 @@ DELIVERIES_AT_ONCE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class DropStatus:
-    """Whether deliveries may be dropped. `obstacle` is the reason against it, or ''."""
+    """Whether deliveries may be dropped. `obstacle` is the reason why not, or ''."""
 
     edition: int
     obstacle: str
@@ -111,7 +111,7 @@ def load_due(*, days: float) -> list[int]:
 
 
 def mark_dropped(edition: int, *, days: float) -> DropStatus:
-    """Mark deliveries as dropped if they may be; return the status before.
+    """Mark deliveries as dropped if this is allowed; return the earlier status.
 
     Publishing waits until this transaction has ended.
     """
@@ -127,7 +127,7 @@ def mark_dropped(edition: int, *, days: float) -> DropStatus:
 def load_dropped_versions(issue: UUID, before: int) -> list[tuple[int, datetime]]:
     """Load the earlier versions that were sent and dropped, with their times.
 
-    Inside a transaction that enqueues deliveries the result stays true until its end.
+    Inside a transaction that enqueues deliveries, the result stays true until the transaction ends.
     """
     if connection.in_atomic_block:
         with connection.cursor() as cursor:
@@ -182,7 +182,10 @@ def count_deliveries(editions: Sequence[int]) -> int:
 
 
 def delete_deliveries(edition: int, *, batch_size: int = DELIVERIES_AT_ONCE) -> Iterator[int]:
-    """Delete an edition's dropped deliveries by batches; yield how many each time."""
+    """Delete an edition's dropped deliveries by batches.
+
+    Yields the number of deliveries that each step deleted.
+    """
     after = edition * BATCHES_PER_EDITION - 1
     while True:
         with short_delete() as cursor:
@@ -217,7 +220,10 @@ def delete_deliveries(edition: int, *, batch_size: int = DELIVERIES_AT_ONCE) -> 
 
 
 def _delete_evidence(edition: int) -> Iterator[int]:
-    """Delete an edition's evidence without counting it. Alarms keep second copies."""
+    """Delete an edition's evidence without counting it.
+
+    Alarms about second copies are kept.
+    """
     while True:
         with short_delete() as cursor:
             cursor.execute(

@@ -16,8 +16,8 @@ MARGIN_DAYS = 7
 NEWEST_KEPT = 5
 
 # A newsletter ends as a whole, but each batch of transactional mail ends separately. The last ended
-# attempt of an edition stays, because it shows when the edition ended. The attempt of a check mail
-# does not show that.
+# attempt of an edition stays, because it shows when the edition ended. An attempt to send a check
+# mail does not show the end of an edition.
 _CALL_MAY_GO = f"""
     EXISTS (SELECT FROM attempt AS later
             WHERE later.edition_id = attempt.edition_id AND later.batch_id <> {NO_BATCH}
@@ -52,7 +52,7 @@ def old_attempts(days: float) -> OldRows:
 
 
 def applied_events(days: float) -> OldRows:
-    """Select the applied provider events older than `days`. Failed ones stay."""
+    """Select the applied provider events older than `days`. Failed events stay."""
     return OldRows("provider_event", ["id"], "received_at", days, "applied_at IS NOT NULL")
 
 

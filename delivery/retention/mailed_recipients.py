@@ -1,4 +1,7 @@
-"""Recipients who were mailed or will be. Undoing an import keeps them."""
+"""Find recipients who were mailed or will be mailed.
+
+Undoing an import keeps these recipients.
+"""
 
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -50,7 +53,8 @@ class Mailed(NamedTuple):
     """The mailed recipients of a range of ids.
 
     `issues` are the issues with copies for some of these recipients. Copies of editions before
-    `dropped_until` were dropped, so readers who were confirmed by then may have been mailed.
+    `dropped_until` were dropped, so readers who were confirmed before that time may have been
+    mailed.
     """
 
     recipients: frozenset[int]

@@ -43,12 +43,12 @@ BLOCKED_CALLS_BEFORE_STOPPING = 3
 # refuses would be called in a tight loop.
 SHORTEST_PAUSE_S = 0.02
 
-# The part of the planned time between two look-ups that must pass. This part is below 1, so that a
-# look-up that is slightly late does not delay the next look-up.
+# Before the next look-up, at least this part of the planned time must have passed. This part is
+# below 1, so that a look-up that is slightly late does not delay the next look-up.
 PUNCTUAL = 0.9
 
 # Homing waits for later mail for 4 times the last time of the schedule. This wait begins at the
-# check mail, or at the call while no check mail is accepted. Then an author or operator decides.
+# check mail or, while no check mail is accepted, at the call. Then an author or operator decides.
 PATIENCE = 4
 
 # After this number of crashed workers in a row, their batch is suspected as the cause.
@@ -85,7 +85,7 @@ class AttemptCounters:
 def delay_after(deferrals: int, jitter: float, policy: Policy) -> float:
     """Compute the seconds until the next try, with full jitter over a doubling span.
 
-    `deferrals` is 0 for the first delay. Source: Brooker, *Exponential Backoff And Jitter*, AWS
+    `deferrals` is 0 for the first delay. See Brooker, “Exponential Backoff And Jitter”, AWS
     Architecture Blog, 2015.
     """
     span = min(policy.retry_cap_s, policy.retry_base_s * 2.0 ** min(deferrals, 30))
@@ -100,8 +100,11 @@ def after_call(
     jitter: float,
     policy: Policy,
 ) -> Settlement:
-    """Decide what follows the result of a call for `recipients`, in that order."""
-    # A call without a judgement does not use up a try, even in a long outage.
+    """Decide what follows the result of a call.
+
+    The messages of the call went to `recipients`, in the same order.
+    """
+    # If the provider did not judge the mail, the call uses up no try, even in a long outage.
     try_again = _put_off(Next.TRY_AGAIN, history, jitter, policy)
     match result:
         case AllAccepted(message_ids, times):
@@ -241,11 +244,11 @@ def after_lookup(
 ) -> Settlement:
     """Decide what follows a look-up.
 
-    `unknown` maps each delivery's key to its recipient. With `forgotten` the provider may have no
-    record of the call. `elapsed_s` counts from the end of the call, or from its deadline if no end
-    was recorded; before that moment, `elapsed_s` is negative. An empty result proves nothing while
-    the search hides `later_mail`, if `forgotten`, or before the first time of the schedule. The
-    last empty result counts only if the search shows later mail.
+    `unknown` maps each delivery's key to its recipient. If `forgotten`, the provider may no longer
+    have a record of the call. `elapsed_s` counts from the end of the call, or from its deadline if
+    no end was recorded; before that moment, `elapsed_s` is negative. An empty result proves nothing
+    while the search hides `later_mail`, if `forgotten`, or before the first time of the schedule.
+    The last empty result counts only if the search shows later mail.
     """
     retry = _put_off(Next.LOOK_UP, history, jitter, policy)
     # An early look-up may come before the deadline, from which the schedule counts.

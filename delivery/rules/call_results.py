@@ -64,7 +64,7 @@ class RefusedByProxy(WithReason):
 
 
 class TooLarge(WithReason):
-    """The call was too large. Half of it may pass."""
+    """The call was too large. A call with half of its messages may pass."""
 
 
 CallResult = (
@@ -119,8 +119,8 @@ LookupResult = SearchAnswered | SearchFailed
 class LaterMail(Enum):
     """What a search shows of mail that was accepted on the stream after the call.
 
-    A search that shows later mail also shows earlier mail. Otherwise an empty result about the call
-    proves nothing.
+    A search that shows later mail also shows earlier mail. If the search shows no later mail, an
+    empty result about the call proves nothing.
     """
 
     NONE = auto()  # Nothing was accepted later.

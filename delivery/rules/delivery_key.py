@@ -25,7 +25,7 @@ def key_prefix(issue: uuid.UUID, version: int) -> str:
 
 
 def read(text: str) -> DeliveryKey | None:
-    """Parse a key; None if `text` is not one."""
+    """Parse a key; None if `text` is not a key."""
     match = _TEXT.fullmatch(text)
     if match is None:
         return None

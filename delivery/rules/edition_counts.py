@@ -7,7 +7,8 @@ from uuid import UUID
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.rules.scheduled_time import ScheduledTime
 
-# Copies that are due normally move within this time, because a worker looks for them every second.
+# Normally, a copy moves within this time after it is due, because a worker looks for due copies
+# every second.
 MOVES_WITHIN = timedelta(seconds=60)
 _CALLED_BACK = frozenset({ReasonCode.CALLED_BACK, ReasonCode.CALLED_BACK_BEFORE_ITS_TIME})
 

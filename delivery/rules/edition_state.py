@@ -42,7 +42,7 @@ def state_of(counts: EditionCounts) -> EditionState:
         return EditionState.HELD
     if counts.leased_batches or counts.queued_batches:
         return EditionState.SENDING
-    # Readers who were missed by transactional mail request it again, without a decision.
+    # Readers who did not get a transactional mail request the mail again, so nobody has to decide.
     if is_open or (counts.missed and not counts.is_transactional):
         return EditionState.NEEDS_ATTENTION
     return EditionState.SUCCEEDED

@@ -45,7 +45,10 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The copy may have been accepted. The provider is asked about it first."""
+    """The copy may have been accepted.
+
+    The provider is asked about the copy before the copy is sent again.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +113,11 @@ class Settlement:
     """All values that settling a batch writes.
 
     `outcomes` holds the deliveries whose outcome changes, by recipient. The next step is due in
-    `delay_s`. A scheduled look-up also waits until `lookup_after_s` after the attempt became
-    unknown. `counts_as_try`: the waiting deliveries have used up one try. `confirmed_absent`: a
-    look-up answered “not there”. `new_deferrals` counts deferrals in a row, `new_blocked` refusals
-    by a proxy. `duplicates` holds further acceptances.
+    `delay_s` seconds. A scheduled look-up also waits until `lookup_after_s` after the attempt
+    became unknown. `counts_as_try`: the waiting deliveries have used up one try.
+    `confirmed_absent`: a look-up answered “not there”. `new_deferrals` is the new number of
+    deferrals in a row, and `new_blocked` the new number of refusals by a proxy in a row.
+    `duplicates` holds further acceptances of the same copies.
     """
 
     next: Next

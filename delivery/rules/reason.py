@@ -10,7 +10,7 @@ from typing import Any
 
 
 class ReasonCode(StrEnum):
-    """Every reason code. `reports/reason_sentences.py` has the sentence of each."""
+    """Every reason code. `reports/reason_sentences.py` has the sentence of each code."""
 
     # Why a call never reached the provider.
     NO_TIME_LEFT = auto()
@@ -160,7 +160,10 @@ class Remedy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A code and the parameters of its sentence. Codes of newer versions are kept."""
+    """A code and the parameters of its sentence.
+
+    A code that a newer version of Homing wrote is kept.
+    """
 
     code: str
     params: Mapping[str, Any] = field(default_factory=dict)

@@ -3,13 +3,14 @@
 import math
 from dataclasses import dataclass
 
-# A reduced rate doubles in this time. At a provider's true limit, about one call is refused in each
-# such time. If this time were much longer, calls that are refused by chance would decide the rate.
-# If one call in 20 is refused, a rate that doubles in a minute falls to the floor. A rate that
-# doubles in two seconds settles at some thousands per second.
+# A reduced rate doubles in this time. At the provider's true limit, about one call is refused in
+# each span of this length. If this time were much longer, calls that are refused by chance would
+# decide the rate. If one call in 20 is refused, a rate that doubles in a minute falls to the floor.
+# A rate that doubles in two seconds settles at some thousands per second.
 DOUBLES_IN_S = 2.0
 
-# A reduced rate is at least the refused rate divided by this. Six doublings restore it.
+# A reduced rate is at least the refused rate divided by this number. Six doublings restore the
+# refused rate.
 SLOWED_TO_A = 64.0
 
 # The rate is never halved below this, because the pause after a batch is fixed at its claim.
@@ -46,7 +47,7 @@ def _grown(slowdown: Slowdown) -> float:
 
 
 def has_ended(slowdown: Slowdown, ceiling_per_s: float | None) -> bool:
-    """Whether a slowdown has grown past the ceiling, or well past the refused rate."""
+    """Whether the rate has grown past the ceiling, or well past the refused rate."""
     if ceiling_per_s is not None:
         return _grown(slowdown) >= ceiling_per_s
     return _grown(slowdown) >= FORGOTTEN_AT * slowdown.too_fast_per_s

@@ -53,7 +53,7 @@ class LookupContext:
     `unknown` maps delivery keys to recipients. `later` is mail that was accepted on the stream
     after the unknown call's deadline. While the search does not show this later mail, an empty
     result proves nothing. `may_check`: it is late enough to send a check mail. `kept` is evidence
-    that came after the claim was lost. With `has_provider_id` the deliveries must never be resent
+    that came after the claim was lost. If `has_provider_id`, the deliveries must never be resent
     automatically. `is_forgotten`: the provider may no longer have a record of the call. `elapsed_s`
     counts from the moment at which the batch became unknown.
     """
@@ -177,12 +177,13 @@ def look_up(
 ) -> None:
     """Ask the provider about the unknown deliveries of a claimed batch; settle them."""
     context = load_lookup_context(claim)
-    # All searches of a look-up share the time of one call, for which its lease is long enough.
+    # All searches of a look-up together get the time of one call, because the lease of the batch is
+    # long enough for that time.
     deadline_at_s = now_s() + postmark.deadline_s
     search = partial(postmark.search, stream=context.stream, deadline_at_s=deadline_at_s)
     is_test = claim.kind == Edition.Kind.TEST
-    # A cancelled edition is never resent, under any policy. Absent copies are withdrawn, so that no
-    # decision is left.
+    # A cancelled edition is never resent, under any policy. Copies that the provider does not have
+    # are withdrawn, so nobody has to decide about them.
     policy = dataclasses.replace(
         policy,
         resend_when_absent=(policy.resend_when_absent or context.is_cancelled or is_test)
@@ -242,7 +243,8 @@ def _search_all(
     """Search for later mail, then for the unknown deliveries.
 
     The search for later mail comes first: if it finds that mail, the searches that follow also show
-    all earlier mail. A search afterwards could find later mail that was indexed only in between.
+    all earlier mail. If this search came last, it could find later mail that was indexed only after
+    the other searches.
     """
     later_mail = LaterMail.NONE
     if later is not None:

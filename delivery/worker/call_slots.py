@@ -18,7 +18,7 @@ QUICK_S = 1.0
 STOP_CHECK_S = 0.2
 
 
-# docs/deploy.md, “Size”: the connections of a worker's tasks, and of one web process.
+# The connections of a worker's tasks, and of one web process (docs/deploy.md, “Size”).
 TASKS_OF_A_WORKER = 8
 WEB_PROCESS = 14
 
@@ -49,10 +49,10 @@ class CallSlots:
         self.may_claim = threading.Condition(lock)
 
     def admit_claim(self, is_stopping: Callable[[], bool]) -> Slot | None:
-        """Let a thread claim a batch; None if it may not. Release the slot afterwards.
+        """Return a slot if this thread may claim a batch, otherwise None.
 
-        While calls are quick, every thread may claim. Otherwise the thread waits up to `QUICK_S`
-        for a slot, and holds that slot.
+        The caller must release the slot. While calls are quick, every thread may claim. While calls
+        are slow, the thread waits up to `QUICK_S` for a slot, and holds that slot.
         """
         slot = Slot(self)
         with self.may_claim:
@@ -94,7 +94,7 @@ class Slot:
         """Hold the slot for a call that may start now.
 
         Wait for a free slot for at most `QUICK_S`, and not beyond `until_s` (a reading of
-        `now_s()`). Return False if none became free or the worker is stopping.
+        `now_s()`). Return False if no slot became free or the worker is stopping.
         """
         slots = self._slots
         with slots.slot_is_free:
@@ -127,7 +127,10 @@ def _wait(
     until_s: float,
     is_stopping: Callable[[], bool],
 ) -> bool:
-    """Wait until `is_so()`; False at `until_s` or if the worker stops. Needs the lock."""
+    """Wait until `is_so()`; False at `until_s` or if the worker stops.
+
+    The caller must hold the lock.
+    """
     while not is_stopping():
         if is_so():
             return True

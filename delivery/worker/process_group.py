@@ -1,8 +1,8 @@
 """A parent process that keeps worker processes running and stops them together.
 
 The parent forks them after all imports, so they share its memory. The parent has no thread and no
-database connection. Children read a pipe that only the parent can write: it ends when the parent
-stops them and also when the parent is killed.
+database connection. Children read a pipe that only the parent can write. The pipe ends when the
+parent stops the children, and also when the parent is killed.
 """
 
 from __future__ import annotations
@@ -55,10 +55,11 @@ Runner = TypeVar("Runner", bound=Stoppable)
 
 
 class ProcessGroup(Generic[Runner]):
-    """`size` child processes. In each, `make` makes a worker and `work` runs it.
+    """`size` child processes.
 
-    `make` gets the child's number, from 0. `work` returns whether the queue is drained. If the
-    queue is drained, the group stops. `name` is what log lines call a child, such as “worker”.
+    In each process, `make` makes a worker and `work` runs it. `make` gets the child's number, from
+    0. `work` returns whether the queue is drained. If the queue is drained, the group stops. `name`
+    is what log lines call a child, such as “worker”.
     """
 
     def __init__(
@@ -79,8 +80,8 @@ class ProcessGroup(Generic[Runner]):
     def run(self) -> bool:
         """Run until stopped or drained. Return whether every child then ended gracefully.
 
-        The first SIGTERM or Ctrl-C stops the children gracefully. The second kills them and ends
-        this process.
+        The first SIGTERM or Ctrl-C stops the children gracefully. The second signal kills the
+        children and ends this process.
         """
         signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
         connections.close_all()  # Two processes must not share a connection.

@@ -1,4 +1,4 @@
-"""Retry a write of results that only this worker knows, while its claim lasts.
+"""Retry a write of results that only this worker knows, while its claim is valid.
 
 Every write repeats the claim's epoch, so a retry does no harm. If the write were not retried, the
 batch would need a look-up.

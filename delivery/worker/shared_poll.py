@@ -1,4 +1,4 @@
-"""Let one idle thread of a group poll the database for all of them."""
+"""Let one idle thread of a group poll the database for the whole group."""
 
 import threading
 from collections.abc import Callable, Collection

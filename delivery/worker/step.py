@@ -53,7 +53,7 @@ from delivery.worker.unsent_calls import UnsentCall
 
 logger = logging.getLogger(__name__)
 
-# The two kinds of work that a step reports to the database fault. Both settle batches.
+# The two kinds of work that a step reports to `DatabaseFault`. Both kinds of work settle batches.
 CALL = "call"
 LOOK_UP = "look-up"
 # Renderers are kept for at most this many editions.
@@ -221,8 +221,8 @@ class Dispatcher:
             if not recipients:
                 return
             if recipients != [row[0] for row in rows]:
-                # Rarely, only some recipients of the batch may get the mail. Render it again for
-                # them.
+                # Rarely, only some recipients of the batch may get the mail. Render the batch again
+                # for these recipients.
                 by_id = {row[0]: row for row in rows}
                 rows = [by_id[recipient] for recipient in recipients]
                 body = renderer.body(rows, attempt)
@@ -345,7 +345,7 @@ class Dispatcher:
 
 
 def renderer_of(edition: Edition) -> Renderer:
-    """Make the renderer of an edition that is sent.
+    """Make the renderer of an edition that is being sent.
 
     A transactional edition is open for years, so its mail has the newsletter's current look and
     language.

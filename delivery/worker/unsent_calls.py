@@ -5,8 +5,8 @@ however it ended. Another process that gets the lock knows that nothing more of 
 will be written. The provider cannot accept an incomplete request, so these calls were not sent.
 
 A file is trusted only until the machine restarts, because a crash of the machine may leave older
-content. If this process cannot write a file or read the boot id, leases alone recover batches, and
-the worker reports it as a problem.
+content. If this process cannot write a file or read the boot id, only leases recover batches, and
+the worker reports this as a problem.
 """
 
 import contextlib
@@ -49,7 +49,10 @@ class UnsentCall:
         offset: int = 0,
         report: Callable[[OSError | None], None] = lambda _: None,
     ) -> None:
-        """Without a `file`, no call is listed. `report` gets an error, or None."""
+        """Without a `file`, no call is listed.
+
+        `report` is called with the error of a write, or with None after a success.
+        """
         self._file = file
         self._offset = offset
         self._report = report
@@ -109,7 +112,10 @@ class UnsentCalls:
         return file
 
     def _note(self, error: OSError | None) -> None:
-        """Note why calls are not listed, or that they are listed. Log each new problem."""
+        """Remember why calls are not listed, or that they are listed.
+
+        Log each new problem.
+        """
         problem = None if error is None else _problem_of(error)
         if problem not in (None, self.problem):
             logger.warning("unsent calls are not listed, so batches wait for leases: %s", error)

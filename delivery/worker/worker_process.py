@@ -44,8 +44,7 @@ MAX_POLL_S = 1.0
 POLL_WHEN_AWAITED_S = 0.2
 BEAT_EVERY_S = 5.0
 MAX_PAUSE_S = 60.0
-# Kinds of work that the worker reports to the database fault. Work of the kind READING wrote
-# nothing.
+# Kinds of work that the worker reports to `DatabaseFault`. Work of the kind READING wrote nothing.
 SHORT_TASKS = "short tasks"
 READING = "reading"
 STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -130,8 +129,8 @@ class Worker:
         """
         log_context.bind(worker=self.id)
         try:
-            # If the database was restored, this stops its editions. The check must come before the
-            # first claim of a batch.
+            # If the database was restored, this check stops the open editions. The check must come
+            # before the first claim of a batch.
             self._check_identity()
             if self.runs_tasks:
                 self._beat()
@@ -206,7 +205,8 @@ class Worker:
             if since_duties_s >= min(BEAT_EVERY_S, settings.DELIVERY_LEASE_S):
                 since_duties_s = 0.0
                 for duty in duties:
-                    # While the database is away, each duty may take as long as connecting.
+                    # While the database is unavailable, each duty may take as long as an attempt to
+                    # connect.
                     if self._stopping.is_set():
                         return False
                     succeeded &= self._run_duty(duty)[0]
@@ -308,7 +308,10 @@ class Worker:
         failure: str,
         wait: Callable[[], object],
     ) -> None:
-        """Repeat `work` until stopped: `wait` if nothing is due, pause after a failure."""
+        """Repeat `work` until stopped.
+
+        If nothing is due, `wait` is called. After a failure, the thread pauses.
+        """
         failures = 0
         try:
             while not self._stopping.is_set():

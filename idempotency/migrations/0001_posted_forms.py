@@ -1,4 +1,4 @@
-"""Posted forms, and the answers they were given."""
+"""Posted forms, and the responses to them."""
 
 from django.conf import settings
 from django.db import migrations, models
@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
     dependencies = [migrations.swappable_dependency(settings.AUTH_USER_MODEL)]
 
     operations = [
-        # Before the table: a column is an array of it.
+        # Create this type before the table, because a column of the table is an array of this type.
         migrations.RunSQL(
             "CREATE TYPE header_pair AS (name text, value bytea)",
             reverse_sql="DROP TYPE header_pair",

@@ -33,7 +33,7 @@ class Command(BaseCommand):
 
 
 def _shown(name: str) -> str:
-    """Return the task's name; for a polling task also the data that it polls."""
+    """Return the task's name, and for a polling task also the data that it polls."""
     if name.startswith("poll "):
         return _("{task} (bounces, complaints and suppressions)").format(task=name)
     return name

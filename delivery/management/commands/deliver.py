@@ -74,7 +74,10 @@ class Command(BaseCommand):
         )
 
     def check(self, *args: Any, **options: Any) -> None:
-        """Stop if a system check finds errors, like every command, and log its warnings."""
+        """Like every command, stop if a system check finds errors.
+
+        Also log the warnings of the checks.
+        """
         super().check(*args, **options)
         log_findings()
 
@@ -84,7 +87,7 @@ class Command(BaseCommand):
         is_awaited = options["until_empty"]
         # Django styles all of stderr as errors, but most of these lines are progress.
         self.stderr.style_func = str
-        raise_niceness(settings.DELIVERY_NICENESS)  # before threads start: they inherit it
+        raise_niceness(settings.DELIVERY_NICENESS)  # before threads start, because they inherit it
         heartbeat = Heartbeat(uuid.uuid4(), os.getpid())
         log_context.bind(worker=heartbeat.id)
 

@@ -1,5 +1,5 @@
--- Refuse an edition for readers whom no earlier version has reached while copies of an earlier
--- version may still be sent. A reader whose earlier copy still waits would get both copies.
+-- While copies of an earlier version may still be sent, refuse an edition for the readers whom no
+-- earlier version has reached. A reader whose earlier copy still waits would get both copies.
 CREATE OR REPLACE FUNCTION nothing_more_is_sent_of_earlier_versions()
 RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE

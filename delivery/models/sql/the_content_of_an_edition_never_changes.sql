@@ -1,5 +1,5 @@
--- Refuse changes of an edition, so that it always shows what readers got. Only its state, times and
--- counts may change. A new column may not change unless this function names it.
+-- Refuse changes of an edition, so that it always shows what readers got. Only the edition's state,
+-- times and counts may change. A new column may not change unless this function names it.
 CREATE OR REPLACE FUNCTION the_content_of_an_edition_never_changes()
 RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
