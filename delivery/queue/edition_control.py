@@ -199,7 +199,8 @@ def cancel(edition: int) -> int | None:
 def _cancel(
     cursor: CursorWrapper, edition: int, *, control_reason: str, reason: ReasonCode
 ) -> int | None:
-    # Mark it as unreconciled here: the check that finds a restore later skips cancelled editions.
+    # Mark the edition as unreconciled here, because a later check for a restore skips cancelled
+    # editions.
     cursor.execute(
         f"""
         UPDATE edition SET control = 'cancelled', control_reason = %s, probing = false,
@@ -220,8 +221,8 @@ def _cancel(
 def close(edition: int) -> bool:
     """Accept the failures, and the unknown deliveries that wait for a decision.
 
-    False if the edition has ended, is not reconciled, or has a delivery that waits or is looked up.
-    Late evidence still settles unknown deliveries.
+    Returns False if the edition has ended, is not reconciled, or has a delivery that waits or is
+    looked up. Late evidence still settles unknown deliveries.
     """
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
@@ -316,7 +317,7 @@ def resend_unknown(edition: int) -> int | None:
     """Resend the unknown deliveries that wait for a decision; return how many.
 
     Returns None if the edition has ended or is not reconciled. A reader whose first copy did arrive
-    gets a second one; the operator accepts that risk. A batch stays unknown if one of its unknown
+    gets a second copy; the operator accepts that risk. A batch stays unknown if one of its unknown
     deliveries is marked as sent.
     """
     with short_transaction() as cursor:

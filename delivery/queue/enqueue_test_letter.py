@@ -18,7 +18,7 @@ RANDOM_SKIPS = 1_000
 
 
 def next_number() -> int:
-    """Draw the number of the next test letter; each is used once."""
+    """Draw the number of the next test letter; each number is used once."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT nextval('test_letter_number')")
         return int(cursor.fetchone()[0])
@@ -47,7 +47,8 @@ def enqueue_test(
     """
     require_transaction()
     with connection.cursor() as cursor:
-        # Either a concurrent erasure waits for this transaction, or this one waits for the erasure.
+        # Either a concurrent erasure waits for this transaction, or this transaction waits for the
+        # erasure.
         cursor.execute(LOCK_ENQUEUE)
     batch = Batch.objects.create(
         id=first_batch_id(edition.pk), edition=edition, position=AHEAD_OF_ALL, size=1, waiting=1

@@ -32,8 +32,8 @@ AHEAD_OF_ALL = 0
 # The recipient id, address and name, and the values of the edition's merge fields as JSON.
 NewDelivery = tuple[int, str, str, str | None]
 
-# The first edition of a welcome letter's issue has its content. The edition of each later opt-in
-# is a copy, because a reader who returns gets another delivery.
+# The first edition of a welcome letter's issue has the content of the letter. The edition of each
+# later opt-in is a copy, because a reader who returns gets another delivery.
 _COPIED = (
     "kind",
     "stream",
@@ -65,11 +65,11 @@ def request_mail(
 ) -> None:
     """Send a mail of this kind to each of `recipients`: (recipient id, address).
 
-    The mail is the `version`-th of its kind for each recipient. With `ahead` it is sent before
-    every newsletter. Must be called inside a transaction. The first request for a version creates
-    the edition, and concurrent requests wait until that transaction ends. Raises `IntegrityError`
-    if a recipient has this kind and version already, and `LookupError` if the edition has no room
-    for another batch.
+    The mail is the `version`-th of its kind for each recipient. With `ahead`, the mail is sent
+    before every newsletter. Must be called inside a transaction. The first request for a version
+    creates the edition, and concurrent requests wait until that transaction ends. Raises
+    `IntegrityError` if a recipient has this kind and version already, and `LookupError` if the
+    edition has no room for another batch.
     """
     require_transaction()
     if not recipients:
@@ -152,8 +152,9 @@ def _new_batch(cursor: CursorWrapper, edition: int, place: int, deliveries: int)
 def requeue_inactive(cursor: CursorWrapper, key: DeliveryKey) -> bool:
     """Queue a mail again that the provider refused as inactive; its tries start at 0.
 
-    The mail keeps its key and link, and was provably not accepted. Returns False if it no longer
-    counts as refused. Runs in the caller's transaction, which must not lock anything before this.
+    The mail keeps its key and link, and was provably not accepted. Returns False if the mail no
+    longer counts as refused. Runs in the caller's transaction, which must not lock anything before
+    this.
     """
     deliveries = Delivery.objects.filter(
         issue_id=key.issue, version=key.version, recipient_id=key.recipient

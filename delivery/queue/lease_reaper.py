@@ -252,7 +252,10 @@ def _make_unknown(cursor: CursorWrapper, held: _HeldBatch) -> bool:
 
 
 def _raise_if_repeated(cursor: CursorWrapper, held: _HeldBatch, crashes: int) -> None:
-    """Raise an alarm once for an edition. A single crash may be a killed worker."""
+    """Raise an alarm, once for an edition, after several crashes.
+
+    A single crash may be a killed worker.
+    """
     if crashes >= CRASHES_BEFORE_SUSPICION:
         raise_alarm(cursor, held.edition, Alarm.Kind.BATCH_CRASHING, "", CRASHED)
 

@@ -113,7 +113,10 @@ def _lock_batches(cursor: CursorWrapper, edition: int, recipients: Sequence[int]
 
 
 def _log_contradictions(cursor: CursorWrapper, edition: int, values: dict[str, Any]) -> None:
-    """Log acceptances that contradict the record, so that the others are still kept."""
+    """Log acceptances that contradict the record.
+
+    No error is raised, so that the other acceptances are kept.
+    """
     cursor.execute(
         f"""
         SELECT message_id, recipient
@@ -213,7 +216,7 @@ def apply_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence[int
 def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> int:
     """Settle as sent each of these deliveries that has evidence; return how many.
 
-    The edition is locked. A leased batch is left to its holder, which reads
+    The caller has locked the edition. A leased batch is left to its holder, which reads
     `unapplied_evidence`.
     """
     cursor.execute(

@@ -61,7 +61,7 @@ logger = logging.getLogger(__name__)
 def settle_call(
     claim: Claim, attempt: UUID, settlement: Settlement, result: Attempt.Result
 ) -> bool:
-    """Write how the call of `attempt` ended. False if the claim was lost."""
+    """Write how the call of `attempt` ended. Returns False if the claim was lost."""
     if _settle(claim, settlement, attempt=attempt, result=result):
         return True
     _keep_as_evidence(claim, attempt, settlement, result)
@@ -111,7 +111,7 @@ def _keep_as_evidence(
 
 
 def settle_lookup(claim: Claim, settlement: Settlement) -> bool:
-    """Write the result of a look-up. False if the claim was lost meanwhile."""
+    """Write the result of a look-up. Returns False if the claim was lost meanwhile."""
     return _settle(claim, settlement)
 
 
@@ -174,7 +174,7 @@ def _needs_edition_lock(claim: Claim, settlement: Settlement) -> bool:
 def _settle_alone(
     claim: Claim, settlement: Settlement, values: Mapping[str, Any], then: Calls | None = None
 ) -> tuple[Any, ...] | None:
-    """Settle a call in one statement; return its row, or None if one is not enough.
+    """Settle a call in one statement; return its row, or None if this is not enough.
 
     The row's first value is None if the claim was lost. The results of `then` follow in the row.
     """
@@ -192,7 +192,7 @@ def _settle_alone(
 
 
 def _count_found(cursor: CursorWrapper, claim: Claim, settlement: Settlement) -> None:
-    """Count the acceptances that a look-up found, and record second ones."""
+    """Count the acceptances that a look-up found, and record second acceptances."""
     if claim.attempt is not None:
         more = len(AllSent.among(settlement.outcomes))
         accepted = Least(F("messages"), F("accepted") + more)

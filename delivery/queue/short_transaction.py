@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-# The server ends the session of a worker that freezes in a transaction. The lease frees the batch.
+# The server ends the session of a worker that freezes in a transaction. When the lease expires,
+# other workers recover the batch.
 LONGEST_SILENCE_S = 5
 
 # The SQLSTATE of `settle_batch` if only a holder of the edition's lock may settle.

@@ -34,8 +34,8 @@ def start(
 ) -> list[int]:
     """Record the attempt; hold the batch for the call's deadline plus the lease.
 
-    Returns the recipients of the call: none if the claim is lost or no delivery may be sent.
-    Guarded by the claim's epoch and lease, and by the edition's control.
+    Returns the recipients of the call: none if the claim is lost or no delivery may be sent. The
+    claim's epoch and lease and the edition's control guard the start.
     """
     values: dict[str, Any] = {
         "batch": claim.batch,
@@ -86,7 +86,7 @@ def start(
 
 
 def _make_waiting(cursor: CursorWrapper, batch: int, misplaced: Sequence[int]) -> None:
-    """Make unknown deliveries wait again that were put manually into a claimed batch."""
+    """Make unknown deliveries that were put manually into a claimed batch wait again."""
     unknown = Delivery.objects.filter(batch=batch, outcome="unknown")
     unknown.filter(recipient__in=misplaced).update(outcome="waiting")
     _recount(cursor, batch)
@@ -132,7 +132,7 @@ def _leave_out(cursor: CursorWrapper, claim: Claim, verdicts: Mapping[int, str])
 def _unmailable_tests(cursor: CursorWrapper, claim: Claim) -> Mapping[int, str]:
     """Return the verdict on a test letter that may not be sent, by recipient id.
 
-    Only its address counts: it may be suppressed or erased.
+    Only the address of the letter counts: it may be suppressed or erased.
     """
     addresses = dict(waiting_deliveries(claim.batch).values_list("recipient_id", "address"))
     suppressed = reader_hooks.registered().suppressed_among(list(addresses.values()))

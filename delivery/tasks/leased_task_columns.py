@@ -37,7 +37,7 @@ class LeasedTask(models.Model):
     state = models.CharField(max_length=9, default=TaskState.WAITING, db_default=TaskState.WAITING)
     requested_at = models.DateTimeField(db_default=Now())
     finished_at = models.DateTimeField(null=True)
-    # Progress, in the unit of the kind. `total` is 0 while it is unknown.
+    # Progress, in the unit of this kind of task. `total` is 0 while it is unknown.
     done = models.PositiveBigIntegerField(default=0, db_default=0)
     total = models.PositiveBigIntegerField(default=0, db_default=0)
     error = models.JSONField(null=True)  # code and parameters of the reason for a refusal

@@ -42,7 +42,10 @@ class TaskInterruptedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A task that this worker runs. `last_success_at`: when its last good run began."""
+    """A task that this worker runs.
+
+    `last_success_at`: when the task's last successful run began.
+    """
 
     name: str
     owner: UUID
@@ -105,7 +108,7 @@ def running(
 ) -> Iterator[None]:
     """Record how a run ends.
 
-    The task is due again in `again_in_s` seconds, and after a failure with backoff.
+    The task is due again in `again_in_s` seconds, or, after a failure, when a backoff has passed.
     """
     policy = after_call_or_lookup.Policy(retry_base_s, retry_cap_s, 1, (0.0,), True)
     backoff_s = max(

@@ -1,4 +1,7 @@
-"""The work of workers other than sending. Several workers may run a task at once."""
+"""The work that workers do besides sending.
+
+Several workers may run a task at once.
+"""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -20,8 +23,8 @@ class BackgroundTask:
     """Work with its own thread in every worker.
 
     `work(is_stopping)` does the next due work, returns whether there was any, and ends soon after
-    `is_stopping()`. The work is due while `waiting()` selects rows. Work without such rows is tried
-    every `every_s` seconds, and a drain waits for it while `is_busy()`.
+    `is_stopping()` is true. The work is due while `waiting()` selects rows. Work without such rows
+    is tried every `every_s` seconds, and a drain waits for it while `is_busy()`.
     """
 
     name: str
@@ -51,7 +54,7 @@ _background_tasks: dict[str, BackgroundTask] = {}
 def register_task(
     name: str, task: ShortTask, is_due: Callable[[], bool] = lambda: False, *, every: int = 1
 ) -> None:
-    """Have every worker run `task` in each round, or in each `every`-th.
+    """Have every worker run `task` in each round, or in each `every`-th round.
 
     A round takes a few seconds. A drain continues while `is_due()`.
     """

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 Task = TypeVar("Task", bound=LeasedTask)
 
-FIRST_RETRY_S = 2.0  # the first wait after an error; later waits double, up to the lease
+FIRST_RETRY_S = 2.0  # the first wait after an error; later waits double, up to a lease's length
 NO_LEASE: dict[str, Any] = {"owner": None, "lease_until": None}
 _IS_FREE = Q(lease_until=None) | Q(lease_until__lt=Now())
 # The server ends a transaction that a frozen process leaves open, and notices a killed process
@@ -45,7 +45,10 @@ class TaskRefusedError(Exception):
 
 
 class ClaimedTask(Generic[Task]):
-    """A task that this process has claimed. Its work reports progress here."""
+    """A task that this process has claimed.
+
+    The work of the task reports its progress here.
+    """
 
     def __init__(self, task: Task, is_stopping: Callable[[], bool] = lambda: False) -> None:
         self.task = task
@@ -63,7 +66,10 @@ class ClaimedTask(Generic[Task]):
         self._renew(columns)
 
     def step(self) -> AbstractContextManager[CursorWrapper]:
-        """Open the transaction of a step. A frozen process loses it and the lease."""
+        """Open the transaction of a step.
+
+        A frozen process loses this transaction and the lease.
+        """
         return _limited_transaction(type(self.task))
 
     def hold(self) -> None:
@@ -90,7 +96,10 @@ class ClaimedTask(Generic[Task]):
         self.end(TaskState.REFUSED, error=error)
 
     def release(self) -> None:
-        """Let any worker claim the task at once. Do nothing if this worker has lost it."""
+        """Let any worker claim the task at once.
+
+        Do nothing if this worker has lost the task.
+        """
         is_running = When(state=TaskState.RUNNING, then=Value(TaskState.WAITING))
         self._row().update(state=Case(is_running, default=F("state")), **NO_LEASE)
         self.is_held = False
@@ -124,7 +133,7 @@ class ClaimedTask(Generic[Task]):
             logger.info(sentence, what, self.task.pk)
             self.release()
         except BaseException as error:
-            # If the database is away, nothing can be recorded, and the lease expires.
+            # If the database is unavailable, nothing can be recorded, and the lease expires.
             with suppress(DatabaseError, TaskInterruptedError):
                 if not isinstance(error, Exception):
                     self.release()

@@ -1,4 +1,4 @@
-"""Run tasks that read files of strangers in a separate process.
+"""Use a separate process for tasks that read files of strangers.
 
 A file that takes too much memory or time ends only the separate process, which sends no mail. The
 kernel enforces the limits of that process. A thread of the worker waits for the process and records
@@ -22,7 +22,7 @@ from django.conf import settings
 
 logger = logging.getLogger(__name__)
 
-MEMORY = 150 * 1024 * 1024  # bytes, in addition to those that the process has before it begins
+MEMORY = 150 * 1024 * 1024  # bytes, in addition to the bytes that the process has before it begins
 STEP_CPU_S = 300  # seconds of CPU time from one call of `is_stopping` to the next
 # Signals that end the process without a fault of the file.
 _STOPPED = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})

@@ -1,6 +1,6 @@
-"""Size, number, insert and split batches.
+"""Insert and split batches, and compute their sizes and ids.
 
-Each edition has a range of ids (docs/decisions/0015-mail-on-request.md).
+Each edition has a range of batch ids (docs/decisions/0015-mail-on-request.md).
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ MESSAGE_OVERHEAD_BYTES = 2_000
 # The sequence `batch_on_request` gives 0 to 983,039, then begins again.
 DRAWN_NUMBERS = 15 * (1 << 16)
 
-# The id of the next batch of the edition `%(edition)s`. Needs the edition's lock.
+# The id of the next batch of the edition `%(edition)s`. The caller must hold the edition's lock.
 NEXT_BATCH_ID = f"""(
     SELECT greatest((SELECT max(batch.id) + 1 FROM batch
                      WHERE batch.id >= edition.id * {BATCHES_PER_EDITION}

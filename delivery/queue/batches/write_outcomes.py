@@ -50,7 +50,7 @@ def _count_by_outcome(outcomes: Mapping[int, Outcome]) -> Counter[str]:
 def changed_counts(outcomes: Mapping[int, Outcome], *, old: str) -> Counter[str]:
     """Compute the change of each of `COUNTS` when `old` deliveries get these outcomes."""
     change = _count_by_outcome(outcomes)
-    # A fast path for a batch in which all were sent.
+    # A fast path for a batch whose deliveries were all sent.
     change["missed"] = sum(map(_is_missed, outcomes.values())) if change["failed"] else 0
     change[old] -= len(outcomes)
     return change
@@ -82,9 +82,9 @@ def write_outcomes(
 ) -> None:
     """Write `outcomes` (by recipient) to the deliveries of `batch` that were `old`.
 
-    `settle_batch` writes accepted deliveries. A delivery that becomes unknown keeps its provider id
-    and sent time. A delivery that gets any other outcome here loses both. Raises `AssertionError`
-    if a delivery had another outcome.
+    The database function `settle_batch` writes accepted deliveries. A delivery that becomes unknown
+    keeps its provider id and sent time. A delivery that gets any other outcome here loses its
+    provider id and sent time. Raises `AssertionError` if a delivery had another outcome.
     """
     if not outcomes:
         return

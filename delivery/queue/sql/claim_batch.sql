@@ -3,7 +3,7 @@
 -- The settings of this function make PostgreSQL read every table by an index, which is fast for any
 -- number of rows. Without the settings, a plan made while a table was small would later read the
 -- whole table. If PostgreSQL before 18 still scans a table of one row, it adds 10,000,000,000 to
--- the cost. It would then compile the statement, which takes 100 ms, so `jit` is off too.
+-- the cost. PostgreSQL would then compile the statement, which takes 100 ms, so `jit` is off too.
 CREATE OR REPLACE FUNCTION claim_batch_1(
     p_worker uuid, p_lease_s float8, p_unless_slowed boolean,
     OUT batch_id bigint, OUT new_epoch integer, OUT of_edition bigint, OUT of_issue uuid,
@@ -46,10 +46,11 @@ BEGIN
     SELECT issue_id, version, kind, probing, nullif(merge_fields, '{}')
     INTO of_issue, of_version, of_kind, is_probing, of_fields
     FROM edition WHERE id = of_edition;
-    -- Changes with every change of the newsletter's settings.
+    -- This value changes with every change of the newsletter's settings.
     of_settings := (SELECT xmin || ' ' || ctid FROM newsletter);
     IF of_fields IS NOT NULL THEN
-        -- For the copies of erased readers, because all rows of an array are equally long.
+        -- The copies of erased readers get empty values, because all rows of an array must be
+        -- equally long.
         no_values := array_fill(''::text, ARRAY[cardinality(of_fields)]);
     END IF;
     SELECT array_agg(recipient_id), array_agg(address), array_agg(name),

@@ -24,8 +24,8 @@ DECLARE
     is_probing boolean;
     has_evidence boolean;
 BEGIN
-    -- One statement, because state and counts must always agree. A batch without open deliveries
-    -- is done, even if the settlement names another step.
+    -- Use one statement, because the state and the counts must always agree. A batch without open
+    -- deliveries is done, even if the settlement names another step.
     UPDATE batch SET
         state = CASE WHEN waiting + p_waiting + unknown + p_unknown > 0
                      THEN p_state ELSE 'done' END,
@@ -64,8 +64,8 @@ BEGIN
                accepted = p_accepted
         WHERE id = p_attempt;
     END IF;
-    -- Read after the batch's row is locked, so that late changes are seen. Most editions have no
-    -- evidence, and then no copy needs a look.
+    -- Read this after the batch's row is locked, so that late changes are seen. Most editions have
+    -- no evidence, so their copies need not be checked for it.
     SELECT probing, EXISTS (SELECT FROM evidence WHERE evidence.issue_id = edition.issue_id
                                                    AND evidence.version = edition.version OFFSET 0)
     INTO is_probing, has_evidence

@@ -27,17 +27,18 @@ BEGIN
     IF of_edition IS NULL THEN
         RETURN;
     END IF;
-    -- The current values: the edition may have been stopped and resumed since the claim.
+    -- Read the current values, because the edition may have been stopped and resumed since the
+    -- claim.
     SELECT issue_id, version, kind, control, probing,
            CASE WHEN with_tags <> '[]'
                 THEN ARRAY(SELECT (tag->>0)::integer
                            FROM jsonb_array_elements(with_tags) AS tag) END
     INTO of_issue, of_version, of_kind, of_control, is_probing, of_tags
     FROM edition WHERE id = of_edition;
-    -- Most editions have no evidence, and then no copy needs a look.
+    -- Most editions have no evidence, so their copies need not be checked for it.
     has_evidence := EXISTS (
         SELECT FROM evidence WHERE issue_id = of_issue AND version = of_version);
-    -- An unknown copy in such a batch was put there manually. It counts as marked.
+    -- An unknown copy in a claimed batch was put there manually. This copy counts as marked.
     SELECT array_agg(recipient_id) FILTER (WHERE NOT is_marked),
            array_agg(recipient_id) FILTER (WHERE is_marked),
            array_agg(recipient_id) FILTER (WHERE outcome = 'unknown')
