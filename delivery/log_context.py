@@ -41,7 +41,7 @@ def bound() -> dict[str, Any]:
 
 @contextmanager
 def scope() -> Iterator[None]:
-    """Restore at the end of the block the ids that were bound before it."""
+    """Restore at the end of this block the ids that were bound before the block."""
     before = get_contextvars()
     try:
         yield
@@ -55,7 +55,7 @@ def inherited(work: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     context = copy_context()
 
     def in_thread(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
-        # A copy for each call, because a context can run in only one thread at a time.
+        # Copy the context for each call, because a context can run in only one thread at a time.
         return context.copy().run(work, *arguments, **named)
 
     return in_thread

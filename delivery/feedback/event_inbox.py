@@ -1,7 +1,8 @@
 """Store the provider's events as received, then apply them.
 
 An event is applied in two transactions: first its delivery, then its reader. A sign-up locks its
-reader's row while it waits for a batch's row, so a single transaction here could deadlock with it.
+reader's row while it waits for a batch's row, so a single transaction here could deadlock with the
+sign-up.
 """
 
 import hashlib
@@ -46,12 +47,13 @@ from delivery.rules.reason import Reason, ReasonCode
 
 logger = logging.getLogger(__name__)
 
-# A worker reads this many events at once. A complaint that arrives meanwhile is applied after them.
+# A worker reads this many events at once. A complaint that arrives meanwhile is applied after these
+# events.
 READ_AT_ONCE = 500
 # Postmark waits about ten seconds for an answer. Events that take longer to apply are left to the
 # workers.
 MAX_LOCK_WAIT_S = 3.0
-# After one lock was not free in time, all later locks wait at most this long.
+# If one lock was not free in time, the wait for each later lock is at most this long.
 MIN_LOCK_WAIT_S = 0.01
 # Workers skip younger events, because the process that stored them applies them at once.
 MIN_AGE_S = 5.0
@@ -68,7 +70,7 @@ def store(body: bytes, trace: str | None = None) -> int | None:
 
 
 def store_all(bodies: Sequence[bytes], traces: Sequence[str | None] | None = None) -> list[int]:
-    """Store several events in one statement; return the ids of new ones, in order."""
+    """Store several events in one statement; return the ids of new events, in order."""
     parsed = [parse_webhook(body) for body in bodies]
     with connection.cursor() as cursor:
         cursor.execute(
@@ -91,7 +93,7 @@ def store_all(bodies: Sequence[bytes], traces: Sequence[str | None] | None = Non
 def failed_events() -> QuerySet[ProviderEvent]:
     """Select the events that wait for an operator.
 
-    Workers try them again once their failures are reset to 0.
+    Workers try an event again once its failures are reset to 0.
     """
     return ProviderEvent.objects.filter(applied_at=None, failures__gte=MAX_FAILURES)
 

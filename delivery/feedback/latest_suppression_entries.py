@@ -50,7 +50,7 @@ def save_lifted(cursor: CursorWrapper, changes: Sequence[int]) -> None:
 
 
 def filter_changed(stream: str, events: Sequence[AddressSuppressed]) -> list[AddressSuppressed]:
-    """Return the entries that differ from the known ones, in order."""
+    """Return the entries that differ from the known entries, in order."""
     keys = [event.address_key for event in events]
     rows = ProviderSuppression.objects.filter(stream=stream, refuses=True, address_key__in=keys)
     known = set(rows.values_list("address_key", "reason", "origin", "at"))

@@ -39,7 +39,7 @@ def find_exceeded_rate(left: int, rates: Mapping[ReasonCode, tuple[int, Limit]])
 
 
 def pause_if_over_threshold(cursor: CursorWrapper, edition: int) -> bool:
-    """Pause the locked edition with an alarm if its rates are too high.
+    """Pause the locked edition and raise an alarm if the edition's rates are too high.
 
     Returns whether the edition was paused.
     """

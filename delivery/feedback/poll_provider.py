@@ -189,7 +189,8 @@ def _work(is_stopping: Callable[[], bool]) -> bool:
     return False
 
 
-# The tasks count as due while this worker runs one of them, so a drain waits for its end.
+# The tasks count as due while this worker runs one of them, so a drain waits until this task has
+# ended.
 PROVIDER_TASKS = BackgroundTask(
     "provider tasks", _work, every_s=TASKS_EVERY_S, is_busy=_is_busy.is_set
 )

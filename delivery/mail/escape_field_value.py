@@ -37,7 +37,7 @@ _RUN = re.compile("[^\\s<>\"'\u2000-\u206f\u3000-\u303f\uff00-\uffef]+")
 _SCHEME = re.compile(r"(?<![^\W_])(?:(?i:https?|ftp|webcal)://|(?:mailto|tel|sms|xmpp|geo):)")
 _OPAQUE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*+:(?!/)")
 _RUNS = re.compile("(?:javascript|vbscript|data):", re.IGNORECASE)
-# Mail programs leave these characters out of an address, or at least at its beginning.
+# Mail programs drop these characters from an address, or at least from its beginning.
 _LEFT_OUT = re.compile("[\x00-\x20]+")
 _LONGEST_SCHEME = 100
 _NOT_IN_CSS_ADDRESS = re.compile(r"[\s\"'()\\<>]")
@@ -60,7 +60,8 @@ def _beginning(value: str) -> str:
 
 _WRITE: Mapping[Place, Callable[[str], str]] = {
     Place.ADDRESS: percent_encode,
-    # In a mail address or a telephone number, these stay as they are (RFC 6068, RFC 3966).
+    # In a mail address or a telephone number, these characters are not encoded (RFC 6068, RFC
+    # 3966).
     Place.RECIPIENT: lambda value: percent_encode(value, "@+"),
     Place.BEGINNING: _beginning,
     Place.CSS_BEGINNING: lambda value: _NOT_IN_CSS_ADDRESS.sub(
@@ -180,7 +181,7 @@ class _Finder:
             case Kind.CONTENT, "style":
                 self._set_css(fields)
             case Kind.CONTENT, name:
-                # Some programs read tags in this content.
+                # Some programs read tags in the content of this element.
                 if name == "script" or self._text.find("<", piece.start, piece.end) >= 0:
                     self._set(fields, Place.CODE)
             case _:

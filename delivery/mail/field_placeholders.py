@@ -41,7 +41,7 @@ class FieldPlaceholders:
         return f"{self._mark}{len(self.found) - 1}q"
 
     def restore(self, text: str, write: Callable[[str], str] = str) -> str:
-        """Put the fields back into `text`, each as `write` writes it."""
+        """Put the fields back into `text`; `write` returns the text of each field."""
         if not self.found:
             return text
         return self._placeholders.sub(lambda one: write(self.found[int(one[1])][0]), text)

@@ -167,7 +167,8 @@ def escape_html_braces(html: str) -> str:
         )
         end = stop
     written = "".join((*parts, _escape_in_html(html[end:])))
-    # If unpaired braces surround text that was written as entities, they must not become a field.
+    # If unpaired braces surround text that was written as entities, the result must not become a
+    # field.
     return FIELD_PATTERN.sub(
         lambda found: (
             found[0].translate(AS_ENTITIES) if _ENTITY_IN_NAME.search(found[1]) else found[0]

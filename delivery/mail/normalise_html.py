@@ -12,7 +12,7 @@ from html import unescape
 
 # Letters with nested tables reach a depth of about 50.
 MAX_DEPTH = 200
-# Each block reopens the formatting that is still open before it.
+# Each block opens again the formatting that was open before the block.
 MAX_FORMATTING_DEPTH = 10
 # A table cell does not inherit the formatting around its table.
 MAX_OPEN_FORMATTING = 3 * MAX_FORMATTING_DEPTH
@@ -255,7 +255,7 @@ class _Normaliser:
         if end < 0:
             return self._as_text(start)
         inside = self._html[start + 4 : end]
-        # Some parsers end a comment at these characters.
+        # Some parsers end a comment at these characters, so such a comment is dropped.
         if not inside.startswith((">", "->")) and "--!>" not in inside:
             self._out.append(self._html[start : end + 3])
         return end + 3

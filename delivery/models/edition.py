@@ -1,4 +1,4 @@
-"""An edition: the frozen content of a published version, and what holds it back."""
+"""An edition: the fixed content of a published version, and the edition's state."""
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -209,7 +209,8 @@ class Edition(models.Model):
             ),
         ]
         indexes = [
-            # This index finds the few editions that have not ended, without reading the others.
+            # This index finds the few editions that have not ended, without reading editions that
+            # have ended.
             models.Index(
                 name="edition_held_back",
                 fields=["control"],

@@ -78,9 +78,9 @@ class ProviderSuppression(models.Model):
 class SuppressionChange(models.Model):
     """A change that we request from the provider.
 
-    A change is written in the transaction that caused it and sent afterwards. The change is kept
-    forever, because the provider later reports it like any other change. Only the latest change of
-    an address is sent.
+    A change is written in the transaction that caused the change, and is sent afterwards. The
+    change is kept forever, because the provider later reports it like any other change. Only the
+    latest change of an address is sent.
     """
 
     class Change(models.TextChoices):

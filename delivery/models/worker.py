@@ -6,16 +6,20 @@ from django.db.models.functions import Now
 
 
 class WorkerHeartbeat(models.Model):
-    """The heartbeat of one worker, for pages. No other code depends on it."""
+    """The heartbeat of one worker, for operators.
+
+    Sending does not depend on heartbeats.
+    """
 
     id = models.UUIDField(primary_key=True)
     started_at = models.DateTimeField(db_default=Now())
     heard_at = models.DateTimeField(db_default=Now())
     host = models.CharField(max_length=255)
     pid = models.PositiveIntegerField()
-    # The current problems, each a Reason. Every heartbeat replaces them.
+    # The current problems, each as a Reason. Every heartbeat replaces the problems.
     problems = models.JSONField(default=list, db_default=[])
-    # A problem of a worker of an earlier release, as a Reason. Only old code writes it.
+    # A problem of a worker of an earlier release, as a Reason. Only an earlier release writes this
+    # column.
     warning = models.TextField(blank=True, db_default="")
 
     class Meta:

@@ -66,7 +66,7 @@ def load_unseen() -> list[Alarm]:
 def mark_seen(edition: int, up_to: int, user: uuid.UUID | None) -> int:
     """Mark an edition's alarms up to the id `up_to` as seen.
 
-    Without `user`, an operator has seen them.
+    Without `user`, an operator has seen the alarms.
     """
     unseen = Alarm.objects.filter(edition=edition, pk__lte=up_to, seen_at=None)
     return unseen.update(seen_at=Now(), seen_by=user)

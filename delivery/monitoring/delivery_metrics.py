@@ -46,7 +46,7 @@ class Phases:
         self._at = (time.perf_counter(), time.thread_time())
 
     def end(self, phase: Phase) -> None:
-        """Count the time since the previous phase ended, and this thread's CPU time in it."""
+        """Count the time, and this thread's CPU time, since the previous phase ended."""
         before, self._at = self._at, (time.perf_counter(), time.thread_time())
         metrics_buffer.add(PHASE_SECONDS, self._at[0] - before[0], phase=phase)
         metrics_buffer.add(PHASE_CPU_SECONDS, self._at[1] - before[1], phase=phase)

@@ -1,6 +1,6 @@
 """Send a check mail, which reaches nobody, to test the provider's search.
 
-A search that does not find a message proves something only if the search finds mail that was
+If a search does not find a message, this proves nothing unless the search finds mail that was
 accepted later on the same stream. If there is no later mail, Homing sends a check mail
 (docs/decisions/0046-check-mail.md).
 """

@@ -61,7 +61,7 @@ class ResponseTooLongError(Exception):
 
 
 class Connection:
-    """A connection for one thread, which neither follows redirects nor repeats calls."""
+    """A connection for one thread, which follows no redirects and repeats no calls."""
 
     def __init__(self, base_url: str, headers: Mapping[str, str], *, deadline_s: float) -> None:
         url = parse_url(base_url)
@@ -90,7 +90,7 @@ class Connection:
         self.wrote = False
 
     def close(self) -> None:
-        """Close the connection. The next call opens it again."""
+        """Close the connection. The next call opens the connection again."""
         self._http.close()
 
     def call(

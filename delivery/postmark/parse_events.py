@@ -70,7 +70,8 @@ def bounce_types(meaning: BounceMeaning) -> list[str]:
 class AddressEvent:
     """An event about an address. `at` is by the provider's clock, if it gave a time.
 
-    `is_on_request`: it is about mail on request, such as a confirmation, not the newsletter.
+    `is_on_request`: the event is about mail on request, such as a confirmation, and not about the
+    newsletter.
     """
 
     address: str
@@ -116,7 +117,7 @@ class Bounced(AddressEvent):
 class AddressSuppressed(AddressEvent):
     """The provider no longer sends mail to the address on this stream.
 
-    `is_our_own`: we requested it.
+    `is_our_own`: we requested this suppression.
     """
 
     reason: str
@@ -136,7 +137,7 @@ class AddressSuppressed(AddressEvent):
 class AddressReactivated(AddressEvent):
     """The provider would mail the address again. This resubscribes no reader.
 
-    `is_our_own`: we requested it for a mail on request, so it says nothing about letters.
+    `is_our_own`: we requested this for a mail on request, so the event says nothing about letters.
     """
 
     is_our_own: bool = False

@@ -1,4 +1,4 @@
-"""Claims of batches for a limited time, and their release."""
+"""Claim batches for a limited time, and release claimed batches."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

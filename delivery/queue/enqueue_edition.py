@@ -12,7 +12,8 @@ from delivery.queue.batches.insert_and_split import batch_size_for, first_batch_
 from delivery.queue.erasure_lock import LOCK_ENQUEUE
 from delivery.reader_fields import FIELD_COLUMNS
 
-# New batches start at the current queue position, so a new edition alternates with running ones.
+# New batches start at the current queue position, so the batches of a new edition alternate with
+# those of running editions.
 CURRENT_POSITION = """
     SELECT greatest(1, coalesce(min(position), 1)) FROM batch
     WHERE state = 'ready' AND due_at <= clock_timestamp() AND position > 0
@@ -23,9 +24,9 @@ def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, batch_size: int) 
     """Enqueue one delivery for each row of `audience`; return how many there are.
 
     `audience` is a query of exactly (recipient id, address, *reader fields). If the edition has
-    `merge_fields`, an array of their values follows. `batch_size` is the largest size of a batch.
-    Runs in the caller's transaction, for a new edition. Raises `LookupError` if the audience needs
-    more batches than an edition can have.
+    `merge_fields`, the last column is an array of their values. `batch_size` is the largest size of
+    a batch. Runs in the caller's transaction, for a new edition. Raises `LookupError` if the
+    audience needs more batches than an edition can have.
     """
     size = batch_size_for(edition, batch_size)
     rows, parameters = audience.order_by().query.sql_with_params()

@@ -64,7 +64,7 @@ def recover_expired_leases() -> int:
 
 
 def recover_dead_worker(worker: UUID, unsent: Collection[UUID]) -> bool:
-    """Recover the batches of a worker whose process has ended; False if some are left.
+    """Recover the batches of a worker whose process has ended; False if any are left.
 
     The attempts `unsent` were certainly not sent, so their batches wait again without a look-up.
     """
@@ -102,7 +102,10 @@ def _recover_all(dead: UUID | None, unsent: Collection[UUID]) -> int:
 def _load_held(
     dead: UUID | None, at_most: int, tried: Sequence[int], locked: Sequence[int]
 ) -> list[_HeldBatch]:
-    """Load batches of the worker `dead`, or without it batches with expired leases."""
+    """Load the batches of the worker `dead`.
+
+    Without `dead`, load the batches with expired leases.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -209,7 +212,7 @@ def _requeue(cursor: CursorWrapper, held: _HeldBatch, control: str) -> bool:
     crashes, waiting = row
     _raise_if_repeated(cursor, held, crashes)
     if control == "cancelled":
-        # The edition ended during the call, which cancelling does not interrupt.
+        # The edition ended during the call. Ending an edition does not interrupt a call.
         quarantine_marked(cursor, held.edition, batch=held.batch)
         withdraw_waiting(cursor, held.edition, batch=held.batch)
     elif crashes < CRASHES_BEFORE_SUSPICION:

@@ -37,8 +37,8 @@ HAS_SENT_MARK = f"(provider_message_id IS NOT NULL OR sent_at IS NOT NULL OR {_I
 def quarantine(cursor: CursorWrapper, batch: int, edition: int, marked: Sequence[int]) -> None:
     """Put each of these waiting deliveries into a separate unknown batch.
 
-    Raises one alarm for each delivery without a recorded acceptance. The caller holds the edition
-    and the batch.
+    Raises one alarm for each delivery without a recorded acceptance. The caller has locked the
+    edition and the batch.
     """
     logger.critical(
         "%d deliveries of batch %d are marked as sent but not settled; they are looked up first",

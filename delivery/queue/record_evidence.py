@@ -172,8 +172,8 @@ def raise_duplicate_alarms(cursor: CursorWrapper, edition: int, recipients: Sequ
     )
     new = 0
     for recipient, own, others in cursor.fetchall():
-        # The provider's ids in their order, each once. The delivery's own id comes first, if it has
-        # one.
+        # The provider's ids in the order of the evidence, each once. The delivery's own id comes
+        # first, if it has one.
         ids = list(dict.fromkeys([own, *others] if own else others))
         new += _raise_for(cursor, edition, recipient, ids)
     if new:
@@ -201,7 +201,7 @@ def unapplied_evidence(cursor: CursorWrapper, batch: int) -> list[int]:
     """Find the recipients in a batch with evidence that is not applied yet.
 
     Call this in the transaction that gives up a lease. Evidence that came during the lease was left
-    to the worker that held it.
+    to the worker that held the lease.
     """
     cursor.execute("SELECT unapplied_evidence_1(%s)", [batch])
     return sorted(row[0] for row in cursor.fetchall())

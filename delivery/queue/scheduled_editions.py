@@ -27,7 +27,7 @@ def due() -> QuerySet[Edition]:
 
 
 def _scheduled(edition: int) -> QuerySet[Edition]:
-    """Select a scheduled edition, if this database knows that it was not sent."""
+    """Select a scheduled edition, if the database knows that the edition was not sent."""
     is_known_database = RawSQL("is_known_database_1()", [], output_field=BooleanField())
     return Edition.objects.filter(
         is_known_database, pk=edition, control="scheduled", unreconciled_since=None

@@ -59,7 +59,7 @@ def ensure_row() -> None:
 
 
 def acquire_permit(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> float | None:
-    """Take the permit to claim a batch; None if it is not due or is taken already.
+    """Take the permit to claim a batch; None if the permit is not due or was taken.
 
     The row stays locked until the caller's transaction ends. A slowdown that has ended is deleted.
     Returns copies per second, infinite without a limit.
@@ -104,7 +104,8 @@ def slow_down(
     with short_transaction() as cursor:
         quiet = timedelta(seconds=quiet_s(retry_after_s))
         SendRate.objects.update(next_claim_at=Greatest("next_claim_at", Now() + quiet))
-        # The row is locked now, so a second worker reads the values that the first has written.
+        # The row is locked now, so a second worker reads the values that the first worker has
+        # written.
         cursor.execute(
             f"""
             SELECT {SLOWDOWN_COLUMNS} FROM send_rate

@@ -50,7 +50,7 @@ def require_transaction() -> None:
 
 @contextmanager
 def join_transaction() -> Iterator[None]:
-    """Make the queue use the open transaction, which limits its idle time itself."""
+    """Make the queue use the open transaction, whose owner limits its idle time."""
     if not connection.in_atomic_block:
         raise RuntimeError("There is no transaction to join.")
     was = _is_joined.set(True)
@@ -106,7 +106,7 @@ def lock_edition(cursor: CursorWrapper, edition: int) -> str:
 
 
 class EditionLockNeededError(Exception):
-    """A transaction without the edition's lock found something that needs it."""
+    """A transaction without the edition's lock found something that needs this lock."""
 
 
 def with_edition_lock_if_needed(

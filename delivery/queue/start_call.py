@@ -1,6 +1,6 @@
 """Start the call for a claimed batch: commit the attempt before a byte is sent.
 
-This is the last check of every delivery: whether it may be mailed, and whether it was sent already.
+This is the last check whether each delivery may be mailed, and whether it was sent already.
 """
 
 import logging

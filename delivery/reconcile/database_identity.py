@@ -54,8 +54,8 @@ class IdentityCheck:
 def check_identity() -> IdentityCheck:
     """Compare the database's identity with the stored one, and store it.
 
-    If it differs, every open edition stops in the same transaction. While the identity has not
-    changed, the check takes only one statement.
+    If the identity differs, every open edition stops in the same transaction. While the identity
+    has not changed, the check takes only one statement.
     """
     with short_transaction() as cursor:
         stored = _compare_identity(cursor, lock=False)
@@ -92,7 +92,10 @@ def declare_restored() -> tuple[int, ...]:
 
 
 def short_name(cursor: CursorWrapper) -> str:
-    """Return a name for this database; it changes if a restore is found or declared."""
+    """Return a name for this database.
+
+    The name changes if a restore is found or declared.
+    """
     cursor.execute(
         """
         SELECT left(encode(sha256(concat_ws(' ', this.system_identifier, this.timeline,
@@ -106,7 +109,7 @@ def short_name(cursor: CursorWrapper) -> str:
 def _lock_identity(cursor: CursorWrapper) -> IdentityCheck:
     """Lock the row of the stored identity and compare it with the server's.
 
-    Call it before any edition is locked: a check and a declared restore must not deadlock.
+    Call this before any edition is locked: a check and a declared restore must not deadlock.
     """
     # Insert a row to lock, because two workers may start at once.
     cursor.execute(
@@ -156,8 +159,8 @@ def _store(cursor: CursorWrapper) -> None:
 def _prepare_restored_database(cursor: CursorWrapper) -> tuple[int, ...]:
     reader_hooks.registered().reserve_ids()
     skip_numbers()
-    # Poll the provider's suppression lists soon: they have the readers who unsubscribed after the
-    # backup.
+    # Poll the provider's suppression lists soon, because the lists contain the readers who
+    # unsubscribed after the backup.
     make_due(polling_tasks_by_stream().values())
     return _stop_open_editions(cursor)
 

@@ -121,7 +121,7 @@ def reconcile(
         policy = policy_from_settings()
         _wait(max(pause_s) if pause_s else delay_after(deferrals - 1, 1.0, policy), report_progress)
         walkable = record_findings.load_editions(issue, retention_days=retention_days)
-        # A report covers all editions of an issue, so all of them are walked again.
+        # A report covers all editions of an issue, so all these editions are walked again.
         again = {_group(one) for one in walkable if one.unreconciled_since is not None}
         to_walk = [one for one in walkable if _group(one) in again]
 

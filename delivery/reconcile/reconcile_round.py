@@ -148,7 +148,7 @@ def find_obstacle(
     reconcilable_at: datetime,
     backup_not_before: datetime,
 ) -> Obstacle | None:
-    """Find why a walk of this coverage does not reconcile an edition; None if it does.
+    """Find why a walk of this coverage cannot reconcile an edition; None if it can.
 
     Mail that the restored record lacks was accepted after `backup_not_before`.
     """
@@ -237,10 +237,10 @@ class ReconcileRound:
     def _shows_mail_after_the_restore(self) -> bool:
         """Whether the search shows mail accepted after the restore.
 
-        The last accepted mail on record may be older than the backup. In this case it proves
-        nothing about mail that was accepted after the backup. So this method searches for mail that
-        is later than all calls before the restore. If there is no such mail, the method sends a
-        check mail.
+        The last accepted mail on record may be older than the backup. Such mail proves nothing
+        about mail that was accepted after the backup. So this method searches for mail that is
+        later than all calls before the restore. If there is no such mail, the method sends a check
+        mail.
         """
         open_since = [
             walked.unreconciled_since
@@ -272,8 +272,8 @@ class ReconcileRound:
     def _do_for(self, walked: EditionRecord, do: Callable[..., None], *what: object) -> bool:
         """Call `do` for an edition; False if the database refuses it.
 
-        If the database refuses the edition, the round leaves it out, because its counts do not
-        balance.
+        The database refuses an edition whose counts do not balance, and then the round leaves this
+        edition out.
         """
         if walked.edition in self.report.obstacles:
             return False

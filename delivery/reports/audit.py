@@ -20,7 +20,7 @@ _IN_TOTALS, _IN_BATCHES = (
     ", ".join(f"{row}.{name}" for name in ROLLED_UP) for row in ("total", "held")
 )
 
-# Editions whose deliveries are dropped have counts and no rows.
+# Editions whose deliveries are dropped have counts, but no rows of deliveries.
 _HAS_ROWS = """(SELECT deliveries_dropped_at IS NULL FROM edition
                 WHERE edition.id = batch.edition_id)"""
 

@@ -1,4 +1,4 @@
-"""The counts of editions as sums over their batches, and open editions."""
+"""Load the counts of editions, as sums over their batches, and find open editions."""
 
 import json
 import uuid
@@ -25,8 +25,9 @@ from delivery.rules.reason import Reason
 from delivery.rules.scheduled_time import ScheduledTime
 from delivery.rules.send_rate import slowed_to
 
-# A scheduled edition counts once it is due, or if a restored database does not know whether it was
-# sent. Missed transactional copies do not count, because their readers request the mail again.
+# A scheduled edition counts as open once it is due, or if a restored database does not know whether
+# it was sent. Missed transactional copies do not make an edition open, because their readers
+# request the mail again.
 IS_OPEN_EDITION = f"""(control = 'stopped' OR {IS_DUE}
     OR control = 'scheduled' AND unreconciled_since IS NOT NULL
     OR EXISTS (SELECT FROM batch
@@ -37,7 +38,7 @@ IS_OPEN_EDITION = f"""(control = 'stopped' OR {IS_DUE}
 
 
 def load_open_newsletters() -> list[int]:
-    """Load the ids of open newsletters, oldest first, and of due or unreconciled ones."""
+    """Load the ids of open, due or unreconciled newsletters, the oldest first."""
     return _ids(
         f"SELECT id FROM edition WHERE kind = 'newsletter' AND {IS_OPEN_EDITION} ORDER BY id"  # noqa: S608
     )
@@ -144,7 +145,10 @@ def _select(batches: str) -> str:
 
 
 def load_counts(edition: int) -> EditionCounts:
-    """Load the counts of one edition. Raises `LookupError` if there is none."""
+    """Load the counts of one edition.
+
+    Raises `LookupError` if there is no such edition.
+    """
     for counts in load_all_counts([edition]):
         return counts
     raise LookupError(f"There is no edition {edition}.")

@@ -1,4 +1,4 @@
-"""A snapshot of the queue for /metrics, whose cost does not grow with history."""
+"""A snapshot of the queue for /metrics; its cost does not grow with the history."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -89,8 +89,8 @@ TASKS = f"""
 class QueueSnapshot:
     """The waiting work with its age (in seconds, or None), and the faults.
 
-    `editions` are the counts of at most `MAX_EDITIONS` open editions, from their open batches,
-    which is enough for their state. `newest` are the full counts of the newest `MAX_NAMED`
+    `editions` are the counts of at most `MAX_EDITIONS` open editions, from their open batches only,
+    which are enough to derive their state. `newest` are the full counts of the newest `MAX_NAMED`
     newsletters among these editions. `tasks` has the failures of each periodic task.
     """
 

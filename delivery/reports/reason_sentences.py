@@ -37,7 +37,7 @@ def _sentence(code: str, params: Params) -> str:
     if render := RENDERERS.get(code):
         return render(params)
     if code in {Code.QUERY_STATUS, Code.QUERY_UNREADABLE, Code.QUERY_INCOMPLETE}:
-        # Older versions stored the request's name itself, and not its constant.
+        # Older versions of Homing stored the request's name instead of its constant.
         params = {**params, "subject": _SUBJECTS.get(params["subject"], params["subject"])}
     words = _in_words(params)
     sentence = str(SENTENCES[code]).format_map(words)
@@ -304,7 +304,7 @@ def _parked(params: Params) -> str:
 
 
 def _in_words(params: Params) -> Params:
-    """Write lists, durations and rates as sentences show them."""
+    """Convert lists, durations and rates to the words for sentences."""
     words = {
         name: ", ".join(value) if isinstance(value, list) else value
         for name, value in params.items()

@@ -37,8 +37,8 @@ class OldRows:
     """Rows whose time in the column `age` is older than `days`, and that `may_go`.
 
     `along` are the columns of a unique index. `in_order` is true if later rows of this index are
-    younger. Then reading stops at the first row that is too young. Otherwise the whole table is
-    read.
+    younger. If `in_order`, reading stops at the first row that is too young; otherwise the whole
+    table is read.
     """
 
     table: str

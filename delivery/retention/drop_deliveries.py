@@ -125,7 +125,7 @@ def mark_dropped(edition: int, *, days: float) -> DropStatus:
 
 
 def load_dropped_versions(issue: UUID, before: int) -> list[tuple[int, datetime]]:
-    """Load the earlier versions that were sent and dropped, with their times.
+    """Load the earlier versions that were sent and dropped, with the times of both.
 
     Inside a transaction that enqueues deliveries, the result stays true until the transaction ends.
     """
@@ -149,8 +149,8 @@ _DELIVERIES_OF = f"""
 
 def load_unfinished() -> list[int]:
     """Load the editions whose dropped deliveries or evidence are not all deleted."""
-    # ORDER BY makes each sub-query read one row of an index. Otherwise PostgreSQL could read a
-    # whole table.
+    # ORDER BY makes each sub-query read one row of an index. Without ORDER BY, PostgreSQL could
+    # read a whole table.
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
@@ -169,7 +169,7 @@ def load_unfinished() -> list[int]:
 
 
 def count_deliveries(editions: Sequence[int]) -> int:
-    """Count the deliveries of these editions. Reads all of them."""
+    """Count the deliveries of these editions. Reads all these deliveries."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""

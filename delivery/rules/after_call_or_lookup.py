@@ -180,7 +180,7 @@ def _after_messages(
             case _:
                 outcomes[recipient] = message
     if unanswered:
-        # Deferred deliveries of the same call wait until the unknown ones are settled.
+        # Deferred deliveries of the same call wait until the unknown deliveries are settled.
         return Settlement(
             Next.LOOK_UP,
             outcomes,
@@ -214,7 +214,7 @@ def needs_check_mail(
     """Whether it is time for a check mail, if nothing was accepted after the call.
 
     The check mail is needed at the last look-up, which may count an empty result. So the check mail
-    is sent at the look-up before the last one.
+    is sent at the last look-up but one.
     """
     if not policy.resend_when_absent or not isinstance(result, SearchAnswered):
         return False

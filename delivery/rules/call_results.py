@@ -100,7 +100,10 @@ class FoundMessage:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswered:
-    """The search answered. Messages that it does not list may not be indexed yet."""
+    """The search answered.
+
+    Messages that the search does not list may not be indexed yet.
+    """
 
     found: Sequence[FoundMessage]
 

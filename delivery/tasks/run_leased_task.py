@@ -160,7 +160,7 @@ class ClaimedTask(Generic[Task]):
                 setattr(self.task, name, value)
 
     def _row(self) -> QuerySet[Task]:
-        """Return the row of the task while this process has it, otherwise nothing."""
+        """Select the row of the task while this process has the task, otherwise nothing."""
         task = self.task
         tasks = type(task)._default_manager.filter(pk=task.pk, state=task.state)
         return tasks.filter(owner=self._owner, epoch=task.epoch)
@@ -210,8 +210,8 @@ def claim(kind: type[Task], owner: UUID | None = None, pk: int | None = None) ->
             claims=F("claims") + 1,
             lease_until=Now() + timedelta(seconds=lease_s(kind)),
         )
-        # The task is read while its row is locked. Otherwise a worker that paused here could read
-        # the lease of the next worker.
+        # The task is read while its row is locked. Without this lock, a worker that paused here
+        # could read the lease of the next worker.
         return row.defer(*kind.LARGE).get()
 
 

@@ -1,8 +1,8 @@
 """A parent process that keeps worker processes running and stops them together.
 
-The parent forks them after all imports, so they share its memory. The parent has no thread and no
-database connection. Children read a pipe that only the parent can write. The pipe ends when the
-parent stops the children, and also when the parent is killed.
+The parent forks the worker processes after all imports, so that they share its memory. The parent
+has no thread and no database connection. Children read a pipe that only the parent can write. The
+pipe ends when the parent stops the children, and also when the parent is killed.
 """
 
 from __future__ import annotations

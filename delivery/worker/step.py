@@ -108,8 +108,8 @@ class Dispatcher:
     def step(self, is_stopping: Callable[[], bool] = lambda: False) -> bool:
         """Do one look-up or one call. Return False if nothing was due.
 
-        Look-ups and calls alternate, and one thread of a worker looks up at a time. So a search
-        that hangs does not delay mail, and a long edition does not delay look-ups.
+        Look-ups and calls alternate. Only one thread of a worker makes a look-up at a time. So a
+        search that hangs does not delay mail, and a long edition does not delay look-ups.
         """
         if self._next_claim is not None:
             return self._send_next(is_stopping)

@@ -202,7 +202,7 @@ def _database() -> str:
 
 
 def _folder() -> Path:
-    """Return this user's folder. Nobody else may write to it."""
+    """Return this user's folder. No other user may write to this folder."""
     folder: Path = settings.HOMING_DATA_DIR / f"calls-{os.geteuid()}"
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700, parents=True)

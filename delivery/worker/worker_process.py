@@ -60,9 +60,10 @@ class Heartbeat(NamedTuple):
 class Worker:
     """One process of a running `deliver`, with at most `concurrency` calls in flight.
 
-    `id` owns its batches. The worker polls more often if it `is_awaited`. One process `runs_tasks`:
-    it also sends the heartbeat, reaps leases and runs background tasks. `problems_at_start` were
-    found before the worker started. Health checks and pages show them while the worker runs.
+    `id` is the owner of the batches that this worker claims. The worker polls more often if it
+    `is_awaited`. One process `runs_tasks`: it also sends the heartbeat, reaps leases and runs
+    background tasks. `problems_at_start` were found before the worker started. Health checks and
+    pages show these problems while the worker runs.
     """
 
     def __init__(
@@ -118,14 +119,14 @@ class Worker:
         signal.sigwait(STOPPING_SIGNALS)
         self.stop()
         number = signal.sigwait(STOPPING_SIGNALS)
-        # This is not sys.exit, which would wait for calls in flight. Other workers recover their
-        # batches.
+        # This is not sys.exit, which would wait for calls in flight. Other workers recover the
+        # batches of these calls.
         os._exit(128 + number)
 
     def run(self, *, until: Callable[[], bool] = lambda: False) -> bool:
         """Work until stopped or `until()`, and until every call in flight is settled.
 
-        Return whether `until()` ended it.
+        Return whether `until()` ended the work.
         """
         log_context.bind(worker=self.id)
         try:
@@ -187,7 +188,7 @@ class Worker:
     def _run_duties(self, until: Callable[[], bool]) -> bool:
         """Run the duties one after another until stopped or `until()`.
 
-        Return whether `until()` ended it. A failed duty does not block the others.
+        Return whether `until()` ended the duties. A failed duty does not block the others.
         """
         duties: list[Callable[[], object]] = [self._check_identity]
         if self.runs_tasks:
@@ -341,7 +342,7 @@ class Worker:
         explained = self._fault.explains(error, work, began_s)
         level = logging.DEBUG if explained else logging.ERROR
         logger.log(level, message, exc_info=error)
-        # A failed connection must not be reused. The next statement opens a new one.
+        # A failed connection must not be reused. The next statement opens a new connection.
         try:
             connection.close()
         except Exception:

@@ -66,7 +66,7 @@ def count_outcomes(outcomes: Mapping[int, Outcome]) -> None:
 
 
 def change_outcomes(cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Outcome]) -> None:
-    """Write these outcomes of waiting deliveries and count them in their batch."""
+    """Write these outcomes of waiting deliveries, and count the outcomes in the batch."""
     write_outcomes(cursor, batch, outcomes, old="waiting")
     count_outcomes(outcomes)
     change = changed_counts(outcomes, old="waiting")

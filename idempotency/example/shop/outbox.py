@@ -46,7 +46,10 @@ def send_next_mail(send: Callable[[Mail], None] = send_by_smtp) -> bool:
 
 
 def find_lost_attempts() -> int:
-    """Mark the open attempts of dead workers as unknown. Return their number."""
+    """Mark the open attempts of dead workers as unknown.
+
+    Return the number of these attempts.
+    """
     expired = Mail.objects.filter(state="started", started_at__lt=Now() - LEASE)
     return expired.update(state="unknown")
 
