@@ -41,9 +41,9 @@ def claim(
         # No slot is free. If the first post has just ended, its response is there, and nobody needs
         # to wait.
         return _require_earlier(user_id, key, fingerprints)
-    # This limits the whole statement. If several earlier posts fail one after the other, the INSERT
-    # waits for each post, and lock_timeout would start again at each wait. The least value is 1 ms,
-    # because 0 would turn the timeout off.
+    # This timeout limits the whole statement. If several earlier posts fail one after the other,
+    # the INSERT waits for each post, and lock_timeout would start again at each wait. The least
+    # value is 1 ms, because 0 would turn the timeout off.
     _set_statement_timeout(f"{max(1, math.ceil(wait_s * 1000))}ms")
     try:
         inserted = _insert(user_id, key, fingerprints[0])

@@ -46,7 +46,7 @@ def isolation_error(databases: Mapping[str, Mapping[str, Any]]) -> str | None:
 def refuse_wrong_isolation() -> None:
     """Raise WrongIsolationError unless the settings ask for READ COMMITTED.
 
-    This is for programs that run no system checks, such as `wsgi.py`.
+    Call this function in programs that run no system checks, such as `wsgi.py`.
     """
     if error := isolation_error(settings.DATABASES):
         raise WrongIsolationError(f"{error} {REASON} {ADVICE}")
@@ -56,7 +56,7 @@ def refuse_wrong_isolation() -> None:
 def check_isolation_level(**kwargs: Any) -> list[CheckMessage]:
     """Refuse any level except READ COMMITTED.
 
-    This reads the settings, not the database.
+    The check reads the settings, not the database.
     """
     error = isolation_error(settings.DATABASES)
     return [Error(f"{error} {REASON}", hint=str(ADVICE), id="idempotency.E001")] if error else []

@@ -99,7 +99,10 @@ def failed_events() -> QuerySet[ProviderEvent]:
 
 
 def apply_pending_events(is_stopping: Callable[[], bool]) -> bool:
-    """Apply pending events; return whether any was applied. Every worker repeats this."""
+    """Apply pending events; return whether any was applied.
+
+    Every worker calls this function repeatedly.
+    """
     return apply_pending(is_stopping, min_age_s=MIN_AGE_S) > 0
 
 

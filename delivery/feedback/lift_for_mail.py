@@ -89,7 +89,8 @@ def request_lifting(kind: str, version: int, recipients: Sequence[int]) -> None:
 def resend_lifted(is_stopping: Callable[[], bool] = lambda: False) -> None:
     """Queue mails again after the provider has lifted their suppressions.
 
-    Every worker runs this. A mail stays suppressed if the provider refused to lift its suppression.
+    Every worker calls this function repeatedly. A mail stays suppressed if the provider refused to
+    lift its suppression.
     """
     with connection.cursor() as cursor:
         cursor.execute(_SENT)

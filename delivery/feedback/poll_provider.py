@@ -35,7 +35,8 @@ MAX_CALL_S = 30.0
 IN_MEMORY_BYTES = 1024 * 1024
 # A lease is longer than a call and the application of its events together.
 LEASE_S = 180.0
-# Two polls overlap by this time, because Postmark lists some entries late and clocks differ.
+# Each poll overlaps the previous poll by this time, because Postmark lists some entries late and
+# clocks differ.
 OVERLAP = timedelta(hours=2)
 RETRY_BASE_S = 60.0
 TASKS_EVERY_S = 5.0
@@ -49,7 +50,7 @@ def polling_tasks_by_stream() -> dict[str, str]:
 
 
 def poll(is_stopping: Callable[[], bool]) -> None:
-    """Poll every stream that is due. Every worker runs this."""
+    """Poll every stream that is due. Every worker calls this function repeatedly."""
     for stream, name in polling_tasks_by_stream().items():
         periodic_task_lease.ensure_exists(name)
         lease = periodic_task_lease.acquire(

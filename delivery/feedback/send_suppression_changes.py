@@ -63,7 +63,10 @@ def was_requested_by_us(event: AddressSuppressed) -> bool:
 
 
 def push_suppression_changes(is_stopping: Callable[[], bool]) -> None:
-    """Send pending changes, if there are any. Every worker runs this."""
+    """Send pending changes, if there are any.
+
+    Every worker calls this function repeatedly.
+    """
     if not _pending().exists():
         return
     periodic_task_lease.ensure_exists(NAME)

@@ -1,7 +1,7 @@
 """The questions about readers that delivery asks through registered hooks.
 
 `newsletter_site/register_hooks_and_tasks.py` registers the answers. The database function
-`readers_who_get_no_copy` is another such question (`subscribers/suppression/sql/`).
+`readers_who_get_no_copy` answers another question about readers (`subscribers/suppression/sql/`).
 """
 
 from collections.abc import Collection, Sequence

@@ -58,9 +58,10 @@ _ENDS_OF_CONTENT = {
 
 
 def iter_markup(html: str) -> Iterator[Markup]:
-    """Yield markup in order. Markup without an end reaches to the end of the text.
+    """Yield each piece of markup, in the order of the text.
 
-    Tags in lower case without attributes, such as `<p>`, are left out.
+    Markup without an end reaches to the end of the text. Tags in lower case without attributes,
+    such as `<p>`, are left out.
 
     Comments with a condition are read as Outlook reads them: the tags in them are yielded.
     """

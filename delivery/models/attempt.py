@@ -23,7 +23,7 @@ class Attempt(models.Model):
         UNKNOWN = "unknown", "no usable answer; the provider is asked"
 
     id = models.UUIDField(primary_key=True)
-    batch_id = models.BigIntegerField()  # Not a foreign key: batches are split and dropped.
+    batch_id = models.BigIntegerField()  # Not a foreign key, because batches are split and dropped.
     edition = models.ForeignKey("delivery.Edition", on_delete=models.CASCADE, db_index=False)
     stream = models.CharField(max_length=100)
     epoch = models.PositiveIntegerField()

@@ -63,7 +63,7 @@ class Edition(models.Model):
     # The keys of the author's own fields in the mail, in the order of `Delivery.fields`.
     merge_fields = ArrayField(models.CharField(max_length=30), default=list, db_default=[])
     content_hash = models.BinaryField()  # SHA-256 of what the author wrote.
-    # The sender of a test letter that tries another one; empty for the newsletter's.
+    # The sender of a test letter that tries another sender; empty for the newsletter's sender.
     sender = models.CharField(max_length=400, blank=True, default="", db_default="")
     # The sender, reply address and name that a second person approved; empty without an approval.
     approved_sender = models.TextField(blank=True, default="", db_default="")
@@ -114,7 +114,7 @@ class Edition(models.Model):
     # reconciling.
     unreconciled_since = models.DateTimeField(null=True)
 
-    # From this time on the edition's deliveries are not used, but some rows may remain.
+    # After this time, the edition's deliveries are not used, but some rows may remain.
     deliveries_dropped_at = models.DateTimeField(null=True)
 
     # The counts at the last resume, from which bounce and complaint rates are measured.

@@ -10,9 +10,9 @@ from delivery.models.shared_columns import ChoiceField
 class ProviderEvent(models.Model):
     """A webhook's body, stored before it is applied.
 
-    Another webhook with the same body or the same trace is a retry of this one. `applied_at` stays
-    null until the effects of the event are committed. Setting `failures` to 0 queues the event
-    again.
+    Another webhook with the same body or the same trace is a retry of this webhook. `applied_at`
+    stays null until the effects of the event are committed. Setting `failures` to 0 queues the
+    event again.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -21,7 +21,7 @@ class ProviderEvent(models.Model):
     # The reader's address, for data requests and erasure.
     address_key = models.CharField(max_length=254, blank=True, db_default="", db_collation="C")
     kind = models.CharField(max_length=40)  # RecordType, truncated; empty if there is none.
-    body = models.BinaryField()  # As received, even if it is unreadable.
+    body = models.BinaryField()  # The body as received, even if it is unreadable.
     received_at = models.DateTimeField(db_default=Now())
     applied_at = models.DateTimeField(null=True)
     # Failed tries to apply the event. After a few failures the event waits for an operator.

@@ -97,7 +97,7 @@ class SendRate(models.Model):
 class DatabaseIdentity(models.Model):
     """One row, written when workers first saw this database.
 
-    A restored backup brings the row into another cluster, timeline or database.
+    The restore of a backup copies the row into another cluster, timeline or database.
     """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)

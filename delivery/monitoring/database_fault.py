@@ -20,8 +20,8 @@ logger = logging.getLogger(__name__)
 
 # Work “fails repeatedly” if it fails several times with the same code over at least this time.
 REPEATED_AFTER_S = 5.0
-# Without a failure for this time, a fault has ended. This time is longer than the longest pause
-# between two tries (delivery/worker/worker_process.py).
+# If there was no failure for this time, a fault has ended. This time is longer than the longest
+# pause between two tries (delivery/worker/worker_process.py).
 QUIET_AFTER_S = 120.0
 LOG_EVERY_S = 60.0
 

@@ -54,7 +54,7 @@ SUPPRESSION_CHANGE = "suppression_change"
 _ABOUT_THE_RECIPIENT = re.compile(r"^(Invalid|Error parsing)\s+'(To|Cc|Bcc)'", re.IGNORECASE)
 _ABOUT_THE_SENDER = re.compile(r"^(Invalid|Error parsing)\s+'(From|Reply-?To)'", re.IGNORECASE)
 
-# The remedies by Postmark's error code. An unknown code stops the edition too.
+# The remedies by Postmark's error code. An unknown code also stops the edition.
 _REMEDIES: Mapping[int, Remedy] = {
     **dict.fromkeys(range(500, 524), Remedy.SIGNATURES_AND_DOMAINS),
     **dict.fromkeys(range(600, 700), Remedy.SERVER_SETTINGS),
@@ -274,7 +274,7 @@ _USUAL_IN_IDS = bytes(range(0x20, 0x7F))
 
 
 def _all_accepted(items: list[Any], addresses: Sequence[str]) -> AllAccepted | None:
-    """Return the result if all were accepted in the usual form; otherwise None.
+    """Return the result if all messages were accepted in the usual form, else None.
 
     Almost every answer has this form, so no Python code runs for each message. `classify_message`
     gives the same result for each message, and also reads rare forms.

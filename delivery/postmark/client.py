@@ -40,7 +40,7 @@ _BATCH = "/email/batch"
 # A worker reads the stream's setting when it starts. The worker must start even if Postmark does
 # not answer.
 STREAM_CHECK_TIMEOUT_S = 5.0
-# All values of Postmark's setting are shorter than this.
+# No value of the stream's setting has more characters than this.
 MAX_HANDLING_LENGTH = 40
 # The maximum number of results on a page of the search, and of messages in a batch.
 PAGE_SIZE = 500

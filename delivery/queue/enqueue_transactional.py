@@ -33,7 +33,7 @@ AHEAD_OF_ALL = 0
 NewDelivery = tuple[int, str, str, str | None]
 
 # The first edition of a welcome letter's issue has the content of the letter. The edition of each
-# later opt-in is a copy, because a reader who returns gets another delivery.
+# later opt-in is a copy of the first edition, because a reader who returns gets another delivery.
 _COPIED = (
     "kind",
     "stream",
@@ -154,7 +154,7 @@ def requeue_inactive(cursor: CursorWrapper, key: DeliveryKey) -> bool:
 
     The mail keeps its key and link, and was provably not accepted. Returns False if the mail no
     longer counts as refused. Runs in the caller's transaction, which must not lock anything before
-    this.
+    this call.
     """
     deliveries = Delivery.objects.filter(
         issue_id=key.issue, version=key.version, recipient_id=key.recipient

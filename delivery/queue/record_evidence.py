@@ -4,9 +4,9 @@ The row of a settled delivery holds its first acceptance. All other acceptances 
 evidence: a webhook before the reply, a reply after the claim was lost, a second copy. The order of
 evidence does not matter.
 
-A settling worker locks its batch and not the edition, so the batch is locked here too. Deliveries
-are found by their whole key in sub-queries, because a join may scan an index if statistics are
-missing.
+A settling worker locks its batch and not the edition, so this module locks the batch too.
+Deliveries are found by their whole key in sub-queries, because a join may scan an index if
+statistics are missing.
 """
 
 import logging

@@ -1,6 +1,6 @@
 """Settle a batch: write the outcomes in one transaction, guarded by the epoch.
 
-A worker that lost its claim changes no outcome here. The worker's results are kept as evidence.
+A worker that lost its claim changes no outcome. The worker's results are kept as evidence.
 """
 
 import logging

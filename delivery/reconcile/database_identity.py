@@ -38,10 +38,10 @@ EPOCH_GAP = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class IdentityCheck:
-    """The result of a check. `is_another`: another database's identity was stored.
+    """The result of a check.
 
-    `stopped` are the editions to reconcile. `unavailable_fields` names what this server does not
-    report.
+    `is_another`: the stored identity was that of another database. `stopped` are the editions to
+    reconcile. `unavailable_fields` names the fields that this server does not report.
     """
 
     is_another: bool

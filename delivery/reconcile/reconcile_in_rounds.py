@@ -53,9 +53,9 @@ def reconcile(
 ) -> ReconcileResult:
     """Reconcile an issue's editions, or every edition that may differ.
 
-    With `waits`, wait and walk again while that may remove an obstacle. `start_sent` publishes and
-    pauses a scheduled edition that the provider already has copies of. Raises
-    `SearchUnavailableError`; earlier findings stay recorded.
+    With `waits`, wait and repeat the walk as long as a later walk may remove an obstacle.
+    `start_sent` publishes and pauses a scheduled edition that the provider already has copies of.
+    Raises `SearchUnavailableError`; earlier findings stay recorded.
     """
     retention_days = settings.POSTMARK_RETENTION_DAYS
     editions = record_findings.load_editions(issue, retention_days=retention_days)

@@ -61,8 +61,8 @@ class SearchCoverage:
     """The mail that the provider's search shows on a walk that began at `walked_at`.
 
     Mail accepted before `since` is no longer kept, and mail accepted after `until` may not be
-    indexed yet. If the search does not show the mail accepted last, `shows_later_mail` is false. In
-    that case the search covers only mail that is older than the newest mail it shows. Times are by
+    indexed yet. If the search does not show the mail accepted last, `shows_later_mail` is false.
+    The search then covers only mail that is older than the newest mail that it shows. Times are by
     the database's clock.
     """
 
@@ -75,7 +75,8 @@ class SearchCoverage:
 
     @property
     def since(self) -> datetime:
-        # One day less than the provider keeps mail, because its days may begin at another hour.
+        # This is one day less than the provider keeps mail, because the provider's days may begin
+        # at another hour.
         return self.walked_at - timedelta(days=self.retention_days - 1)
 
     @property
@@ -237,7 +238,7 @@ class ReconcileRound:
     def _shows_mail_after_the_restore(self) -> bool:
         """Whether the search shows mail accepted after the restore.
 
-        The last accepted mail on record may be older than the backup. Such mail proves nothing
+        The last accepted mail on record may be older than the backup. Such a mail proves nothing
         about mail that was accepted after the backup. So this method searches for mail that is
         later than all calls before the restore. If there is no such mail, the method sends a check
         mail.

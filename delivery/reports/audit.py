@@ -153,7 +153,7 @@ class AuditRule(Enum):
         """
 
 
-# For each rule: its sentence, and the sentence about a violation.
+# The sentence of each rule, and the sentence about a violation of the rule.
 SENTENCES: Mapping[AuditRule, Promise] = {
     AuditRule.COUNTS_ADD_UP: _(
         "Broken: the counts of an edition must add up to its audience. Edition {edition}: audience "

@@ -225,7 +225,8 @@ def _unconfirmed(health: Health, at: Clock) -> HealthLine:
     if not health.unknown:
         return HealthLine(name, "sent", "sent", _("No copies"))
     more = []
-    # If the worker was killed, this is the deadline of its call, which may be in the future.
+    # If the worker was killed, `unknown_since` is the deadline of its call, which may be in the
+    # future.
     if health.unknown_since and health.unknown_since <= health.now:
         more.append(_("Since {time}.").format(time=at(health.unknown_since)))
     if health.next_lookup_at and health.next_lookup_at > health.now:

@@ -49,8 +49,8 @@ def anonymise_unconfirmed(
 ) -> None:
     """Blank the mail of readers who have copies of these issues only.
 
-    Also deletes their provider events. Runs in the caller's transaction. `gone` maps the readers'
-    ids to their case-folded addresses.
+    Also deletes the provider's events about these readers. Runs in the caller's transaction. `gone`
+    maps the readers' ids to their case-folded addresses.
     """
     _blank(gone, issues, NEVER_CONFIRMED)
     _delete_events_about(gone.values())

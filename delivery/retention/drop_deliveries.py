@@ -125,7 +125,7 @@ def mark_dropped(edition: int, *, days: float) -> DropStatus:
 
 
 def load_dropped_versions(issue: UUID, before: int) -> list[tuple[int, datetime]]:
-    """Load the earlier versions that were sent and dropped, with the times of both.
+    """Load earlier versions whose sent deliveries were dropped, with the drop time.
 
     Inside a transaction that enqueues deliveries, the result stays true until the transaction ends.
     """

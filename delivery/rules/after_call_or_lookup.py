@@ -35,7 +35,7 @@ from delivery.rules.outcomes import (
 )
 from delivery.rules.reason import Reason, ReasonCode, Remedy
 
-# A firewall before the provider sometimes refuses one or two calls and then lets the next call
+# A firewall in front of the provider sometimes refuses one or two calls and then lets the next call
 # pass.
 BLOCKED_CALLS_BEFORE_STOPPING = 3
 

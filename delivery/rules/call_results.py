@@ -60,7 +60,7 @@ class NotSent(WithReason):
 
 
 class RefusedByProxy(WithReason):
-    """A proxy before the provider refused the call (403 without its error code)."""
+    """A proxy in front of the provider refused the call (403 without an error code)."""
 
 
 class TooLarge(WithReason):

@@ -19,7 +19,7 @@ SLOWEST_PER_S = 100.0
 # Without a ceiling, a slowdown ends at the refused rate times this factor.
 FORGOTTEN_AT = 2.0
 
-# After a 429 no worker calls for this time, or the time that the provider asked for.
+# After a 429, no worker makes a call for this time, or for the time that the provider asked for.
 SHORTEST_BREATH_S = 1.0
 
 # An upper bound of doublings, so that the arithmetic cannot overflow.

@@ -1,4 +1,4 @@
-"""Columns of tasks that one worker at a time runs under a lease."""
+"""Columns of tasks that only one worker at a time runs, under a lease."""
 
 from typing import Any, ClassVar
 

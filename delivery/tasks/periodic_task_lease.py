@@ -1,4 +1,7 @@
-"""Tasks that one worker at a time runs under a lease. A double run does no harm."""
+"""Tasks that only one worker at a time runs, under a lease.
+
+A double run does no harm.
+"""
 
 import logging
 from collections.abc import Iterable, Iterator
@@ -59,7 +62,7 @@ def acquire(
 ) -> Lease | None:
     """Lease a task; return None unless the task is due and free.
 
-    With `after_publications` the task is also due once after each publication.
+    With `after_publications`, the task is also due once after each publication.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -80,8 +83,8 @@ def acquire(
 
 def ensure_exists(name: str, *, due_in_s: float = 0.0) -> None:
     """Register the task if it is missing; a new task is due in `due_in_s` seconds."""
-    # This is one statement and not `bulk_create`, which opens a transaction. A worker that froze
-    # before its commit would hold the row, and every other worker would wait for it.
+    # Use one statement, because `bulk_create` would open a transaction. A worker that froze before
+    # its commit would hold the row, and every other worker would wait for it.
     with connection.cursor() as cursor:
         cursor.execute(
             """

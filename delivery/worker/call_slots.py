@@ -2,7 +2,7 @@
 
 There are more threads than calls. While every call waits for its answer, other threads prepare and
 settle batches. This helps only while calls are quick. While calls are slow, a claim needs a free
-slot. Otherwise the claimed batch would wait here, and other workers could not send it.
+slot. Without a free slot, the claimed batch would wait here, and other workers could not send it.
 """
 
 from __future__ import annotations
@@ -78,7 +78,10 @@ class CallSlots:
 
 
 class Slot:
-    """The slot of one batch's call: held, or still to be acquired. `with` releases it."""
+    """The slot of one batch's call: held, or still to be acquired.
+
+    `with` releases the slot.
+    """
 
     def __init__(self, slots: CallSlots) -> None:
         self._slots = slots

@@ -48,7 +48,7 @@ class Stoppable(Protocol):
     """What a child process runs: a worker, or a web server."""
 
     def stop(self) -> None:
-        """Stop the worker or server gracefully. Another thread calls this."""
+        """Stop the worker or server gracefully. Another thread calls this method."""
 
 
 Runner = TypeVar("Runner", bound=Stoppable)
@@ -159,7 +159,7 @@ class ProcessGroup(Generic[Runner]):
             os.close(self._writing)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGCHLD, signal.SIGALRM))
             worker = self._make(number)
-            # Ctrl-C reaches all processes of a terminal. Only the parent reacts to it.
+            # Ctrl-C reaches all processes of a terminal. Only the parent reacts to Ctrl-C.
             for awaited in (
                 lambda: os.read(self._reading, 1),
                 lambda: signal.sigwait({signal.SIGTERM}),

@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection
 
 from delivery.postmark.client import now_s
 
-# If work was due within this many seconds, each thread for that work polls separately, because a
-# rate limit may delay the work or another worker may have claimed it.
+# If work was due at most this many seconds ago, each thread for that work polls separately. A rate
+# limit may delay the work, or another worker may have claimed it.
 DUE_FOR_S = 5.0
 
 
@@ -36,7 +36,7 @@ class SharedPoll:
     def wait(self, name: str) -> None:
         """Return when work of this name may be due, or when the worker stops.
 
-        Raises the error of `look`. After an error another thread polls.
+        Raises the error of `look`. After an error, another thread polls.
         """
         if self._is_known_due(name):
             self._pause()

@@ -1,5 +1,5 @@
 -- A delivery is inserted once and updated once. Pages are filled only half, so that the second
--- version of a row fits on the page of the first version. For this reason, the update changes no
+-- version of a row fits on the page of the first version. An update within one page changes no
 -- index (docs/decisions/0005).
 ALTER TABLE delivery SET (
     fillfactor = 45,

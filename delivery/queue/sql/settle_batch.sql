@@ -1,6 +1,6 @@
--- Settle a batch and its accepted copies. Returns null if the guard fails, and otherwise whether
--- the batch's edition is probing. With `p_alone` the function raises the error HM001 if only a
--- caller with the edition's lock may settle.
+-- Settle a batch and its accepted copies. Returns null if the guard fails; otherwise returns
+-- whether the batch's edition is probing. With `p_alone` the function raises the error HM001 if
+-- only a caller with the edition's lock may settle.
 CREATE OR REPLACE FUNCTION settle_batch_1(
     p_batch bigint, p_epoch integer, p_was text, p_state text, p_evidence text,
     p_recipients bigint[], p_message_ids text[], p_times timestamptz[],

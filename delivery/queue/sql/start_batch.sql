@@ -1,6 +1,6 @@
 -- Start the call of a claimed batch. All results are null if the claim is lost. `is_started` is
--- false if the caller must do something first. In that case this function writes nothing if
--- `p_alone`, and otherwise only the batch's state.
+-- false if the caller must do something first. If `is_started` is false, this function has written
+-- only the batch's state, or, with `p_alone`, nothing.
 CREATE OR REPLACE FUNCTION start_batch_1(
     p_batch bigint, p_epoch integer, p_attempt uuid, p_worker uuid, p_deadline_s float8,
     p_lease_s float8, p_alone boolean,

@@ -2,7 +2,7 @@
 --
 -- Nothing is read from a table, because a backup contains the tables. The timeline is read from the
 -- current WAL, because pg_control_checkpoint() names the timeline of the last checkpoint, which may
--- be older after a promotion. Some managed servers refuse one of the functions. In that case the
+-- be older after a promotion. If a managed server refuses one of the functions, that function's
 -- value is empty.
 CREATE OR REPLACE FUNCTION this_database_1(
     OUT system_identifier text, OUT timeline text, OUT database bigint
