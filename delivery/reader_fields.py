@@ -42,7 +42,7 @@ class ReaderField:
         return f"field-{self.name}" if self.is_own else self.name
 
 
-# An import finds names by more than one column (file_format/recognise_columns.py).
+# An import may read a name from more than one column (file_format/recognise_columns.py).
 NAME = ReaderField("name", _("Name"), "Ada Whitlock", "reader", autocomplete="name")
 
 READER_FIELDS = (NAME,)

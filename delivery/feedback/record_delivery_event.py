@@ -55,8 +55,8 @@ def record_feedback(
     lock_edition(cursor, edition)
     holder = delivery(key).values("batch")[:1]
     Batch.objects.select_for_update(no_key=True).filter(pk=holder).first()
-    # Counts do not change once an edition's deliveries are dropped. The transaction that drops them
-    # takes the same lock.
+    # Counts do not change once an edition's deliveries are dropped. The transaction that drops
+    # deliveries takes the same lock.
     if count_feedback(cursor, what, _DELIVERY, _IS_DROPPED, params):
         pause_if_over_threshold(cursor, edition)
     else:

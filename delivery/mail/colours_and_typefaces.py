@@ -127,7 +127,7 @@ def direction_of(language: str) -> str:
 
 @lru_cache(maxsize=64)
 def accent_for(colour: str) -> Accent:
-    """Return the nearest readable accents of this hue, one for light and one for dark."""
+    """Return the nearest readable accents of this hue for light and for dark paper."""
     light, dark = _readable(colour, LIGHT_PAPER, -1), _readable(colour, DARK_PAPER, 1)
     return Accent(light, _shift(light, 0.75), dark, _shift(dark, 1.15))
 

@@ -47,7 +47,7 @@ def complete_rooted(html: str, site_url: str) -> str:
 
 
 def addresses_of(html: str, piece: Markup) -> Iterator[tuple[int, int, bool]]:
-    """Yield each address in a tag or style: its start, its end, and whether it is CSS."""
+    """Yield each address in a tag or style: start, end, and whether it is in CSS."""
     if piece.kind is Kind.CONTENT and piece.name == "style":
         yield from _of_css(html, piece.start, piece.end)
     for attribute, start, end, _ in piece.attributes:

@@ -152,7 +152,7 @@ def plain_to_html(text: str) -> str:
 
 
 def escape_html_braces(html: str) -> str:
-    """Write the braces of an author's HTML that are text as entities.
+    """Write as entities the braces of an author's HTML that are text.
 
     Braces are text in code and after a backslash. Functions that read fields later need not know
     about code or backslashes. A second call changes nothing.

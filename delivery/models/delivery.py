@@ -105,8 +105,8 @@ class Delivery(ReaderColumns):
 class Evidence(models.Model):
     """A fact from the provider that a delivery was accepted. Rows are only added.
 
-    The first acceptance is in the delivery's row, because a row here for each delivery would double
-    the writes.
+    The first acceptance is in the delivery's row, because a row of evidence for each delivery would
+    double the writes.
     """
 
     class Source(models.TextChoices):

@@ -34,7 +34,7 @@ def named_zone(value: str) -> None:
 
 
 def one_line(value: str) -> None:
-    """Refuse control characters: the value goes into mail headers."""
+    """Refuse control characters, because the value is written to mail headers."""
     if CONTROL_CHARACTERS.search(value):
         raise ValidationError(_("Enter one line without control characters."))
 

@@ -46,7 +46,7 @@ class WorkerActivity:
 
 
 def shared_write_fault(active: int, problems: Sequence[Sequence[Reason]]) -> Reason | None:
-    """Return the longest fault of the database if all `active` workers have one."""
+    """Return the longest fault of the database if all `active` workers report a fault."""
     found = [[each for each in those if each.code in WRITE_FAULTS] for those in problems]
     faulty = [those[0] for those in found if those]
     return max(faulty, key=age_s) if faulty and len(faulty) == active else None

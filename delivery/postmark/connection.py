@@ -219,7 +219,7 @@ class Connection:
                 content = decoded.read(MAX_RESPONSE_BYTES + 1, decode_content=True)
             if len(content) > MAX_RESPONSE_BYTES:
                 raise ResponseTooLongError
-            # The real response may follow an interim one (1xx) or a proxy's page. On this
+            # The real response may follow an interim response (1xx) or a proxy's page. On this
             # connection, the real response would be read as the response to the next call.
             is_kept = (
                 response.status == HTTPStatus.OK and response.isclosed() and not response.will_close

@@ -12,7 +12,7 @@ from delivery.queue.enqueue_transactional import AHEAD_OF_ALL
 from delivery.queue.erasure_lock import LOCK_ENQUEUE
 from delivery.queue.short_transaction import require_transaction
 
-# Both numbers are so large that two restores of one database do not skip to the same number.
+# These limits are so large that two restores of one database do not skip to the same number.
 NUMBERS_SKIPPED = 1_000
 RANDOM_SKIPS = 1_000
 

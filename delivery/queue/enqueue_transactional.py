@@ -185,10 +185,10 @@ def enqueue_welcome(
 ) -> None:
     """Send the current welcome letter, if there is one, to each of these readers.
 
-    Each reader is given as recipient id, address, name and own fields. If the database was restored
-    after `asked_at`, the provider is first asked whether it has the letter already. Must be called
-    inside the transaction of the opt-in. Raises `IntegrityError` if one of these opt-ins already
-    has its letter.
+    Each reader is given as the recipient id, the address, the name and the values of the author's
+    own fields. If the database was restored after `asked_at`, the provider is first asked whether
+    it has the letter already. Must be called inside the transaction of the opt-in. Raises
+    `IntegrityError` if one of these opt-ins already has its letter.
     """
     require_transaction()
     letter = Edition.objects.filter(

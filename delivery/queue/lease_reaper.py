@@ -1,8 +1,8 @@
-"""Recover the batches of crashed workers. Every worker sweeps, without a leader.
+"""Recover the batches of crashed workers.
 
-A batch is recovered when its lease has expired, or earlier if its worker's process has ended.
-Every statement repeats the state, the epoch and the lease or the worker that it saw, so a worker
-that settles in between wins.
+Every worker looks for such batches, without a leader. A batch is recovered when its lease has
+expired, or earlier if its worker's process has ended. Every statement repeats the state, the epoch
+and the lease or the worker that it saw, so a worker that settles in between wins.
 """
 
 import logging

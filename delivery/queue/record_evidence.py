@@ -66,7 +66,7 @@ def record_acceptances(
     """Record acceptances, pairs of recipient and acceptance; return how many are new.
 
     A second acceptance of a delivery raises an alarm and stops the edition, once. An acceptance
-    without a delivery in the edition is logged. The caller has locked the edition and no batch.
+    without a delivery in the edition is logged. The caller has locked the edition, but no batch.
     """
     if not acceptances:
         return 0

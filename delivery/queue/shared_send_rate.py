@@ -81,7 +81,7 @@ def acquire_permit(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> flo
 def consume_permit(cursor: CursorWrapper, rate_per_s: float, deliveries: int) -> None:
     """Delay the next permit by the time that `deliveries` take at this rate.
 
-    If permits were not used for a while, at most one second of that time is made up.
+    After a time without claims, the workers can make up for at most one second of that time.
     """
     cursor.execute(
         """

@@ -252,7 +252,7 @@ class ReconcileRound:
             return True
         calls_end_at = max(open_since) + timedelta(seconds=settings.DELIVERY_HTTP_DEADLINE_S)
         if self._walked_at <= calls_end_at:
-            return True  # It is too early to reconcile, whatever is shown.
+            return True  # It is too early to reconcile, whatever the search shows.
         later = record_findings.find_accepted_after(self._stream, calls_end_at)
         if later is None:
             edition = next(iter(self._editions.values())).edition

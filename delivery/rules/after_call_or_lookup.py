@@ -213,8 +213,8 @@ def needs_check_mail(
 ) -> bool:
     """Whether it is time for a check mail, if nothing was accepted after the call.
 
-    The check mail is needed at the last look-up, which may count an empty result. So the check mail
-    is sent at the last look-up but one.
+    The check mail is needed at the last look-up, at which an empty result may count. So the check
+    mail is sent at the last look-up but one.
     """
     if not policy.resend_when_absent or not isinstance(result, SearchAnswered):
         return False

@@ -11,7 +11,7 @@ from delivery.rules.reason import Reason
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """The provider deferred this message or the whole call: too fast, or maintenance."""
+    """The provider deferred this message or the call: too many calls, or maintenance."""
 
     reason: Reason
     retry_after_s: float | None = None

@@ -1,7 +1,7 @@
 """Run a task under a lease: claim, heartbeat, checkpoint, stop, error and end.
 
-Every transition is one guarded statement by the database's clock. A worker changes nothing after
-another worker has claimed its task, or after the task was cancelled.
+Every transition is one guarded statement that uses the database's clock. A worker changes nothing
+after another worker has claimed its task, or after the task was cancelled.
 """
 
 import logging

@@ -55,7 +55,8 @@ def retry_write(
     """Call `write`, and call it again while the database has a temporary fault.
 
     Returns its result. Raises the last error at `until_s`, a reading of `now_s()`, or sooner if the
-    worker is stopping. `what` names the write in the log, and `work` its kind in `fault`.
+    worker is stopping. `what` names the write in the log. `work` names the kind of work that
+    `fault` records.
     """
     failures = 0
     while True:

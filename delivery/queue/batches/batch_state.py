@@ -15,8 +15,8 @@ from delivery.rules.reason import Reason, ReasonCode
 # The reason of a batch that waits because its worker crashed before the call. If the batch is
 # halved, both halves keep this reason.
 CRASHED = Reason.of(ReasonCode.BATCH_CRASHED)
-# Batches that crashed a worker before their last call, or several workers in a row. If a batch lost
-# only one worker, and this during a call, pages show another sentence.
+# Batches that crashed a worker before their last call, or several workers in a row. If a batch
+# crashed only one worker, and that worker was in a call, pages show another sentence.
 IS_CRASHING = f"""(batch.state NOT IN ('done', 'parked')
     AND (batch.reason = '{CRASHED.dumps()}' OR batch.crashes >= {CRASHES_BEFORE_SUSPICION}))"""
 

@@ -31,7 +31,7 @@ NEXT_BATCH_ID = f"""(
 def batch_size_for(edition: Edition, limit: int) -> int:
     """Compute the messages per batch: `limit`, or fewer to keep a call under 20 MB.
 
-    The size of the call is an estimate of its JSON.
+    The size of the call is estimated from its JSON.
     """
     content = len(edition.html_mail.encode()) + len(edition.text_mail.encode())
     message = MESSAGE_OVERHEAD_BYTES + content + content // 8

@@ -48,7 +48,7 @@ def _count_by_outcome(outcomes: Mapping[int, Outcome]) -> Counter[str]:
 
 
 def changed_counts(outcomes: Mapping[int, Outcome], *, old: str) -> Counter[str]:
-    """Compute the change of each of `COUNTS` when `old` deliveries get these outcomes."""
+    """Compute how each of `COUNTS` changes when `old` deliveries get these outcomes."""
     change = _count_by_outcome(outcomes)
     # A fast path for a batch whose deliveries were all sent.
     change["missed"] = sum(map(_is_missed, outcomes.values())) if change["failed"] else 0
