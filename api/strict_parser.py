@@ -54,7 +54,7 @@ class StrictParser(Parser):
 def refuse_unknown_queries(run: Run) -> Run:
     """Decorate an operation to refuse unknown query parameters.
 
-    Use it with ninja's `add_decorator(…, mode="view")`.
+    Use this decorator with ninja's `add_decorator(…, mode="view")`.
     """
     operation: Operation = run.__self__  # type: ignore[attr-defined]  # a method of an `Operation`
     known = {

@@ -18,7 +18,7 @@ def expire_saved_responses(*, at_most: int = ROWS_AT_ONCE) -> int:
     """Delete up to `at_most` expired responses and return how many were deleted.
 
     Each call is a short transaction of its own. The function skips rows that another run is
-    deleting. Call it until it returns 0.
+    deleting. Call the function until it returns 0.
     """
     with transaction.atomic(durable=True):
         # Limit the pause between two statements, so that a process that freezes here does not lock

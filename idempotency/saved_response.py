@@ -93,8 +93,8 @@ def to_saved_response(
 def to_http_response(saved: SavedResponse) -> HttpResponse:
     """Build the same response again, with its status, headers and body."""
     response = HttpResponse(saved.body, status=saved.status)
-    # HttpResponse sets a default content type. Delete it, because the view may have removed it from
-    # the saved response.
+    # HttpResponse sets a default content type. Delete this header, because the view may have
+    # removed it from its own response.
     del response.headers["Content-Type"]
     for name, value in saved.headers:
         response.headers[name] = value.decode("latin-1")

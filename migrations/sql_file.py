@@ -24,7 +24,8 @@ class SqlFile(Operation):
 
     To change a function, change its file and run it again in a new migration. A function that the
     code calls gets the next number in its name, so that the workers of the previous release keep
-    theirs; the release after that drops the old one. A trigger is shared by both releases.
+    the old function. The release after that drops the old function. A trigger is shared by both
+    releases.
     """
 
     reduces_to_sql = True

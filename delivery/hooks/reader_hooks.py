@@ -52,7 +52,7 @@ class Readers(Protocol):
         """Return the absolute one-click unsubscribe links of these readers, in order."""
 
     def preferences_urls(self, recipients: Sequence[int]) -> Sequence[str]:
-        """Return the absolute links to these readers' choice of topics, in order."""
+        """Return the absolute links to these readers' pages of topics, in order."""
 
     def reserve_ids(self) -> None:
         """Skip reader ids that may have been used since the backup was taken.
@@ -71,7 +71,10 @@ def register(readers: Readers) -> None:
 
 
 def registered() -> Readers:
-    """Return the registered readers. Raises `LookupError` if there are none yet."""
+    """Return the registered readers.
+
+    Raises `LookupError` if nothing is registered yet.
+    """
     if not _registered:
         raise LookupError(
             "No readers are registered: newsletter_site/register_hooks_and_tasks.py has not run."

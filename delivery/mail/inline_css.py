@@ -61,7 +61,7 @@ def inline_styles(fragment: str, look: Look) -> str:
 
 
 def _encode_braces(html: str, placeholders: FieldPlaceholders) -> str:
-    """Write the braces of the text, which the inliner has decoded, as entities again."""
+    """Encode the braces of the text again, because the inliner has decoded them."""
     parts, end = list[str](), 0
     for kept in _WITHOUT_TEXT.finditer(html):
         parts += (placeholders.encode_braces(html[end : kept.start()]), kept[0])

@@ -1,4 +1,4 @@
-"""Raise each alarm once, and load alarms until somebody has seen them."""
+"""Raise each alarm once, and load the alarms that nobody has seen yet."""
 
 import logging
 import uuid

@@ -127,7 +127,10 @@ def release_all(worker: UUID) -> int:
 
 
 def is_call_due() -> bool:
-    """Whether a call or a look-up is due. A rate limit may still delay its claim."""
+    """Whether a call or a look-up is due.
+
+    A rate limit may still delay the claim of a due batch.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             """

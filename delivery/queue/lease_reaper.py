@@ -2,7 +2,7 @@
 
 Every worker looks for such batches, without a leader. A batch is recovered when its lease has
 expired, or earlier if its worker's process has ended. Every statement repeats the state, the epoch
-and the lease or the worker that it saw, so a worker that settles in between wins.
+and the lease or the worker that it saw, so a worker that settles the batch meanwhile wins.
 """
 
 import logging

@@ -66,7 +66,7 @@ def _leave_schedule(
 def move(edition: int, at: ScheduledTime, *, before: datetime) -> bool:
     """Reschedule an edition; return False if it was not scheduled for `before`.
 
-    Both times must be in the future, because a worker may be starting a due edition.
+    The old and the new time must be in the future, because a worker may be starting a due edition.
     """
     new_time = dict.fromkeys(("scheduled_for", "published_at", "held_until"), at.utc)
     with short_transaction():

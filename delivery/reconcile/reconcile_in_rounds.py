@@ -1,4 +1,4 @@
-"""Rounds of reconciling, with waits where a later walk may find more."""
+"""Reconcile in rounds, and wait between rounds if a later walk may find more."""
 
 import time
 import uuid

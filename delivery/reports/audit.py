@@ -1,4 +1,4 @@
-"""The audit: queries that find rows that break a rule. The audit reads all rows."""
+"""The audit: queries for rows that break a rule. The audit reads all rows."""
 
 from collections.abc import Mapping
 from enum import Enum

@@ -22,7 +22,7 @@ FORGOTTEN_AT = 2.0
 # After a 429, no worker makes a call for this time, or for the time that the provider asked for.
 SHORTEST_BREATH_S = 1.0
 
-# An upper bound of doublings, so that the arithmetic cannot overflow.
+# The maximum number of doublings, so that the arithmetic cannot overflow.
 MOST_DOUBLINGS = 64.0
 
 
@@ -54,7 +54,7 @@ def has_ended(slowdown: Slowdown, ceiling_per_s: float | None) -> bool:
 
 
 def slowed_to(slowdown: Slowdown | None, ceiling_per_s: float | None) -> float | None:
-    """Compute the copies per second under a slowdown; None without one."""
+    """Compute the copies per second under a slowdown; None without a slowdown."""
     if slowdown is None or has_ended(slowdown, ceiling_per_s):
         return None
     return _grown(slowdown)

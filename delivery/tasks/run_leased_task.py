@@ -223,8 +223,8 @@ def separate_task(
 ) -> SeparateTask:
     """Make a task whose work runs in a separate process with limits.
 
-    `costly(task)` returns the refusal of a task that exceeded the limits. If it returns None, the
-    task is tried again.
+    `costly(task)` returns the refusal of a task that exceeded the limits. If `costly` returns None,
+    the task is tried again.
     """
 
     def refuse(owner: UUID) -> None:

@@ -1,8 +1,9 @@
 """Limit how many calls one worker makes at the same time.
 
 There are more threads than calls. While every call waits for its answer, other threads prepare and
-settle batches. This helps only while calls are quick. While calls are slow, a claim needs a free
-slot. Without a free slot, the claimed batch would wait here, and other workers could not send it.
+settle batches. The additional threads help only while calls are quick. While calls are slow, a
+claim needs a free slot. Without a free slot, the claimed batch would wait here, and other workers
+could not send it.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ Runner = TypeVar("Runner", bound=Stoppable)
 
 
 class ProcessGroup(Generic[Runner]):
-    """`size` child processes.
+    """A group of `size` child processes.
 
     In each process, `make` makes a worker and `work` runs it. `make` gets the child's number, from
     0. `work` returns whether the queue is drained. If the queue is drained, the group stops. `name`

@@ -126,7 +126,10 @@ class UnsentCalls:
         return UnsentCall(self._file, _HEADER_BYTES + number * _SLOT_BYTES, self._note)
 
     def close(self) -> None:
-        """Delete the file and release the lock. Call it only when every call has ended."""
+        """Delete the file and release the lock.
+
+        Call this method only when every call has ended.
+        """
         if self._file is not None:
             self._path.unlink(missing_ok=True)
             os.close(self._file)

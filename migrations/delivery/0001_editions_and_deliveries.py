@@ -1,4 +1,4 @@
-"""Editions, batches, deliveries, attempts and what the provider reports."""
+"""Editions, batches, deliveries, attempts, and the reports of the provider."""
 
 import delivery.models.newsletter
 import django.contrib.postgres.fields

@@ -6,7 +6,7 @@ from migrations.sql_file import SqlFile
 
 
 def add_first_rows(apps, schema_editor):
-    """Add the newsletter and the send rate, of which there is one row each."""
+    """Add the one row of the newsletter, and the one row of the send rate."""
     apps.get_model("delivery", "Newsletter").objects.get_or_create(pk=1)
     apps.get_model("delivery", "SendRate").objects.get_or_create(pk=1)
 
