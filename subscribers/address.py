@@ -1,7 +1,7 @@
 """Validation and masking of addresses.
 
-Imports are fast because one strict regular expression accepts most plain ASCII addresses without a
-full validation.
+One strict regular expression accepts most plain ASCII addresses without a full validation, so that
+imports are fast.
 """
 
 import re
@@ -16,8 +16,8 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 from subscribers.refusal_sentences import InputRefusal, refuse
 
 LONGEST_LOCAL_PART = 64  # RFC 5321 4.5.3.1.1, in octets
-# Before the @, Postmark accepts these characters: those of RFC 5322 without `?`. For the domain,
-# Postmark accepts what email-validator accepts.
+# Before the @, Postmark accepts the characters of RFC 5322 except `?`. For the domain, Postmark
+# accepts what email-validator accepts.
 POSTMARK_LOCAL_PART = re.compile(r"[A-Za-z0-9.!#$%&'`*+\-/=^_{}|~]+")
 
 # This pattern is stricter than needed: it allows no doubled hyphen in the domain (punycode), and
@@ -36,13 +36,13 @@ _SPECIAL_USE_ENDINGS = frozenset(
 
 
 def read_address(text: str) -> str | InputRefusal:
-    """Return the address with its domain in lower case and ASCII, or a refusal."""
+    """Return the address, with the domain in lower case and ASCII, or the refusal."""
     typed = strip_invisible(text)
     return _plain(typed) or _careful(typed)
 
 
 def read_address_cell(cell: str) -> tuple[str | InputRefusal, str]:
-    """Return a cell's address or its refusal, and the name beside the address, if any."""
+    """Return a cell's address, or its refusal, and the cell's name, empty if none."""
     email = strip_invisible(unguarded(cell))
     address = read_address(email)
     if isinstance(address, InputRefusal) and (copied := _NAME_AND_ADDRESS.fullmatch(email)):
@@ -65,8 +65,8 @@ def spellings(address: str) -> list[str]:
 def in_ascii(text: str) -> str:
     """Convert a searched text to ASCII, because addresses are stored in ASCII.
 
-    Only the domain is converted, or the whole text if it has no `@`. A search for one label of an
-    international domain (the text between two dots) must contain the complete label.
+    If the text has an `@`, only the text after it is converted. A search for a part of an
+    international domain finds only complete labels, that is, the text between two dots.
     """
     local_part, at_sign, domain = text.rpartition("@")
     labels = [label if label.isascii() else _label_in_ascii(label) for label in domain.split(".")]
@@ -100,8 +100,8 @@ def _careful(typed: str) -> str | InputRefusal:
     if typed.count("@") > 1:
         return refuse("address_two_at_signs")
     if invisible := dict.fromkeys(INVISIBLE.findall(typed)):
-        # Refuse invisible characters before the validation. The validation would drop some of them
-        # from a domain, and the result would be another domain.
+        # Refuse invisible characters before the validation. The validation would remove some
+        # invisible characters from a domain, and the result would be another domain.
         return refuse("address_invisible", characters=_codes(invisible))
     try:
         found = validate_email(typed, check_deliverability=False, allow_smtputf8=False, strict=True)
@@ -114,7 +114,7 @@ def _careful(typed: str) -> str | InputRefusal:
 
 
 def _why_invalid(typed: str) -> InputRefusal:
-    """Name the first fault of an address that email-validator refuses."""
+    """Return the code of the first fault of an address that email-validator refuses."""
     local_part, at_sign, _ = typed.rpartition("@")
     if not at_sign:
         return refuse("address_no_at_sign")
@@ -128,7 +128,7 @@ def _why_invalid(typed: str) -> InputRefusal:
 
 
 def _codes(characters: Iterable[str]) -> str:
-    """Write characters as a list. An invisible one is shown as a code such as U+200B."""
+    """List characters; an invisible character is written as a code such as U+200B."""
     return " ".join(
         one if one.isprintable() and not INVISIBLE.match(one) else f"U+{ord(one):04X}"
         for one in characters

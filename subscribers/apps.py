@@ -1,4 +1,4 @@
-"""The list: its readers, unsubscribes and suppressions."""
+"""The Django app of the list: readers, unsubscribes and suppressions."""
 
 from django.apps import AppConfig
 

@@ -1,4 +1,4 @@
-"""The network of a request's client."""
+"""Find the network that an HTTP request comes from."""
 
 from contextlib import suppress
 from ipaddress import ip_address, ip_network
@@ -6,7 +6,7 @@ from ipaddress import ip_address, ip_network
 from django.conf import settings
 from django.http import HttpRequest
 
-# A network of this size usually belongs to one household or office. This is precise enough for
+# A network of this size usually belongs to one household or office, which is precise enough for
 # request limits and for records of consent.
 IPV4_BITS = 24
 IPV6_BITS = 48
@@ -15,7 +15,7 @@ IPV6_BITS = 48
 def network_of(request: HttpRequest) -> str:
     """Return the visitor's network, such as `203.0.113.0/24`; empty if it is unknown.
 
-    Behind a proxy, only the last address of `X-Forwarded-For` counts.
+    Behind a proxy, this is the network of the last address in `X-Forwarded-For`.
     """
     proxied = request.META.get("HTTP_X_FORWARDED_FOR", "") if settings.TRUST_PROXY else ""
     address_text = proxied.rpartition(",")[2] or request.META.get("REMOTE_ADDR", "")

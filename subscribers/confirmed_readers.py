@@ -15,7 +15,7 @@ from subscribers.models import Subscriber, Suppression
 
 
 class Audience(QuerySet[Subscriber]):
-    """The readers who get an issue. `count` uses hash joins, as publishing does."""
+    """The query of the readers who get an issue. Its `count` joins as publishing does."""
 
     def count(self) -> int:
         with (
@@ -27,7 +27,7 @@ class Audience(QuerySet[Subscriber]):
 
 
 def values_of(keys: Sequence[str]) -> Func:
-    """Select a reader's values of the own fields `keys` as an array of texts."""
+    """Select a reader's values of the own fields with these keys, as an array."""
     values = map(_value_of, keys)
     return Func(*values, template="ARRAY[%(expressions)s]", output_field=ArrayField(TextField()))
 
@@ -61,8 +61,8 @@ def confirmed(
 
 
 def count_without_value(fields: Sequence[str], **tags: Sequence[int]) -> dict[str, int]:
-    """For each field, count the confirmed readers without a value, all in one query."""
-    any_value = ""  # the pattern that every value matches
+    """Count the confirmed readers without a value, for all these fields in one query."""
+    any_value = ""  # every value matches this pattern
     found = count_unfit_values([(name, any_value) for name in fields], **tags)
     return {name: without for (name, _), (_unfit, without) in found.items()}
 
@@ -70,7 +70,7 @@ def count_without_value(fields: Sequence[str], **tags: Sequence[int]) -> dict[st
 def count_unfit_values(
     patterns: Iterable[tuple[str, str]], **tags: Sequence[int]
 ) -> dict[tuple[str, str], tuple[int, int]]:
-    """For each field, count readers with an unfit value, and readers without a value.
+    """For each field, count the readers with an unfit value and those without a value.
 
     One query counts the readers for all fields. `patterns` are pairs of a field and a regular
     expression. A value is unfit if it does not match the expression.

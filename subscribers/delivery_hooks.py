@@ -1,4 +1,4 @@
-"""The hooks through which delivery asks about readers."""
+"""The functions about readers that delivery calls through hooks."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -25,13 +25,13 @@ REQUESTED_BY: Mapping[str, Q] = {
 
 
 class RegisteredReaders:
-    """The hooks that `newsletter_site` registers in `delivery.hooks.reader_hooks`."""
+    """The functions about readers; `newsletter_site` registers them as `reader_hooks`."""
 
     apply_events = staticmethod(apply_events)
     reserve_ids = staticmethod(reserve_ids)
 
     def suppressed_among(self, addresses: Sequence[str]) -> Collection[str]:
-        """Return those of `addresses` that are suppressed, in upper or lower case."""
+        """Return the suppressed addresses among `addresses`, ignoring their case."""
         keys = [address.lower() for address in addresses]
         found = Suppression.objects.filter(address_key__in=keys, lifted_at=None)
         listed = set(found.values_list("address_key", flat=True))
@@ -41,8 +41,8 @@ class RegisteredReaders:
         """Mark these readers as `bounced`, because the provider refuses their addresses.
 
         Runs in the caller's transaction. If the provider refused transactional mail, only
-        unconfirmed readers change: confirmed readers get the newsletter on another stream, which
-        may still accept the address.
+        unconfirmed readers are marked. Confirmed readers get the newsletter on another stream,
+        which may still accept their addresses.
         """
         mailable = [Subscriber.State.PENDING]
         if kind == Edition.Kind.NEWSLETTER:
@@ -55,9 +55,9 @@ class RegisteredReaders:
             record_consent(reader, Act.BOUNCED, How.PROVIDER, detail=REFUSED_ON_SENDING)
 
     def mark_inactive(self, recipients: Sequence[int], kind: str, version: int) -> None:
-        """Ask the provider to lift suppressions of readers who requested this mail.
+        """Ask the provider to lift its suppressions of readers who requested this mail.
 
-        If an author, a program or an import caused the mail, no suppression is lifted.
+        If an author, a program or an import caused the mail, the provider is not asked.
         """
         if kind not in REQUESTED_BY:
             return
@@ -66,7 +66,7 @@ class RegisteredReaders:
         request_lifting(kind, version, list(readers))
 
     def reader_at(self, address: str) -> int | None:
-        """Return the reader with this address, in upper or lower case."""
+        """Return the id of the reader with this address, ignoring the address's case."""
         readers = Subscriber.objects.filter(email_key=address.lower())
         return readers.values_list("id", flat=True).first()
 
@@ -80,18 +80,19 @@ class RegisteredReaders:
         return bool(erased_among([address]))
 
     def unsubscribe_urls(self, recipients: Sequence[int]) -> list[str]:
-        """Return each reader's absolute one-click unsubscribe URL, which never redirects."""
-        # reverse() is too slow to call for every delivery. A test compares its URL with this one.
+        """Return each reader's absolute URL to unsubscribe, which never redirects."""
+        # reverse() is too slow to call for every delivery. A test checks that reverse() gives the
+        # same URL.
         base_url = f"{settings.SITE_URL}/unsubscribe/"
         return [f"{base_url}{token}/" for token in tokens_for(recipients)]
 
     def preferences_urls(self, recipients: Sequence[int]) -> list[str]:
-        """Return, for each reader, the absolute URL of their page to choose topics."""
+        """Return the absolute URL of each reader's page to choose topics."""
         base_url = f"{settings.SITE_URL}/preferences/"
         return [f"{base_url}{token}/" for token in tokens_for(recipients, PREFERENCES)]
 
     def mail_link(self, kind: str, recipient: int, version: int) -> str:
-        """Return the link in a transactional mail, which confirms or shows personal data."""
+        """Return the link of a transactional mail: to confirm, or to see personal data."""
         token = request_token.token_for(kind, Request(recipient, version))
         if kind == Edition.Kind.CONFIRMATION:
             return f"{settings.SITE_URL}/subscriptions/confirm/?subscription_token={token}"

@@ -1,4 +1,4 @@
-"""The frame of every desk page, and the permission for pages about readers."""
+"""The frame of every desk page, and the permissions for pages about readers."""
 
 import uuid
 from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ class Guard:
         @wraps(view)
         def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> R | HttpResponse:
             if not request.user.is_authenticated:
-                # A page that is open stays as it is. The next link that the user opens leads to the
+                # The script leaves the open page as it is. The next page that the user opens is the
                 # sign-in page.
                 if "HX-Request" in request.headers:
                     return HttpResponse(status=401)
@@ -66,7 +66,10 @@ may_see_settings = Guard(
 
 
 def user_id_of(request: HttpRequest) -> uuid.UUID:
-    """Return the id of the signed-in user. The page's guard has refused anyone else."""
+    """Return the id of the signed-in user.
+
+    The page's guard has refused users who are not signed in.
+    """
     if not request.user.is_authenticated:
         raise PermissionDenied(gettext("Sign in first."))
     return request.user.pk
@@ -82,8 +85,8 @@ def desk_page(
 ) -> HttpResponse:
     """Render a page of the desk in the newsletter's time zone.
 
-    The newsletter is read from the database unless the context contains it. The response has no
-    `no-store`, because after the back button a form must still have its text and its key.
+    The newsletter is read from the database unless the context contains it. Browsers may store the
+    response: after the back button, a form must still have its text and its key.
     """
     newsletter = context.get("newsletter") or Newsletter.objects.get_current()
     # Link to the sandbox's page, which shows the mail that a development site sent.

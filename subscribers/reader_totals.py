@@ -1,4 +1,4 @@
-"""Read the numbers of readers by state, and of new readers by source, from totals."""
+"""Count readers by state, and new readers by source, from the stored totals."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -37,7 +37,7 @@ def load_new_readers(since: date) -> Mapping[tuple[date, str], int]:
 
 
 def merge_totals() -> None:
-    """Merge the rows of each table of totals if the table has many rows."""
+    """Merge the rows of each table of totals that has many rows."""
     for model, columns in ((ReaderTotal, "state"), (NewReaders, "month, source")):
         if model.objects.order_by("pk")[MANY_ROWS : MANY_ROWS + 1].exists():
             merge = _MERGE.format(table=model._meta.db_table, columns=columns)

@@ -1,4 +1,4 @@
-"""The activity log of users: codes and parameters that desk and admin show."""
+"""Log the activity of users, as codes and parameters that desk and admin explain."""
 
 import json
 import logging
@@ -28,7 +28,7 @@ def record_activity(
 ) -> None:
     """Record an action of a user on `thing`, a row of the database.
 
-    If the row may be gone, `thing` is its model, and `name` says which row it was.
+    If the row may be deleted, pass its model as `thing`, and its name as `name`.
     """
     if isinstance(thing, Model):
         name, key = name or str(thing), thing.pk
@@ -43,7 +43,7 @@ def record_activity(
 
 
 def record_reader_activity(code: str, by: uuid.UUID, reader: int, **params: Any) -> None:
-    """Record an action on one reader, with the reader's id and never with an address."""
+    """Record an action on one reader, with the reader's id and without the address."""
     name, flag = f"subscriber {reader}", _FLAGS.get(code, CHANGE)
     record_activity(code, by, Subscriber, name=name, key=reader, flag=flag, **params)
 

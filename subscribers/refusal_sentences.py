@@ -31,7 +31,7 @@ FORMATS: Mapping[str, Promise] = {
     "vcard": _("address cards (vCard)"),
     "binary": _("binary data"),
 }
-# The words for each delimiter. The keys are the codes that an import stores
+# The words for each delimiter, by its code, which an import stores
 # (importing/file_format/recognise_columns.py).
 DELIMITERS: Mapping[str, Promise] = {
     "comma": _("comma"),
@@ -69,7 +69,8 @@ SENTENCES: Mapping[str, Promise | str] = {
         "The file says that this reader must not be mailed, but they confirmed here. They stay "
         "subscribed."
     ),
-    # These sentences do not quote the file, because files have many words for these statuses.
+    # Each product has its own words for these statuses, so the sentences do not quote a file's
+    # words.
     "file_unsubscribed": _(
         "According to the file, this reader unsubscribed. The address is suppressed."
     ),
@@ -167,9 +168,9 @@ SENTENCES: Mapping[str, Promise | str] = {
         "{width}."
     ),
 }
-# How an import stores the name of a column without a header.
+# An import stores such a name for a column without a header.
 COLUMN_NUMBER = re.compile(r"column ([0-9]+)")
-# A parameter that is a list contains names, which are shown in quotation marks.
+# If a parameter is a list, it has names, which are shown in quotation marks.
 Parameter = str | int | list[str]
 _FIELD_LABELS = {one.name: one.label for one in READER_FIELDS}
 
@@ -188,7 +189,7 @@ def refuse(code: str, **parameters: Parameter) -> InputRefusal:
 
 
 def sentence_of(refusal: InputRefusal) -> str:
-    """Explain a refusal to the reader or author. An unknown code is shown as it is."""
+    """Explain a refusal in a sentence; for an unknown code, the sentence has the code."""
     sentence = SENTENCES.get(refusal.code)
     if sentence is None:  # a newer release stored this code
         return gettext("Refused ({code}).").format(code=refusal.code)
@@ -199,7 +200,7 @@ def sentence_of(refusal: InputRefusal) -> str:
 
 
 def _shown(refusal: InputRefusal) -> dict[str, Promise | str]:
-    """Format parameters: codes as words, numbers with separators, names in quotes."""
+    """Format the parameters: words for codes, separators in numbers, names quoted."""
     shown: dict[str, Promise | str] = {
         name: _as_text(value) for name, value in refusal.parameters.items()
     }

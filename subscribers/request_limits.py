@@ -1,7 +1,7 @@
-"""Limits of requests for mail: per reader and day, and per network and hour.
+"""Limit requests for mail: for each reader in a day, and each network in an hour.
 
-A form that comes back too fast to be typed is not refused, because browsers can fill in forms. But
-a network may send fewer such forms in an hour.
+A form that was sent very fast is not refused, because browsers can fill in forms. But a network may
+send fewer such forms in an hour.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from subscribers.reserve_ids import next_request_number
 
 HOUR_S = 3600
 SUSPICIOUS_PER_HOUR = 3
-NOT_MAILED = 0  # the number of a request that gets no mail, because of the daily limit
+NOT_MAILED = 0  # the number of a request that gets no mail because of the daily limit
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 # The columns that count a reader's requests, by kind of mail.
 COUNTERS = {Edition.Kind.CONFIRMATION: "requests", Edition.Kind.RECORD: "record_requests"}
@@ -38,7 +38,8 @@ def seconds_until_turn(network: str, suspicious: bool = False) -> int:
     per_hour = settings.SIGN_UPS_PER_HOUR
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, [f"sign-up {network}"])
-        # Do not use clock_timestamp() here: PostgreSQL cannot use the index if a bound is volatile.
+        # Do not use clock_timestamp() in WHERE: with a volatile function, the query cannot use the
+        # index.
         cursor.execute(
             """
             SELECT extract(epoch FROM clock_timestamp() - at)::float8, detail
@@ -59,7 +60,10 @@ def seconds_until_turn(network: str, suspicious: bool = False) -> int:
 def ask_for_mail(
     reader: Subscriber, kind: Edition.Kind, act: Act, how: str, **details: Any
 ) -> None:
-    """Record a request and queue its mail within limits; lock the reader's row before."""
+    """Record a request, and queue its mail if the limits allow it.
+
+    The caller must have locked the reader's row.
+    """
     number = _next_number(reader, COUNTERS[kind])
     record_consent(reader.pk, act, how, request=number, **details)
     if number != NOT_MAILED:
@@ -82,10 +86,10 @@ def _next_number(reader: Subscriber, counter: str) -> int:
 
 
 def seconds_to_wait(asked: Sequence[tuple[float, bool]], suspicious: bool, per_hour: int) -> int:
-    """Return the seconds until a network may request mail, at most an hour.
+    """Return the seconds until a network may request mail again, at most 3,600.
 
-    `asked` lists the network's requests of the last hour. Each has its age in seconds, and whether
-    its form returned too fast.
+    `asked` lists the network's requests of the last hour. Each request is a pair: its age in
+    seconds, and whether its form was sent too fast.
     """
     wait = _until_fewer_than(per_hour, [seconds_ago for seconds_ago, _ in asked])
     if suspicious:

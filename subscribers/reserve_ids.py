@@ -1,8 +1,7 @@
-"""Reserve ids after a backup is restored.
+"""Reserve ids after a restored backup.
 
-Mails that were sent after the backup may contain ids that the backup does not know. New ids must
-not repeat these, so they start after a jump. The jump is random, because a backup may be restored
-twice.
+Mails that were sent after the backup may contain ids that the backup does not have. New ids start
+after a random distance, because a backup may be restored twice.
 """
 
 import logging
@@ -11,15 +10,15 @@ from django.db import connection
 
 logger = logging.getLogger(__name__)
 
-IDS_APART = 100_000_000  # more than any list grows between a backup and its restore
+IDS_APART = 100_000_000  # larger than the number of ids used between a backup and its restore
 MAX_JUMPS = 1_000  # request numbers have nine digits, so there is no room for more
-REQUESTS_APART = 1_000  # more than any reader requests
+REQUESTS_APART = 1_000  # larger than the number of any reader's requests
 
 
 def reserve_ids() -> None:
-    """Make new ids jump, and warn if the database role lacks the privilege for this.
+    """Skip a range of ids, and warn if the database role lacks the privilege.
 
-    A rollback of the transaction does not undo the jump.
+    A rollback does not undo this.
     """
     with connection.cursor() as cursor:
         cursor.execute(

@@ -1,4 +1,4 @@
-"""Codes and words that say why an address gets no mail. Pure."""
+"""Codes and words that say why an address gets no mail."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from subscribers.models.suppression import Suppression
 
 Reason, Origin = Suppression.Reason, Suppression.Origin
 
-# The owner of the list that an entry is on.
+# An entry is on one of two lists: Homing's own list, or the provider's.
 OURS, OF_PROVIDER = "ours", "of_provider"
 
 BLOCKED = "blocked"
@@ -30,7 +30,7 @@ _WORDS: Mapping[str, Promise] = {
 
 
 def suppression_code(reason: str, origin: str) -> str:
-    """Return the code of a suppression by its reason and origin."""
+    """Return the code of one of Homing's suppressions, by its reason and origin."""
     if origin == Origin.OPERATOR:
         return BLOCKED
     if origin == Origin.IMPORT:
@@ -39,14 +39,14 @@ def suppression_code(reason: str, origin: str) -> str:
 
 
 def provider_code(reason: str, origin: str) -> str:
-    """Return the code of an entry on the provider's list, by the provider's own words."""
+    """Return the code of an entry on the provider's list, by the provider's words."""
     if reason == "ManualSuppression":
         return Reason.UNSUBSCRIBE if origin == "Recipient" else MANUAL_AT_PROVIDER
     return {"HardBounce": Reason.BOUNCE, "SpamComplaint": Reason.COMPLAINT}.get(reason, reason)
 
 
 def code_of(entry: Sequence[str] | None) -> str:
-    """Return the code of an entry of `with_suppressed`; empty if there is none."""
+    """Return the code of a value of `with_suppressed`; empty if not suppressed."""
     if entry is None:
         return ""
     list_, reason, origin = entry
@@ -54,10 +54,10 @@ def code_of(entry: Sequence[str] | None) -> str:
 
 
 def words_of_code(code: str) -> str:
-    """Explain a code; an unknown one is shown as it is."""
+    """Explain a code in words; an unknown code is returned unchanged."""
     return str(_WORDS.get(code, code))
 
 
 def why_suppressed(reason: str, origin: str) -> str:
-    """Explain a suppression; an unknown reason is shown as it is."""
+    """Explain a suppression in words; an unknown reason is returned unchanged."""
     return words_of_code(suppression_code(reason, origin))

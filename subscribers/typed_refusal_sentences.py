@@ -1,4 +1,4 @@
-"""Sentences that say why a text that readers type is refused, by code."""
+"""Sentences, by code, that say why a text that readers type is refused."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,7 @@ TYPED: Mapping[str, Promise] = {
     ),
     "address_before_at_sign": _("The part before the @ sign is not valid."),
     "address_after_at_sign": _("The part after the @ sign is not a domain that receives mail."),
-    "address_invalid": _("The address is not valid."),  # stored by releases up to 1.0
+    "address_invalid": _("The address is not valid."),  # only releases up to 1.0 stored this code
     "address_question_mark": _(
         "The mail provider does not accept a question mark before the @ sign."
     ),

@@ -14,7 +14,7 @@ app_name = "subscribers"
 
 
 def _damaged(page: str, view: Callable[..., HttpResponse]) -> URLPattern:
-    """Match damaged addresses of a page, such as `//Record/TOKEN/)`."""
+    """Match damaged URLs of a page, such as `//Record/TOKEN/)`."""
     # reverse() refuses patterns with flags, but it skips a lookahead.
     return re_path(rf"^[/]*(?=(?i:{page})/)[A-Za-z]+/+(?P<token>[\s\S]*)$", view)
 
@@ -31,8 +31,9 @@ urlpatterns = [
     path("record/<str:token>/erase/", data_request_view.erase_data, name="erase_data"),
     path("preferences/<str:token>/", preferences, name="preferences"),
     path("unsubscribe/<str:token>/", unsubscribe, name="unsubscribe"),
-    # These patterns match damaged links. They also match links without the last slash, because a
-    # redirect would turn a one-click POST into a GET (RFC 8058, 3.1).
+    # These patterns match damaged links. These patterns also match links without the last slash:
+    # Django would redirect such a link, and the redirect would turn a one-click POST into a GET
+    # (RFC 8058, 3.1).
     _damaged("unsubscribe", unsubscribe),
     _damaged("preferences", preferences),
     _damaged("record", data_request_view.show_data),

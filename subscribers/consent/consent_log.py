@@ -1,6 +1,6 @@
-"""The log of consent: each change of a reader's consent, when and how.
+"""The log of consent: when and how each reader's consent changed.
 
-Details that are stored as codes are shown as sentences.
+Some details are stored as codes and shown as sentences.
 """
 
 import hashlib
@@ -18,8 +18,8 @@ from subscribers.models import ConsentRecord, ConsentWording
 
 TOO_FAST = "too_fast"
 REFUSED_ON_SENDING = "refused_on_sending"
-FILE_SAYS = "file_says_"  # the status follows in the code
-ADDRESS_CORRECTED = "address_corrected:"  # the other reader's number follows
+FILE_SAYS = "file_says_"  # in the stored code, the status follows
+ADDRESS_CORRECTED = "address_corrected:"  # in the stored code, the other reader's id follows
 
 _SENTENCES: Mapping[str, Promise] = {
     TOO_FAST: _("The form was returned faster than anyone can type."),
@@ -53,13 +53,13 @@ def record_consent(
 
 
 def columns_of(values: Mapping[str, str]) -> dict[str, Any]:
-    """Return the columns of a reader's values: the name, and the author's own fields."""
+    """Return a reader's values as columns: the name, and a dict of the own fields."""
     own = {key: value for key, value in values.items() if value and key not in FIELD_NAMES}
     return {name: values[name] for name in FIELD_NAMES if name in values} | {"fields": own}
 
 
 def count_acts_since(at: datetime) -> Mapping[str, int]:
-    """Count the records since `at` by act; an act without records is left out."""
+    """Count the records since `at` by act; an act without records gets no count."""
     records = ConsentRecord.objects.filter(at__gte=at).order_by().values_list("act")
     return dict(records.annotate(Count("id")))
 

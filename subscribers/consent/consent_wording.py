@@ -1,4 +1,4 @@
-"""Wordings: the texts next to buttons for consent. Earlier wordings stay stored."""
+"""The wordings next to buttons for consent. Earlier wordings stay in the database."""
 
 from django.core import signing
 from django.utils.functional import Promise
@@ -16,7 +16,7 @@ _SIGNER = signing.Signer(salt="the wording of a form on another site")
 
 
 def full_wording(newsletter_name: str, words: Promise, button: Promise) -> str:
-    """Join newsletter name, text and button as plain text, in the shown language."""
+    """Join the newsletter's name, the text and the button's label in a plain text."""
     return f"{newsletter_name}\n{words}\n[{button}]"
 
 
@@ -29,7 +29,7 @@ def sign_wording(wording: str) -> str:
 
 
 def read_wording(signed: str) -> str:
-    """Return the wording that a form showed; an empty text if we did not sign it."""
+    """Return the wording that a form showed; empty if the signature is not ours."""
     try:
         return str(_SIGNER.unsign_object(signed))
     except signing.BadSignature:

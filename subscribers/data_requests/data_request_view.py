@@ -1,7 +1,7 @@
 """The pages on which readers see, download and erase their data, and unsubscribe.
 
-Readers get the links to these pages by mail. GET changes nothing, and every POST needs the CSRF
-token besides the link.
+Readers get the links to these pages by mail. GET changes nothing. A POST needs the token of the
+link and the CSRF token.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ from subscribers.refusal_sentences import InputRefusal, sentence_of
 def request_data(request: HttpRequest, *, leaves: bool = False) -> HttpResponse:
     """Show the form for GET; request the link for POST.
 
-    If `leaves` is true, the reader wants the link in order to unsubscribe.
+    If `leaves` is true, the page says that the link lets the reader unsubscribe.
     """
     if request.method != "POST":
         return token_page(request, "data_request", {"leaves": leaves})

@@ -1,6 +1,6 @@
 """Erasure of readers.
 
-After an erasure, only a keyed hash of the address stays, so that imports can skip the address.
+After an erasure, only a keyed hash of the address stays. With this hash, imports skip the address.
 """
 
 import logging
@@ -28,8 +28,8 @@ def erase(subscriber_id: int) -> bool:
         key = readers.values_list("email_key", flat=True).first()
         if key is None:
             return False
-        # Lock the data requests before the reader. The worker that answers requests locks in this
-        # order too.
+        # Lock the data requests before the reader. The worker that answers data requests locks in
+        # this order too.
         DataRequest.objects.filter(email_key=key).delete()
         wait_for_enqueues()
         # Lock the deliveries before the reader. A worker that settles deliveries locks in this
@@ -40,8 +40,8 @@ def erase(subscriber_id: int) -> bool:
         with connection.cursor() as cursor:
             cursor.execute("SELECT erase_subscriber_1(%s, %s)", [subscriber_id, hash_of(key)])
             (erased,) = cursor.fetchone()
-        # Do this a second time: until the reader's row was locked here, another transaction may
-        # have queued a mail or a change of the provider's list.
+        # Do this a second time. Before the reader's row was locked here, another transaction may
+        # have queued a mail to the reader, or a change of the provider's list.
         anonymise_recipient(subscriber_id, key)
         delete_provider_data(key)
     if erased:
@@ -50,7 +50,7 @@ def erase(subscriber_id: int) -> bool:
 
 
 def hash_of(address: str) -> bytes:
-    """Hash an address with the current key; upper and lower case give the same hash."""
+    """Hash an address with the current key, ignoring upper and lower case."""
     return _hashed(settings.SECRET_KEY, address.lower())
 
 

@@ -22,8 +22,7 @@ from subscribers.links.token_page import protect_token_page
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression, Tag
 from subscribers.models.consent_record import Act
 
-# For these attributes of `PersonalData`, the key in the JSON differs from the attribute's name.
-# Programs rely on the keys.
+# In the JSON, these attributes of `PersonalData` have other names, on which programs rely.
 _KEYS = {
     "source": "came_by",
     "consent": "ledger",
@@ -137,7 +136,7 @@ def _columns(row: Subscriber | ConsentRecord) -> dict[str, str]:
 
 
 def _load_tags(reader: Subscriber) -> tuple[list[str], list[str], list[str]]:
-    """Load three lists of tag names: a reader's topics, other tags, topics they left."""
+    """Load three lists of names: a reader's topics, other tags, and topics left."""
     tags = Tag.objects.filter(id__in=[*reader.tags, *reader.left_topics]).order_by("name")
     topics: list[str] = []
     others: list[str] = []
@@ -165,8 +164,7 @@ def _load_consent(reader: Subscriber) -> list[Entry]:
     ]
 
 
-# The acts of consent that request a mail, by the kind of mail. Many readers share one edition of a
-# mail of these kinds.
+# For kinds of mail with one edition for many readers: the acts of consent that request the mail.
 _REQUESTS = {
     Edition.Kind.CONFIRMATION: [Act.ASKED, Act.IMPORTED],
     Edition.Kind.RECORD: [Act.RECORD_ASKED],
@@ -175,7 +173,7 @@ _REQUESTS = {
 
 
 def time_of_mail(mail: Entry) -> datetime:
-    """Return when the provider accepted a mail, or else when it was published."""
+    """Return when the provider accepted a mail, or else when the mail was published."""
     accepted_at = mail["sent_at"] if mail["outcome"] == "sent" else None
     at: datetime = accepted_at or mail["published_at"]
     return at
@@ -184,8 +182,8 @@ def time_of_mail(mail: Entry) -> datetime:
 def _load_mails(reader: Subscriber) -> list[Entry]:
     """Load a reader's mails from their deliveries.
 
-    Deliveries are found by their primary key (issue and recipient), because no index begins with
-    the reader.
+    Look up deliveries by their primary key (issue and recipient), because no index of deliveries
+    begins with the recipient.
     """
     editions = {
         (edition.issue_id, edition.version): edition
@@ -194,7 +192,7 @@ def _load_mails(reader: Subscriber) -> list[Entry]:
         )
     }
     issues = list({issue for issue, _ in editions})
-    # The delivery of a test letter has an address instead of a reader's id.
+    # The delivery of a test letter has no reader's id, only an address.
     tests = Q(
         issue=TEST_ISSUE, recipient=TEST_RECIPIENT, version__in=test_letters_to(reader.email_key)
     )
@@ -218,7 +216,7 @@ def _load_mails(reader: Subscriber) -> list[Entry]:
             at = requested_at.get((edition.kind, edition.version), reader.created_at)
         is_test = edition.kind == Edition.Kind.TEST
         title = mark_subject(edition.title) if is_test else edition.title
-        # `frozen` has the values that were stored at publication. In `values`, an author's own
+        # `frozen` has the values that were stored when the issue was published. In `values`, an own
         # field never replaces a built-in field.
         frozen = dict(zip(edition.merge_fields, delivery.fields or (), strict=False))
         values = {**reader.fields, **frozen, **_columns(reader), "email": reader.email}

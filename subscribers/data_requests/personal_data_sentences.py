@@ -20,7 +20,7 @@ from subscribers.suppression_sentences import provider_code, why_suppressed, wor
 
 
 class StateLabel(NamedTuple):
-    """A state in words, with the symbol and the CSS class of the desk."""
+    """A reader's state in words, with its symbol and CSS class on the desk."""
 
     words: Promise | str
     glyph: str
@@ -53,7 +53,7 @@ OUTCOMES: Mapping[str, Promise] = {
     "withdrawn": gettext_lazy("Not sent: it was withdrawn before sending."),
     "failed": gettext_lazy("Not sent: it failed."),
 }
-# A code that a newer release recorded may be unknown here. Such a code is shown unchanged.
+# A newer release may have recorded other codes. An unknown code is shown unchanged.
 ACTS: Mapping[str, Promise] = {
     Act.ASKED: gettext_lazy("Signed up"),
     Act.CONFIRMED: gettext_lazy("Confirmed by the reader"),
@@ -79,7 +79,7 @@ WAYS: Mapping[str, Promise] = {
     How.OPERATOR: gettext_lazy("by an author"),
     How.API: gettext_lazy("by a program"),
 }
-MAILS_SHOWN = 50  # the page shows only the latest; the download has all
+MAILS_SHOWN = 50  # the page shows only this number of the latest; the download has all
 # On a reader's own page, these words replace the words above for the same codes.
 _TO_THE_READER: Mapping[str, Promise] = {
     Act.CONFIRMED: gettext_lazy("Confirmed by you"),
@@ -88,7 +88,7 @@ _TO_THE_READER: Mapping[str, Promise] = {
     Act.LEFT_TOPICS: gettext_lazy("Topics you left"),
     How.ONE_CLICK: gettext_lazy("by the unsubscribe button of your mail program"),
 }
-# Readers see only these reasons. All other reasons are for authors and operators.
+# Readers see only these reasons. Authors and operators see all reasons.
 _REASONS_TO_THE_READER: Mapping[str, Promise] = {
     ReasonCode.LEFT: gettext_lazy("You were no longer subscribed."),
     ReasonCode.LEFT_TOPIC: gettext_lazy("You had left its topics."),
@@ -125,7 +125,7 @@ def describe(data: PersonalData, *, to_reader: bool = False) -> dict[str, Any]:
 def _sections(
     data: PersonalData, words: Mapping[str, Promise], *, to_reader: bool
 ) -> Iterator[dict[str, Any]]:
-    """Describe each list of a page: its rows, the number of its entries, and notes."""
+    """Describe each section of a page: its rows, the number of its entries, and notes."""
     records, mails = len(data.consent), len(data.mails)
     yield {
         "id": "consent",
@@ -230,7 +230,7 @@ def _provider(data: PersonalData) -> list[str]:
 def _consent(entry: Entry, labels: Mapping[str, str], instead: Mapping[str, Promise]) -> Entry:
     words = {**ACTS, **WAYS, **instead}
     act, how = (str(words.get(str(code), code)) for code in (entry["act"], entry["how"]))
-    # The detail “By an import” would only repeat the act “Imported”.
+    # Next to the act “Imported”, the words “By an import” would say nothing new.
     details = [] if entry["act"] == Act.IMPORTED else [how]
     if entry["network"]:
         details.append(_("From the network {network}").format(network=entry["network"]))

@@ -1,4 +1,4 @@
-"""The rows of imported files that name a reader, but were rejected or skipped."""
+"""Rejected and skipped rows of imported files that contain a reader's address."""
 
 import re
 from typing import Any
@@ -45,7 +45,7 @@ def load_rejected_rows(key: str) -> list[dict[str, Any]]:
 
 
 def forget_in_imports(key: str) -> None:
-    """Remove an address, and rows and samples that contain it, from stored imports."""
+    """Delete an address from imports, with the rows and examples that contain it."""
     read_as = _HOLDS.format(
         text="concat("
         + ", ".join(f"read_as ->> '{name}'" for name in ("examples", "lost", "columns"))
@@ -53,8 +53,8 @@ def forget_in_imports(key: str) -> None:
     )
     row = _HOLDS.format(text="concat_ws(' ', email, parameters::text)")
     values = {"spellings": spellings(key)}
-    # Lock the import before its rows. The code that discards or restarts an import locks in this
-    # order too.
+    # Lock the import before its rows. Code that discards or restarts an import locks in the same
+    # order.
     with connection.cursor() as cursor:
         cursor.execute(
             f"""

@@ -23,12 +23,12 @@ from subscribers.request_limits import NOT_MAILED, ask_for_mail, seconds_until_t
 logger = logging.getLogger(__name__)
 
 LINK_DAYS = 7
-AT_ONCE = 200  # the most requests that one call answers
-UNKNOWN_READER = 0  # in a record that only counts towards a network's limit
+AT_ONCE = 200  # one call answers at most this number of requests
+UNKNOWN_READER = 0  # marks a record that only counts towards a network's limit
 
 
 def store_request(address: str, network: str) -> int:
-    """Store a request for a worker and return 0; at a limit return seconds to wait."""
+    """Store a request for a worker; return 0, or the seconds to wait at a limit."""
     with transaction.atomic():
         wait = seconds_until_turn(network)
         if not wait:
@@ -47,8 +47,7 @@ def answer_requests() -> None:
     A request that fails, or whose reader's row is locked, waits for a later call.
     """
     for _ in range(AT_ONCE):
-        # This statement raises if the database cannot be reached. The worker then waits before the
-        # next try.
+        # If the database cannot be reached, this statement raises, and the worker waits.
         request = claim(DataRequest)
         if request is None:
             return
@@ -66,14 +65,16 @@ def _try_to_answer(running: ClaimedTask[DataRequest]) -> None:
             _answer(running.task)
             running.task.delete()
     except OperationalError as fault:
-        # A lock or the database caused this error, so it does not count as a failure of the
-        # request.
+        # A lock or the database caused this error, so the failed try does not count.
         logger.warning("a data request waits: %s", type(fault).__name__)
         running.retry_later(counts=False)
 
 
 def _answer(request: DataRequest) -> None:
-    """Queue the mail of a request. Raises `OperationalError` if the row is locked."""
+    """Queue the mail of a request.
+
+    Raises `OperationalError` if the reader's row is locked.
+    """
     readers = Subscriber.objects.select_for_update(nowait=True)
     reader = readers.filter(email_key=request.email_key).first()
     if reader is None:
@@ -84,7 +85,7 @@ def _answer(request: DataRequest) -> None:
 
 
 def load_data_link(token: str) -> tuple[int, bool, str] | None:
-    """Return a link's reader, whether the link works, and its token without damage.
+    """Return a link's reader, whether the link still works, and its repaired token.
 
     Return None if the link is unknown.
     """
@@ -103,7 +104,8 @@ def load_data_link(token: str) -> tuple[int, bool, str] | None:
 def _count_for_the_network(network: str, asked_at: datetime) -> None:
     """Count a request for an unknown address towards the limit of its network.
 
-    If only requests for readers counted, the limit would show who is a reader.
+    If only requests for readers' addresses counted, the limit would show which addresses are on the
+    list.
     """
     earlier = ConsentRecord.objects.filter(subscriber=UNKNOWN_READER)
     earlier.filter(at__lt=Now() - timedelta(days=1)).delete()

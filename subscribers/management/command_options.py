@@ -15,10 +15,10 @@ from api.schema import ResponseBody
 
 
 class AnswerCommand(BaseCommand):
-    """A command that prints the answer of its API call, as one line of JSON."""
+    """A command that prints the response of the matching API call as one line of JSON."""
 
     def answer(self, options: dict[str, Any]) -> ResponseBody:
-        """Do the command's work; to refuse it, raise `ProblemError` or `CommandError`."""
+        """Do the command's work, or raise `ProblemError` or `CommandError`."""
         raise NotImplementedError
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -34,13 +34,13 @@ class AnswerCommand(BaseCommand):
 
 
 def add_author_option(parser: ArgumentParser) -> None:
-    """Add the option; `active_author` reads it."""
+    """Add the option `--author`, which `active_author` reads."""
     whom = _("the author’s user name (default: the only superuser)")
     parser.add_argument("--author", metavar="USERNAME", help=whom)
 
 
 def active_author(username: str | None) -> uuid.UUID:
-    """Return the id of the named author; without a name, the id of the only superuser.
+    """Return the id of the author `username`, or else of the only superuser.
 
     Raises `CommandError`.
     """

@@ -1,6 +1,6 @@
 """The log of consent: acts that start or end consent, with the text shown.
 
-Pages name the acts with `data_requests/personal_data_sentences.py`.
+The words for the acts on pages are in `data_requests/personal_data_sentences.py`.
 """
 
 from django.contrib.postgres.fields import ArrayField
@@ -44,7 +44,10 @@ OF_FORMS = (How.FORM, How.EMBEDDED_FORM, How.ARCHIVE)
 
 
 class ConsentWording(models.Model):
-    """The text shown next to the button. Each text is stored once and never changed."""
+    """The text next to a button for consent.
+
+    Each text is stored once and never changed.
+    """
 
     id = models.BigAutoField(primary_key=True)
     text_hash = models.BinaryField()
@@ -58,15 +61,14 @@ class ConsentWording(models.Model):
 
 
 class ConsentRecord(ReaderColumns):
-    """One act of consent. Triggers forbid changes, and deletion before the reader's.
+    """One act that starts or ends consent.
 
-    The fields have the values that a visitor typed. The confirmation copies these values to the
-    reader.
+    Triggers forbid changing a record, and deleting it before its reader. The record has the values
+    of fields as a visitor typed them. The confirmation copies these values to the reader.
     """
 
     id = models.BigAutoField(primary_key=True)
-    # The database has no constraint for this key, because an erasure deletes the reader before the
-    # reader's records.
+    # The database has no constraint for this key, because the reader is erased before the records.
     subscriber = unconstrained_key("subscribers.Subscriber", related_name="consent_records")
     act = ChoiceField(max_length=12, choices=Act)
     how = ChoiceField(max_length=13, choices=How)
@@ -77,7 +79,7 @@ class ConsentRecord(ReaderColumns):
     request = models.PositiveIntegerField(null=True)
     detail = models.TextField(blank=True, db_default="")
     fields = models.JSONField(default=dict, db_default={})
-    # The tags of the sign-up form that the visitor used.
+    # The ids of the tags that the sign-up form gives.
     tags = ArrayField(models.IntegerField(), default=list, db_default=[])
 
     class Meta:
@@ -97,7 +99,7 @@ class ConsentRecord(ReaderColumns):
             )
         ]
         indexes = [
-            # This index finds the sign-ups of one network in the last hour.
+            # This index finds the requests of one network in the last hour.
             models.Index(
                 name="consent_asked_from",
                 fields=["network", "at"],
@@ -107,5 +109,5 @@ class ConsentRecord(ReaderColumns):
 
     @property
     def values_of_fields(self) -> dict[str, str]:
-        """Return the values that were typed, by the name of their field."""
+        """The typed values, by the name of the field."""
         return {**self.fields, **super().values_of_fields}

@@ -1,4 +1,4 @@
-"""Make check constraints by keyword, and foreign keys without constraint or index."""
+"""Make check constraints, and foreign keys without a constraint or an index."""
 
 from typing import Any
 
@@ -16,5 +16,5 @@ def unconstrained_key(to: str, **options: Any) -> "ForeignKey[Any, Any]":
 
 
 def unindexed_key(to: str, **options: Any) -> "ForeignKey[Any, Any]":
-    """Make a nullable foreign key without an index, because searches by it are rare."""
+    """Make a nullable foreign key without an index, for a column rarely searched."""
     return ForeignKey(to, PROTECT, null=True, db_index=False, **options)

@@ -8,10 +8,10 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 
 
 class DataRequest(LeasedTask):
-    """A request that waits for a worker, also one for an unknown address.
+    """A request for the data of an address, which a worker answers.
 
-    Answering a request deletes its row. A request that failed too often is parked: it stays with
-    the state `failed`, and workers skip it.
+    A request for an unknown address is stored too. Answering a request deletes its row. A request
+    that failed too often is parked with the state `failed`.
     """
 
     MOST_CLAIMS = 5
@@ -27,10 +27,10 @@ class DataRequest(LeasedTask):
 
 
 class Erasure(models.Model):
-    """The keyed hash of an erased reader's address. Imports skip such an address."""
+    """The keyed hash of an erased reader's address. Imports skip this address."""
 
     id = models.BigAutoField(primary_key=True)
-    address_hash = models.BinaryField()  # keyed BLAKE2b hash of the address in lower case
+    address_hash = models.BinaryField()  # keyed BLAKE2b hash of the case-folded address
     erased_at = models.DateTimeField(db_default=Now())
 
     class Meta:

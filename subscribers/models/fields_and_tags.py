@@ -1,4 +1,4 @@
-"""The author's own fields of a reader, and the tags that group readers."""
+"""The fields of readers that the author defines, and the tags that group readers."""
 
 from django.db import models
 from django.db.models import Q
@@ -15,15 +15,14 @@ LONGEST_DESCRIPTION = 200
 
 
 class ReaderFieldDefinition(models.Model):
-    """A merge field of the author's own, such as `city`."""
+    """A field of readers that the author defines, and a merge field, such as `city`."""
 
     key = models.CharField(primary_key=True, max_length=LONGEST_KEY)
     label = models.CharField(max_length=LONGEST_LABEL)
     # The text for readers without a value, if the merge field in the letter has no fallback.
     fallback = models.CharField(max_length=256, blank=True, default="", db_default="")
     position = models.PositiveSmallIntegerField()  # from 1
-    # Whether the sign-up form asks for the field.
-    on_form = models.BooleanField(default=False, db_default=False)
+    on_form = models.BooleanField(default=False, db_default=False)  # the sign-up form asks for it
 
     class Meta:
         db_table = "reader_field"
@@ -45,16 +44,16 @@ class ReaderFieldDefinition(models.Model):
 
 
 class Tag(models.Model):
-    """A label on readers. A topic is a tag that readers see and choose themselves.
+    """A label on readers. A topic is a tag that readers can see and choose.
 
-    Readers refer to a tag by its id. Ids of deleted tags are never given to other tags, so such an
-    id on a reader has no effect.
+    A reader's row has the ids of tags. An id is never used again, so the id of a deleted tag means
+    nothing.
     """
 
     id = models.AutoField(primary_key=True)
     name = models.CharField(max_length=LONGEST_TAG)
     is_topic = models.BooleanField(default=False, db_default=False)
-    # Readers see this text beside a topic.
+    # If the tag is a topic, readers see this text beside it.
     description = models.CharField(
         max_length=LONGEST_DESCRIPTION, blank=True, default="", db_default=""
     )
@@ -84,7 +83,7 @@ class DeletedFieldOrTag(models.Model):
     id = models.BigAutoField(primary_key=True)
     kind = ChoiceField(max_length=5, choices=Kind)
     key = models.CharField(max_length=LONGEST_KEY)  # the key of a field, or the id of a tag
-    after = models.BigIntegerField(default=0, db_default=0)  # the last reader who was handled
+    after = models.BigIntegerField(default=0, db_default=0)  # the id of the last handled reader
 
     class Meta:
         db_table = "deleted_field_or_tag"

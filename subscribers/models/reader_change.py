@@ -1,4 +1,4 @@
-"""Changes of many readers, which a worker makes chunk by chunk."""
+"""Changes of many readers. A worker makes each change chunk by chunk."""
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -16,7 +16,7 @@ LONGEST_REASON = 500
 class ReaderChange(LeasedTask):
     """One action on the readers whom an author chose, with their ids.
 
-    `done` is the checkpoint: the first `done` of `readers` were handled, in the order of their ids.
+    `done` is the checkpoint: the number of handled readers, in the order of their ids.
     """
 
     MOST_CLAIMS = 5
@@ -30,14 +30,14 @@ class ReaderChange(LeasedTask):
         LIFT_BOUNCE = "lift-bounce"
         ERASE = "erase"
 
-    # The key comes from the form, so posting the same form again makes no second change.
+    # The form sends this key, so a repeated POST makes no second change.
     key = models.UUIDField(unique=True)
     action = ChoiceField(max_length=12, choices=Action)
     tag_id = models.IntegerField(null=True)
     tag_name = models.CharField(max_length=LONGEST_TAG, blank=True, db_default="")
-    # Why the author lifts bounces; empty for other actions.
+    # The author's reason for lifting bounces; empty for other actions.
     reason = models.CharField(max_length=LONGEST_REASON, blank=True, default="", db_default="")
-    # The ids of the readers. The list is emptied when the change ends.
+    # The ids of the readers; empty after the end of the change.
     readers = ArrayField(models.BigIntegerField())
     changed = models.PositiveIntegerField(db_default=0)
     made_by = models.ForeignKey(

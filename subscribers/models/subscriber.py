@@ -20,8 +20,8 @@ class Subscriber(ReaderColumns):
 
     The most serious state wins, in whatever order the events arrive.
 
-    Triggers ensure that only `opt_in`, the reader's own fresh consent, leads back to `confirmed`.
-    Pages name the states with `personal_data_sentences.py`.
+    Triggers ensure that a reader who left becomes `confirmed` again only by a new consent of their
+    own, `opt_in`. The words for the states on pages are in `personal_data_sentences.py`.
     """
 
     class State(models.TextChoices):
@@ -44,17 +44,17 @@ class Subscriber(ReaderColumns):
         output_field=models.CharField(max_length=LONGEST_ADDRESS, db_collation="C"),
         db_persist=True,
     )
-    # The author's fields by key, without empty values. SQL in the migration checks the values.
+    # The values of the author's own fields by key; empty values are left out. A constraint in the
+    # database checks the values.
     fields = models.JSONField(default=dict, db_default={})
-    # The sorted ids of the reader's tags. The column has no index, because one scan of the table
-    # can answer for any number of tags.
+    # Sorted ids of tags. This column has no index, because one scan of the table can count the
+    # readers of all tags.
     tags = ArrayField(models.IntegerField(), default=list, db_default=[])
-    # Topics that the reader left. Only the reader's own choice puts such a topic on the reader
-    # again.
+    # The ids of topics that the reader left. Only the reader can choose these topics again.
     left_topics = ArrayField(models.IntegerField(), default=list, db_default=[])
     state = ChoiceField(max_length=12, choices=State, default=State.PENDING)
     source = ChoiceField(max_length=10, choices=Source, default=Source.SIGN_UP)
-    # Not indexed: searches are rare, and an index would slow down every import.
+    # This column has no index: it is rarely searched, and an index would slow down every import.
     subscriber_import = unindexed_key(
         "subscribers.SubscriberImport", blank=True, related_name="subscribers"
     )
@@ -64,8 +64,7 @@ class Subscriber(ReaderColumns):
     gone_at = models.DateTimeField(null=True, editable=False)  # set by the database
     # The time of the last change after the reader was added; set by the database.
     edited_at = models.DateTimeField(null=True, editable=False)
-    # The number of requests for a confirmation mail.
-    requests = models.PositiveIntegerField(default=0, db_default=0)
+    requests = models.PositiveIntegerField(default=0, db_default=0)  # of confirmation mails
     record_requests = models.PositiveIntegerField(default=0, db_default=0)
     # The record of the reader's own confirmation.
     opt_in = unconstrained_key(
@@ -76,13 +75,13 @@ class Subscriber(ReaderColumns):
         db_table = "subscriber"
         permissions = [("manage_readers", _("Can see, import, export and erase readers"))]
         indexes = [
-            # This index finds unconfirmed readers who expire. It is small, because such readers are
-            # few.
+            # This index finds unconfirmed readers whose time to confirm has ended. The index is
+            # small, because few readers are unconfirmed.
             models.Index(
                 name="subscriber_pending_since", fields=["created_at"], condition=Q(state="pending")
             ),
-            # This index lists the readers in a state. Migrations add the index `subscriber_search`
-            # in SQL.
+            # This index lists the readers in a state. Another index, `subscriber_search`, is in
+            # `desk/sql/subscriber_search.sql`.
             models.Index(name="subscriber_by_state", fields=["state", "id"]),
         ]
         constraints = [
@@ -120,7 +119,7 @@ class Subscriber(ReaderColumns):
 
     @property
     def values_of_fields(self) -> dict[str, str]:
-        """Return the values that the reader has, by the name of their field."""
+        """The reader's values, by the name of the field."""
         return {**self.fields, **super().values_of_fields}
 
     @property
@@ -129,12 +128,12 @@ class Subscriber(ReaderColumns):
 
 
 class ReaderTotal(models.Model):
-    """A number that is one part of the number of readers in a state.
+    """A summand of the number of readers in a state.
 
     The number of readers in a state is the sum of all rows with this state.
 
-    Triggers add a row whenever readers are added, deleted or change their state. Rows are only
-    added or merged, so that two changes never wait for each other.
+    Triggers add a row whenever readers are added, deleted or change their state. Triggers never
+    update a row, so that two changes never wait for each other. A worker merges the rows.
     """
 
     state = models.CharField(max_length=12)
@@ -146,12 +145,12 @@ class ReaderTotal(models.Model):
 
 
 class NewReaders(models.Model):
-    """A part of the number of readers from one source who were confirmed in a month.
+    """A summand of the number of readers of one source who were confirmed in a month.
 
-    Months are in UTC. The number is the sum of the rows with this month and this source.
+    Months are in UTC. This number is the sum of all rows with the month and the source.
 
-    Triggers add a row with each change, and a worker merges them, so that two changes never wait
-    for each other. No row names a reader.
+    Triggers add a row with each change, so that two changes never wait for each other. A worker
+    merges the rows. No row names a reader.
     """
 
     month = models.DateField()

@@ -16,7 +16,7 @@ from subscribers.models.constraints import checks, unconstrained_key
 from subscribers.models.suppression import LONGEST_ADDRESS
 
 LONGEST_STATEMENT = 300
-RESULTS = ("added", "known", "duplicates", "skipped", "rejected")  # the results that a row can have
+RESULTS = ("added", "known", "duplicates", "skipped", "rejected")  # the possible results of a row
 # The values of the counting columns before a check or an import reads the first row.
 NO_COUNTS: Mapping[str, Any] = {
     **dict.fromkeys(("rows", *RESULTS, "done"), 0),
@@ -25,16 +25,14 @@ NO_COUNTS: Mapping[str, Any] = {
     "tags_in_file": {},
     "tag_values": {},
 }
-# Counts of readers whom an undo leaves on the list.
-KEPT = ("kept_mailed", "kept_opted_in", "kept_changed")
-# With this key, the counts by status have the number of added readers who stay pending even with
-# --confirmed.
+KEPT = ("kept_mailed", "kept_opted_in", "kept_changed")  # readers whom an undo keeps
+# A key in `statuses`: counts the added readers who stay pending even with --confirmed.
 ADDED_PENDING = "added, pending"
-# With this key, the counts by status have the number of readers whom an import would add, and whom
-# only the option --list-is-confirmed would confirm.
+# A key in `statuses`: counts the readers whom an import would add, but whom only the option
+# --list-is-confirmed would confirm.
 ADDED_UNSTATED = "added, unstated"
 GONE = ("blocked", "bounced", "unsubscribed", "complained")  # statuses of rows
-LONGEST_EXCERPT = 320  # enough to recognise a row
+LONGEST_EXCERPT = 320  # long enough to recognise a row
 
 
 class State(models.TextChoices):
@@ -49,18 +47,18 @@ class State(models.TextChoices):
     UNDONE = "undone", "undone"
 
 
-# If an import is in one of these states, its content can be uploaded again as a new file: the file
-# was deleted, or its readers were removed.
+# After these states, an upload of the same content is a new import: the file was deleted, or its
+# readers were removed.
 WITHOUT_CONTENT = (State.EXPIRED, State.UNDONE)
 
 
 class SubscriberImport(LeasedTask):
-    """One file, identified by the hash of its content and the reading of its columns.
+    """One file, identified by a hash of its content and of the uses of its columns.
 
-    The row of an import cannot be deleted, because its statement is the reason why its readers may
-    be mailed. `rows` is the checkpoint. `total` is the size of the file in bytes, and `done` is the
-    number of bytes read. `requested_at` is the time of the upload and, after the decision to
-    import, the time of this decision. A check and an undo are open states too.
+    An import cannot be deleted, because its statement is the reason why its readers may be mailed.
+    `rows` is the checkpoint. `done` is the number of bytes read, and `total` the size of the file.
+    `requested_at` is the time of the upload, and later the time of the decision to import. While a
+    file is checked or an import is undone, its state is one of the open states too.
     """
 
     State = State
@@ -75,7 +73,7 @@ class SubscriberImport(LeasedTask):
         max_length=LONGEST_STATEMENT, blank=True, default="", db_default=""
     )
     # The importer states that the exported list held confirmed subscriptions only. This statement
-    # counts only for rows whose status says nothing about the subscription.
+    # counts for rows whose status says nothing about the subscription.
     list_is_confirmed = models.BooleanField(default=False, db_default=False)
     imported_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -84,8 +82,7 @@ class SubscriberImport(LeasedTask):
         db_index=False,
         related_name="+",
     )
-    # All readers of the import get these tags.
-    tags = ArrayField(models.IntegerField(), default=list, db_default=[])
+    tags = ArrayField(models.IntegerField(), default=list, db_default=[])  # for all its readers
     # Send the welcome letter to added readers who are confirmed.
     welcome = models.BooleanField(default=False, db_default=False)
     rows = models.PositiveIntegerField(default=0)
@@ -94,29 +91,30 @@ class SubscriberImport(LeasedTask):
     duplicates = models.PositiveIntegerField(default=0)
     skipped = models.PositiveIntegerField(default=0)
     rejected = models.PositiveIntegerField(default=0)
-    skipped_because = models.JSONField(default=dict)  # counts of skipped rows by code
+    skipped_because = models.JSONField(default=dict)  # counts by the reason's code
     statuses = models.JSONField(default=dict, db_default={})  # counts of rows by status
-    tags_in_file = models.JSONField(default=dict, db_default={})  # counts of rows by name of tag
-    # Counts of rows by tag and kind of value, for columns that say yes or no to a tag.
+    tags_in_file = models.JSONField(default=dict, db_default={})  # counts of rows by the tag's name
+    # For columns that say whether a reader has a tag: counts of rows by tag and kind of answer.
     tag_values = models.JSONField(default=dict, db_default={})
     # Pairs of a column and its field: columns that were mapped by hand, and columns that were
     # recognised as the author's own fields.
     mapping = models.JSONField(default=list, db_default=[])
     read_as = models.JSONField(null=True)  # how the file was read
-    # The ids of tags and keys of fields that did not exist before. An undo can delete them.
+    # The ids of the tags and the keys of the fields that the import added. An undo can delete these
+    # tags and fields.
     made = models.JSONField(default=dict, db_default={})
     upload = models.UUIDField(null=True)  # files that were uploaded together have the same value
-    checked_at = models.DateTimeField(null=True)  # the start of the wait for a decision
-    # What an undo did with the added readers. The checkpoint is the highest id that the undo has
-    # looked at.
+    checked_at = models.DateTimeField(null=True)  # since this time, the import waits for a decision
+    # What an undo did with the added readers. `undo_checkpoint` is the highest reader's id that the
+    # undo has handled.
     undone = models.PositiveIntegerField(default=0, db_default=0)
     kept_mailed = models.PositiveIntegerField(default=0, db_default=0)
     kept_opted_in = models.PositiveIntegerField(default=0, db_default=0)
     kept_changed = models.PositiveIntegerField(default=0, db_default=0)
     undo_checkpoint = models.BigIntegerField(default=0, db_default=0)
     undone_at = models.DateTimeField(null=True)
-    # What an undo did with the tags and fields in `made`; null if the undo was not asked to delete
-    # them.
+    # Which tags and fields in `made` an undo deleted and kept; null if it was not asked to delete
+    # any.
     unmade = models.JSONField(null=True)
 
     class Meta:
@@ -163,19 +161,19 @@ class SubscriberImport(LeasedTask):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Return the number of rows read so far, in total and by result."""
+        """The number of rows so far, in total and by result."""
         return {name: getattr(self, name) for name in ("rows", *RESULTS)}
 
     @property
     def percent(self) -> int:
-        """Return how much of the file, or of an undo, is done, in per cent."""
+        """The progress of the import, or of its undo, in per cent."""
         if self.state == State.UNDOING:
             return 100 * (self.undone + self.kept) // max(self.added, 1)
         return super().percent
 
     @property
     def most_claims(self) -> int:
-        """How often the task may be claimed. An undo may be claimed without limit."""
+        """How often the task may be claimed; an undo reads no file and has no limit."""
         return sys.maxsize if self.state == State.UNDOING else self.MOST_CLAIMS
 
     def give_up(self) -> dict[str, Any]:
@@ -185,11 +183,10 @@ class SubscriberImport(LeasedTask):
     def clear(self, end: str) -> None:
         columns: dict[str, Any] = {}
         if end == State.REFUSED and self.state == State.CHECKING:
-            # If a refused check is repeated, it starts at the first row.
-            columns |= {**NO_COUNTS, "done": self.done}
+            columns |= {**NO_COUNTS, "done": self.done}  # a refused check loses its counts
         if end in (State.FINISHED, State.REFUSED):
             ImportPiece.objects.filter(subscriber_import=self).delete()
-            # Remove examples of the file's rows and the names of its columns.
+            # Delete the examples of the file's rows, and the names of its columns.
             columns |= {"read_as": self.read_as and self.read_as | {"examples": [], "columns": []}}
         if columns:
             SubscriberImport.objects.filter(pk=self.pk).update(**columns)
@@ -198,7 +195,7 @@ class SubscriberImport(LeasedTask):
     def can_be_undone(self) -> bool:
         """Return whether the import has ended and may have added readers.
 
-        `start_undo` checks the same condition again.
+        `start_undo` repeats this check.
         """
         return self.state == State.FINISHED or (self.state == State.REFUSED and self.rows > 0)
 
@@ -209,7 +206,7 @@ class SubscriberImport(LeasedTask):
 
     @property
     def undo_counts(self) -> dict[str, int]:
-        """Return the number of added readers by what the undo did with them.
+        """The number of added readers, by what the undo did with them.
 
         `deleted` counts the readers who were deleted before the undo.
         """
@@ -219,12 +216,12 @@ class SubscriberImport(LeasedTask):
 
     @property
     def pending(self) -> int:
-        """The number of added readers who stay pending even if consent is stated."""
+        """The number of added readers who stay pending, even with a statement of consent."""
         return int(self.statuses.get(ADDED_PENDING, 0))
 
     @property
     def unstated(self) -> int:
-        """For a check: the number of readers whom the statement of the list would confirm."""
+        """After a check: how many readers the statement `list_is_confirmed` would confirm."""
         return int(self.statuses.get(ADDED_UNSTATED, 0))
 
     @property
@@ -257,7 +254,7 @@ class ImportPiece(FilePiece):
 
 
 class ImportSeenAddress(models.Model):
-    """An address of a running import, to find duplicates in constant memory."""
+    """An address that an open import has read, to find duplicates in constant memory."""
 
     pk = models.CompositePrimaryKey("subscriber_import_id", "email_key")
     subscriber_import = unconstrained_key(
@@ -265,8 +262,7 @@ class ImportSeenAddress(models.Model):
     )
     email_key = models.CharField(max_length=LONGEST_ADDRESS, db_collation="C")
     line = models.PositiveIntegerField()  # from 1
-    # Whether any row says that the reader left.
-    has_left = models.BooleanField(default=False, db_default=False)
+    has_left = models.BooleanField(default=False, db_default=False)  # according to some row
 
     class Meta:
         db_table = "import_seen_address"

@@ -1,4 +1,4 @@
-"""Suppressions: addresses that must not be mailed; and reported bounces."""
+"""Suppressions (addresses that must not be mailed), and reported bounces."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -12,10 +12,10 @@ LONGEST_ADDRESS = 254
 
 
 class Suppression(models.Model):
-    """One address that is not mailed, whether or not a reader has this address.
+    """An address that gets no mail, whether it is a reader's address or not.
 
     Addresses are compared byte by byte (collation C), so new collations of the operating system
-    cannot break the index. Pages name the reasons with `suppression_sentences.py`.
+    cannot break the index. The words for the reasons on pages are in `suppression_sentences.py`.
     """
 
     class Reason(models.TextChoices):
@@ -43,7 +43,7 @@ class Suppression(models.Model):
     # was recorded.
     reported_at = models.DateTimeField(null=True, blank=True)
     lifted_at = models.DateTimeField(null=True, blank=True)
-    # Empty if an opt-in or the end of an operator's block lifted the suppression.
+    # Empty if an opt-in lifted the suppression, or if an operator ended the block.
     lifted_how = ChoiceField(max_length=8, choices=LiftedHow, blank=True, default="", db_default="")
     lifted_by = unconstrained_key(
         "subscribers.ConsentRecord", db_index=False, null=True, blank=True, related_name="+"
@@ -71,7 +71,7 @@ class Bounce(models.Model):
     provider_id = models.CharField(max_length=40, null=True)
     subscriber = unconstrained_key("subscribers.Subscriber", related_name="bounces")
     type = models.CharField(max_length=40)
-    inactive = models.BooleanField()  # the provider refuses more mail
+    inactive = models.BooleanField()  # true if the provider now refuses mail to the address
     at = models.DateTimeField()
     description = models.TextField(blank=True, db_default="")
     # The delivery that bounced; null if the provider did not say which delivery it was.

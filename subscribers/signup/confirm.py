@@ -24,7 +24,7 @@ _TAGS = ArrayField(IntegerField())
 
 
 class LinkState(StrEnum):
-    """The state of a link, named after its page."""
+    """The state of a link; each value is the name of the template that is shown."""
 
     OPEN = "confirm"
     DONE = "confirmed"
@@ -32,15 +32,15 @@ class LinkState(StrEnum):
 
 
 def open_link(token: str, **consent: str) -> tuple[LinkState, Subscriber | None] | None:
-    """Return the state of a link and its reader, if any; None for an unknown link.
+    """Return a link's state, and its reader if any; None if the token is unknown.
 
-    If `consent` (the network and the wording) is given, an open link confirms the reader, once.
+    If `consent` (the network and the wording) is given and the link is open, confirm the reader.
     """
     request = read(Edition.Kind.CONFIRMATION, token)
     if request is None:
         return None
     with transaction.atomic():
-        # A second press at the same time waits here, and then finds the result of the first press.
+        # If the button is pressed twice, the second request waits here for the result of the first.
         readers = Subscriber.objects.select_for_update() if consent else Subscriber.objects.all()
         reader = readers.filter(pk=request.recipient).first()
         state, asked = _state_and_record(reader, request.number)
@@ -48,7 +48,7 @@ def open_link(token: str, **consent: str) -> tuple[LinkState, Subscriber | None]
             is_new = reader.opt_in_id is None or reader.state != Subscriber.State.CONFIRMED
             _make_a_reader(reader, asked, consent)
             reader.refresh_from_db()
-            if is_new:  # a second request does not welcome a reader again
+            if is_new:  # no second welcome letter for the same opt-in
                 welcomed = (reader.pk, reader.email, reader.name, reader.fields)
                 enqueue_welcome([welcomed], opt_in=request.number, asked_at=asked.at)
             state = LinkState.DONE
@@ -62,7 +62,7 @@ def link_state(
     asked: ConsentRecord | None,
     last_confirmed: int | None,
 ) -> LinkState:
-    """Return the state of a link. `asked` is the consent record of the request. Pure."""
+    """Return the state of a link. `asked` is the consent record of the request."""
     is_answered = last_confirmed is not None and request <= last_confirmed
     if is_answered or asked is None:
         return LinkState.DONE if state == Subscriber.State.CONFIRMED else LinkState.STALE
@@ -95,7 +95,7 @@ def _make_a_reader(reader: Subscriber, asked: ConsentRecord, consent: Mapping[st
         tags=asked.tags,
         **consent,
     )
-    # The author may have deleted a field or a tag of an old form.
+    # The author may have deleted a field or a tag since the visitor signed up.
     keys = {field.name for field in load_own_fields()}
     typed = {key: value for key, value in asked.fields.items() if key in keys}
     tags = Tag.objects.filter(id__in=asked.tags).values_list("id", flat=True)
@@ -104,21 +104,22 @@ def _make_a_reader(reader: Subscriber, asked: ConsentRecord, consent: Mapping[st
         opt_in=consent_id,
         confirmed_at=Now(),
         unsubscribed_at=None,
-        # Anyone can type a name for an address. Only the confirmation makes it the reader's own.
+        # Anyone can type a name for an address. Only the confirmation makes this name the reader's
+        # own name.
         **{name: getattr(asked, name) or getattr(reader, name) for name in FIELD_NAMES},
         fields={**reader.fields, **typed},
-        # A form does not show its tags, so a topic that the reader left stays left.
+        # A form does not bring a reader back to a topic that they left, because it does not show
+        # its tags.
         tags=Func("tags", "left_topics", Value(list(tags), _TAGS), function="tags_with_1"),
     )
     suppressions = Suppression.objects.filter(address_key=reader.email_key, lifted_at=None)
-    # Lift only the suppressions from before this consent. Later suppressions and an operator's
-    # block stay.
+    # Lift only suppressions that are older than this consent, and no operator's block.
     at = ConsentRecord.objects.values_list("at", flat=True).get(pk=consent_id)
     earlier = suppressions.exclude(origin=Suppression.Origin.OPERATOR).filter(at__lte=at)
     lifted = earlier.update(lifted_at=Now(), lifted_by=consent_id)
     had_gone = reader.gone_at is not None
-    # We hold no suppression of an erased reader, but the provider may still have one.
+    # Homing stores no suppression of an erased reader, but the provider may still have one.
     came_back = had_gone or lifted or erased_among([reader.email_key])
     if came_back and not suppressions.exists():
-        # The provider still has the bounce, complaint or unsubscribe and would refuse the mail.
+        # The provider may still refuse mail because of the old bounce, complaint or unsubscribe.
         queue_suppression_change(reader.email, "reactivate")

@@ -1,4 +1,4 @@
-"""Deletion of readers who were asked to confirm and never did."""
+"""Delete readers who were asked to confirm and did not confirm."""
 
 from datetime import timedelta
 
@@ -33,10 +33,11 @@ def expire_pending(batch_size: int = AT_ONCE) -> int:
     """
     with short_transaction() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
-        # The next call takes rows that are locked now.
+        # Skip rows that are locked now; a later call deletes them.
         expired = _expired().order_by("id").select_for_update(skip_locked=True)
         found = list(expired.values_list("id", flat=True)[:batch_size])
-        # Check again under the lock, because the readers may have signed up again just before.
+        # Now that the rows are locked, check again: some readers may have signed up again just
+        # before.
         deleted = dict(_unconfirmed().filter(pk__in=found).values_list("id", "email_key"))
         if not deleted:
             return 0

@@ -1,6 +1,7 @@
-"""Sign-up. The answer is the same for addresses on the list and for all others.
+"""Store requests of visitors to sign up, and queue the confirmation mail.
 
-Otherwise visitors could find out who is on the list.
+The answer is the same for an address on the list and for any other. Otherwise visitors could find
+out who is on the list.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +41,8 @@ def sign_up(
 
 
 def _locked_reader(address: str, values: Mapping[str, str]) -> Subscriber:
-    # The author's own fields stay in the record until the confirmation.
+    # The values of the author's own fields are stored in the consent record until the reader
+    # confirms.
     columns = {name: values[name] for name in FIELD_NAMES}
     for _ in range(TRIES):
         new = Subscriber(email=address, **columns)

@@ -30,7 +30,7 @@ _SIGNER = signing.Signer(salt="the moment at which a sign-up form was shown")
 
 class _TextField(forms.Field):
     def bound_data(self, data: Any, initial: Any) -> str:
-        """Return the typed text, as the form shows it again."""
+        """Return the typed text as a refused form shows it again."""
         return shown_again(data or "")
 
 
@@ -106,7 +106,7 @@ class SignUpForm(forms.Form):
         return {field.name: self.cleaned_data[field.control] for field in self._reader_fields}
 
     def is_too_fast(self, now: float) -> bool:
-        """Whether the form returned too fast for typing, or its time is forged."""
+        """Whether the form was sent too soon for a human, or its signed time is forged."""
         if "shown" not in self.data:
             return False
         try:
@@ -116,12 +116,12 @@ class SignUpForm(forms.Form):
 
 
 def form_fields() -> tuple[ReaderField, ...]:
-    """Load the fields of the form: the name, and those that the author chose."""
+    """Load the fields of the form: the name, and the own fields chosen for the form."""
     return (*READER_FIELDS, *load_own_fields(on_form=True))
 
 
 def prefilled_form(data: Any) -> SignUpForm:
-    """Make our form with the unvalidated values of a form on another site."""
+    """Make our form with the values of a form on another site, without validation."""
     typed = {name: shown_again(text) for name, text in data.items()}
     return SignUpForm(initial={**typed, "how": How.EMBEDDED_FORM})
 
@@ -157,16 +157,16 @@ def sign_time(now: float) -> str:
 
 
 def sign_tags(tags: Iterable[int]) -> str:
-    """Sign the ids of tags, so that visitors cannot invent any; empty without tags.
+    """Sign the ids of tags, so that visitors cannot add others; empty without tags.
 
-    A form on another site may keep the signed value for years.
+    The signed value never expires, because a form on another site may contain it for years.
     """
     ids = "-".join(map(str, sorted(set(tags))))
     return _TAGS_SIGNER.sign(ids) if ids else ""
 
 
 def read_tags(signed: str) -> list[int]:
-    """Return the ids in a signed value; no ids if we did not sign the value."""
+    """Return the ids of tags in a signed value; no ids if the signature is not ours."""
     try:
         return [int(tag) for tag in _TAGS_SIGNER.unsign(signed).split("-")]
     except signing.BadSignature:

@@ -35,9 +35,12 @@ def subscriptions(request: HttpRequest) -> HttpResponse:
 
 
 def _sign_up(request: HttpRequest, form: SignUpForm, wording: str = "") -> HttpResponse:
-    """Sign up. `wording` is the text that the form showed; by default it is ours."""
+    """Sign up.
+
+    `wording` is the text that the form showed; by default, our form's text.
+    """
     if form.is_trapped:
-        # Programs get the usual response, but nothing is stored.
+        # A program that fell into a trap gets the usual response, but nothing is stored.
         return _asked(request)
     if not form.is_valid():
         return form_page(request, form, status=422)
@@ -62,9 +65,10 @@ def _sign_up(request: HttpRequest, form: SignUpForm, wording: str = "") -> HttpR
 def embedded(request: HttpRequest) -> HttpResponse:
     """Take forms without a CSRF token: from other sites and from cached pages.
 
-    A browser does not let a site forge its `Origin`. The form below a letter signs the visitor up.
-    A form on one of the author's own sites also signs the visitor up, if it shows the wording that
-    is stored. Any other form changes nothing: the answer is our form with the typed values.
+    The header `Origin` names the site of the form; in a browser, no site can forge it. The form
+    below a letter signs the visitor up. A form on one of the author's own sites also signs the
+    visitor up, if it shows the wording that is stored. Any other form changes nothing: the answer
+    is our form with the typed values.
     """
     if request.method != "POST":
         return form_page(request, SignUpForm())
@@ -81,7 +85,7 @@ def embedded(request: HttpRequest) -> HttpResponse:
 def form_page(
     request: HttpRequest, form: SignUpForm, *, notice: str = "", status: int = 200
 ) -> HttpResponse:
-    """Render the form with its values. `notice` says why it is shown again."""
+    """Render the form with its values. `notice` says why the form is shown again."""
     newsletter = newsletter_of(request)
     context = {**form_context(form), "newsletter": newsletter, "notice": notice}
     return for_one_visitor(render(request, "subscribers/sign_up.html", context, status=status))
@@ -100,7 +104,7 @@ def form_context(form: SignUpForm) -> dict[str, Any]:
 
 
 def cacheable_form_context() -> dict[str, Any]:
-    """Return the same context without data of one visitor, for cached pages."""
+    """Return the context of the form for cached pages, without data of one visitor."""
     return {**form_context(SignUpForm()), "shown": ""}
 
 
@@ -117,7 +121,7 @@ def _asked(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest) -> HttpResponse:
-    """Show the button for GET and confirm for POST. Repeating either is safe.
+    """Show the button for GET and confirm for POST. Both can be repeated safely.
 
     GET changes nothing, because link scanners fetch the URL. POST needs the CSRF token too.
     """
@@ -130,10 +134,10 @@ def confirm(request: HttpRequest) -> HttpResponse:
 def link_page(
     request: HttpRequest, consent: dict[str, str] | None = None, *, must_press_again: bool = False
 ) -> HttpResponse:
-    """Render the page of a link, after confirming with `consent` if it is given.
+    """Render the page of a link; first confirm the reader if `consent` is given.
 
-    For a damaged link, the page shows the form to sign up again. A POST to it gets the status 404.
-    `must_press_again` shows the button once more after a CSRF failure.
+    For a damaged link, the page shows the form to sign up again. A POST to a damaged link gets the
+    status 404. `must_press_again` shows the button once more after a CSRF failure.
     """
     link = open_link(request.GET.get("subscription_token", ""), **(consent or {}))
     if link is None:

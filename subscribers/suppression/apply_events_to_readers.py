@@ -1,7 +1,7 @@
 """The effect of provider events on readers and suppressions.
 
-Events arrive more than once and in any order. The gravest state, the gravest reason and the
-earliest time stay.
+Events arrive more than once and in any order. In any order of the events, the most serious state
+and reason, and the earliest time, stay.
 """
 
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ _EFFECTS = {
     BounceMeaning.LEFT: _Effect(State.UNSUBSCRIBED, Reason.UNSUBSCRIBE, Act.LEFT),
     BounceMeaning.COMPLAINED: _Effect(State.COMPLAINED, Reason.COMPLAINT, Act.COMPLAINED),
 }
-# A user of our account or Postmark suppressed the address, not the reader.
+# Not the reader but a user of our Postmark account, or Postmark, suppressed the address.
 _BLOCKED = _Effect(None, Reason.MANUAL, Act.BLOCKED)
 
 
@@ -71,9 +71,9 @@ def apply_events(events: Sequence[AddressEvent]) -> None:
 
 
 def reported_reasons(reader: Subscriber) -> list[Reason]:
-    """Return the reasons from provider and imports since the reader's last opt-in.
+    """Return the reported reasons for suppressing this reader since the last opt-in.
 
-    A bounce that was lifted is no reason.
+    The provider and imports report reasons. A bounce that was lifted is left out.
     """
     reported = ConsentRecord.objects.filter(
         subscriber=reader, how__in=(How.PROVIDER, How.IMPORT), id__gt=reader.opt_in_id or 0
@@ -93,7 +93,7 @@ def _apply(cursor: CursorWrapper, event: Bounced | AddressSuppressed) -> None:
     readers = Subscriber.objects.select_for_update(no_key=True)
     reader = readers.filter(email_key=event.address_key).first()
     if reader is None and erased_among([event.address_key]):
-        # The reader was erased. A late event would store the reader's address again.
+        # The reader was erased. Do not let a late event store the address again.
         delete_provider_data(event.address_key)
         return
     effect = _EFFECTS.get(event.meaning)
@@ -108,7 +108,8 @@ def _apply(cursor: CursorWrapper, event: Bounced | AddressSuppressed) -> None:
         return
     if not _concerns_newsletter(event, effect) and (reader is None or reader.confirmed_at):
         return
-    # Load `opt_in` only after locking the reader. A concurrent opt-in is committed by then.
+    # Load `opt_in` only after locking the reader: the lock waits for the commit of a concurrent
+    # opt-in.
     if reader is not None and reader.opt_in is not None and at <= reader.opt_in.at:
         return
     if effect.act in LIFTABLE and was_lifted_since(event.stream, event.address_key, reader, at):
@@ -121,10 +122,11 @@ def _apply(cursor: CursorWrapper, event: Bounced | AddressSuppressed) -> None:
 
 
 def _concerns_newsletter(event: Bounced | AddressSuppressed, effect: _Effect) -> bool:
-    """Return whether the newsletter may no longer go to the address.
+    """Return whether the event forbids sending the newsletter to the address.
 
-    The provider keeps a list for each stream, so a report about mail on request says nothing about
-    letters. A complaint is about the sender of both kinds of mail, so it counts for letters too.
+    The provider keeps a list of suppressions for each stream, so a report about mail on request
+    says nothing about letters. A complaint is about the sender of both kinds of mail, so it counts
+    for letters too.
     """
     return not event.is_on_request or effect.act is Act.COMPLAINED
 
@@ -142,7 +144,7 @@ def _change_state(reader: Subscriber, effect: _Effect, at: datetime) -> None:
 def _record_act(
     reader: Subscriber, act: Act, at: datetime, event: Bounced | AddressSuppressed
 ) -> None:
-    """Record each act once since the last opt-in, and a bounce once since its lifting."""
+    """Record the act once after each opt-in, and a bounce once after each lifting."""
     since = ConsentRecord.objects.filter(subscriber=reader, id__gt=reader.opt_in_id or 0)
     if act in LIFTABLE and (lifted := last_lifting(reader)) is not None:
         since = since.filter(id__gt=lifted.pk)
@@ -154,7 +156,7 @@ def _record_act(
 
 
 def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datetime) -> None:
-    """Suppress the address with the graver of two reasons.
+    """Suppress the address with the more serious of the old and the new reason.
 
     A lifted reason counts again only for later events. Unblocking lifts only the operator's block.
     Lifting a bounce never lifts an unsubscribe or a complaint, not even an earlier one.
@@ -184,7 +186,7 @@ def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datet
 
 
 def _keep_bounce(cursor: CursorWrapper, reader: Subscriber, event: Bounced) -> None:
-    """Store the bounce once per provider id; a repeat may add the delivery."""
+    """Store each bounce once; if it is reported again, its delivery may be added."""
     # Only bounced letters count towards the limit.
     delivery = None if event.is_on_request else event.delivery
     cursor.execute(
@@ -215,7 +217,7 @@ def _keep_bounce(cursor: CursorWrapper, reader: Subscriber, event: Bounced) -> N
 
 
 def _soft_bounces_are_enough_at(cursor: CursorWrapper, reader: Subscriber) -> datetime | None:
-    """Return the time when enough deliveries had bounced; None if too few did.
+    """Return the time of the bounce that reached the limit; None below the limit.
 
     Only bounces within `WITHIN_DAYS` count.
 

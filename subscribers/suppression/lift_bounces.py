@@ -22,9 +22,9 @@ from subscribers.models.consent_record import Act, How
 State = Subscriber.State
 Origin, Reason, LiftedHow = Suppression.Origin, Suppression.Reason, Suppression.LiftedHow
 
-# The acts that a lifting undoes if they happened before it.
+# A lifting undoes acts of these kinds that happened before it.
 LIFTABLE = (Act.BOUNCED, Act.BLOCKED)
-# Whether we asked the provider to lift an entry after it was made.
+# Whether Homing asked the provider to lift an entry of its list after the entry was made.
 _ASKED = Exists(
     SuppressionChange.objects.filter(
         address_key=OuterRef("address_key"),
@@ -33,7 +33,7 @@ _ASKED = Exists(
         requested_at__gt=OuterRef("at"),
     ).exclude(state=SuppressionChange.State.REFUSED)
 )
-# Entries that the provider never lifts.
+# Entries of the provider's list that the provider never lifts.
 _PERMANENT = Q(reason="SpamComplaint") | Q(reason="ManualSuppression", origin="Recipient")
 
 
@@ -68,7 +68,7 @@ def lift_reactivated(event: AddressReactivated) -> None:
 
 
 def was_lifted_since(event_stream: str, key: str, reader: Subscriber | None, at: datetime) -> bool:
-    """Whether a bounce at `at` was lifted later. The events may arrive in any order."""
+    """Whether a bounce or block at the time `at` was lifted later."""
     if reader is not None and (lifted := last_lifting(reader)) and lifted.at >= at:
         return True
     words = ProviderSuppression.objects.filter(address_key=key, stream=event_stream)
@@ -98,9 +98,10 @@ def can_lift_bounce(reader: Subscriber) -> bool:
 
 
 def lift_bounce(subscriber_id: int, reason: str) -> bool:
-    """Lift a bounce of this reader for a `reason`, here and at the provider.
+    """Lift a bounce of this reader here, and ask the provider to lift it.
 
-    The reader returns to the state before the bounce. Returns False if there is no bounce to lift.
+    `reason` is recorded. The reader returns to the state before the bounce. Returns False if there
+    is no bounce to lift.
     """
     with transaction.atomic():
         reader = Subscriber.objects.select_for_update().filter(id=subscriber_id).first()

@@ -1,4 +1,4 @@
-"""Manual blocks of addresses. An opt-in does not end a block."""
+"""Manual blocks of addresses. A reader's opt-in does not end a block."""
 
 from django.db import connection, transaction
 from django.db.models.functions import Now
@@ -22,7 +22,7 @@ def is_blocked(address_key: str) -> bool:
 
 
 def block(subscriber_id: int) -> bool:
-    """Block all mail to this reader's address; return False if it was blocked."""
+    """Block all mail to this reader's address; return False if already blocked."""
     with transaction.atomic():
         reader = Subscriber.objects.select_for_update().filter(id=subscriber_id).first()
         if reader is None or not _suppress(reader.email_key):
@@ -33,7 +33,7 @@ def block(subscriber_id: int) -> bool:
 
 
 def unblock(subscriber_id: int) -> bool:
-    """End an operator's block of this reader's address; False without a block."""
+    """End the operator's block of a reader's address; return False without a block."""
     with transaction.atomic():
         reader = Subscriber.objects.select_for_update().filter(id=subscriber_id).first()
         if reader is None:
@@ -59,13 +59,13 @@ def _remaining_reason(reader: Subscriber, blocked: Suppression) -> Reason | None
     reasons = reported_reasons(reader)
     opted_in_since = reader.opt_in is not None and reader.opt_in.at >= blocked.at
     if blocked.reason != Reason.MANUAL and not opted_in_since:
-        # The reason existed before the block, maybe even before a reader had the address.
+        # The suppression with this reason existed before the block, maybe even before the reader.
         reasons.append(Reason(blocked.reason))
     return max(reasons, key=_BY_GRAVITY.index, default=None)
 
 
 def _suppress(address_key: str) -> bool:
-    """Block the address, keep the provider's reason; return False if it was blocked."""
+    """Block the address, but keep an earlier reason; return False if already blocked."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -1,5 +1,5 @@
--- Delete a reader, and keep only the keyed hash of the address. Returns false if there is no such
--- reader.
+-- Delete a reader, and keep only the keyed hash of the address. Return false if no reader has this
+-- id.
 CREATE OR REPLACE FUNCTION erase_subscriber_1(whom bigint, hashed bytea) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -32,7 +32,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["file"]
-        written = -1  # Start at -1, because the header is not a reader.
+        written = -1  # The header is not a reader.
         try:
             with atomic_file(path) as file:
                 for line in csv_lines(iter_readers(ReaderFilter(options["state"]))):

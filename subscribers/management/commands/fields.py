@@ -15,7 +15,7 @@ from subscribers.management.command_options import (
 
 
 class Command(AnswerCommand):
-    """List the fields, or change one. The last line is JSON."""
+    """List the fields, or change one. The last line of the output is JSON."""
 
     help = _("List the fields of readers, or add, edit or delete one.")
 

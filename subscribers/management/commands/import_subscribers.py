@@ -49,12 +49,12 @@ from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 CONTINUES = gettext_lazy("If the import had begun, a worker or the same command continues it.")
 NOTHING_CHANGED = gettext_lazy("Nothing has changed.")
-INTERRUPTED = 130  # the exit code of shells after Ctrl-C
-SHOWN = 10  # rows that are shown of each result; --rejects writes all rows
+INTERRUPTED = 130  # shells return this exit code after Ctrl-C
+SHOWN = 10  # rows printed for each result; --rejects writes all rows
 
 
 class Command(BaseCommand):
-    """Import a file and print the report. The last line is JSON."""
+    """Import a file and print the report. The last line of the output is JSON."""
 
     help = _("Import readers from a CSV file, or from the ZIP file of another service.")
 
@@ -185,7 +185,7 @@ class Command(BaseCommand):
         for result, rows in self.shown.items():
             for line in rejected_lines(rows, getattr(report.record, result), result):
                 self.stdout.write(line)
-        # Scripts rely on these keys. The counts of the last five keys add up to `rows`.
+        # Scripts rely on these keys. The last five numbers add up to `rows`.
         lost = count_lost(report.record)
         answer = {
             "import": report.record.pk,
@@ -209,7 +209,7 @@ class Command(BaseCommand):
 
 
 def _check_before_import(content: BinaryIO, name: str, options: Any) -> None:
-    """Before the import, refuse unreadable lists, and statements that do not fit them."""
+    """Before the import, refuse an unreadable list, or a statement without effect."""
     fields = load_fields()
     mapping = read_mapping(options["map"], fields)
     with ReaderFile(content, name, mapping, fields, find_reading) as file:
@@ -218,7 +218,7 @@ def _check_before_import(content: BinaryIO, name: str, options: Any) -> None:
 
 
 def _rejects_paths(rejects: Path | None, names: Sequence[str]) -> list[Path]:
-    """Name one file of rejected rows for each list, because lists differ in columns."""
+    """Return one path of rejected rows for each list, because lists differ in columns."""
     if rejects is None or len(names) == 1:
         return [rejects] if rejects else []
     beside = [rejects.with_name(rejects_name(rejects.stem, name)) for name in names]
@@ -229,7 +229,7 @@ def _rejects_paths(rejects: Path | None, names: Sequence[str]) -> list[Path]:
 
 
 def _is_the_same(rejects: Path, path: Path) -> bool:
-    with suppress(OSError):  # If a file is missing, opening the file later reports the error.
+    with suppress(OSError):  # If a file is missing, the command refuses it later.
         return rejects.samefile(path)
     return False
 
@@ -237,7 +237,7 @@ def _is_the_same(rejects: Path, path: Path) -> bool:
 def report_lines(
     report: ImportReport, filename: str, *, dry_run: bool, stated: Statement
 ) -> Iterator[str]:
-    """Report what was done, how the file was read, and the counts."""
+    """Yield the lines that say what was done, how the file was read, and the counts."""
     record = report.record
     names = {"file": filename, "number": record.pk}
     if report.resumed:

@@ -27,7 +27,7 @@ from subscribers.suppression_sentences import why_suppressed
 
 
 class Command(AnswerCommand):
-    """Print a reader after the change. The last line is JSON."""
+    """Make the change, if any, and print the reader as one line of JSON."""
 
     help = _(
         "Show a reader, add one, edit the fields and tags, correct the address, or lift a bounce."
@@ -74,8 +74,8 @@ class Command(AnswerCommand):
         if options["add"]:
             return _add(address, values, added, options)
         readers = Subscriber.objects.filter(email_key=address.lower())
-        # Lock the reader. Without the lock, a topic that the reader chooses at this moment would be
-        # removed again.
+        # Lock the reader. Otherwise this change could remove a topic that the reader chooses at the
+        # same time.
         reader = (readers.select_for_update() if added or removed else readers).first()
         if reader is None:
             raise CommandError(_no_reader(address))

@@ -16,7 +16,7 @@ from subscribers.management.command_options import (
 
 
 class Command(AnswerCommand):
-    """List the tags, or change one. The last line is JSON."""
+    """List the tags, or change one. The last line of the output is JSON."""
 
     help = _("List the tags of readers, or add, edit or delete one.")
 

@@ -21,7 +21,7 @@ State = SubscriberImport.State
 
 
 class Command(BaseCommand):
-    """Undo an import and print the counts. The last line is JSON."""
+    """Undo an import and print the counts. The last line of the output is JSON."""
 
     help = _(
         "Remove the readers that an import added, unless they were mailed, opted in or changed "
@@ -50,7 +50,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{record.filename}: {undo_sentence(record)}")
         for label, count, note in undo_lines(record):
             self.stdout.write(f"  {label:<16}{digits(count):>10}  {note}".rstrip())
-        # Scripts rely on these keys. The counts after the first two keys add up to `added`.
+        # Scripts rely on these keys. The numbers after the first two add up to `added`.
         answer = {"import": record.pk, "added": record.added, **record.undo_counts}
         self.stdout.write(json.dumps(answer))
 

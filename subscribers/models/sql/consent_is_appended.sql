@@ -1,9 +1,9 @@
--- The log of consent only grows. Erasure deletes the records of a reader who is gone.
+-- Refuse to change a record of consent, or to delete it while its reader exists.
 CREATE OR REPLACE FUNCTION consent_is_appended() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
         IF NEW.act IN ('asked', 'confirmed', 'record asked') THEN
-            -- These happen now, so the database sets their time.
+            -- These acts happen now, so the database sets their time.
             NEW.at := clock_timestamp();
         END IF;
         RETURN NEW;

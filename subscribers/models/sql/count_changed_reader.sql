@@ -2,10 +2,10 @@
 CREATE OR REPLACE FUNCTION count_changed_reader() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO reader_total (state, readers) VALUES (OLD.state, -1), (NEW.state, 1);
-    -- A reader whose bounce is lifted is not new.
+    -- A reader who is confirmed again because a bounce was lifted is not a new reader.
     IF NEW.state = 'confirmed' AND NOT (OLD.state = 'bounced'
         AND NEW.opt_in_id IS NOT DISTINCT FROM OLD.opt_in_id) THEN
-        -- The log of consent has the form that a reader used last.
+        -- The reader's last record of signing up says which form the reader used.
         INSERT INTO new_readers (month, source, readers)
         VALUES (date_trunc('month', clock_timestamp() AT TIME ZONE 'UTC')::date,
                 CASE (SELECT how FROM consent_record

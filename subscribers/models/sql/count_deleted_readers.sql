@@ -1,5 +1,5 @@
--- Take deleted readers from the counts. If an import is undone, its readers no longer count as new
--- either.
+-- Subtract deleted readers from the counts by state. Readers whom an import confirmed are also
+-- subtracted from the counts of new readers.
 CREATE OR REPLACE FUNCTION count_deleted_readers() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO reader_total (state, readers) SELECT state, -count(*) FROM gone GROUP BY state;

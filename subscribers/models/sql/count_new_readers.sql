@@ -1,5 +1,4 @@
--- Count new readers by state. Also count, by month and source, those who are confirmed from the
--- start.
+-- Count new readers by state. Also count new confirmed readers by month and source.
 CREATE OR REPLACE FUNCTION count_new_readers() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO reader_total (state, readers) SELECT state, count(*) FROM added GROUP BY state;

@@ -1,5 +1,5 @@
--- Refuse to delete a reader, except by erasure. An unconfirmed sign-up may be deleted. So may a
--- reader of an import that is undone, if they never opted in and were never changed.
+-- Refuse to delete a reader, except by erasure. An unconfirmed sign-up may be deleted. The undo of
+-- an import may delete readers of this import who never opted in and were never changed.
 CREATE OR REPLACE FUNCTION subscriber_stays() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF current_setting('homing.undoing', true) = OLD.subscriber_import_id::text

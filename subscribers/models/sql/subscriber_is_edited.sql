@@ -1,5 +1,4 @@
--- Note when a reader was changed after they were added. Only a change of these columns moves the
--- time, and nothing clears it.
+-- Set `edited_at` when one of the columns below changes. Nothing clears this time.
 CREATE OR REPLACE FUNCTION subscriber_is_edited() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.edited_at := clock_timestamp();

@@ -1,7 +1,8 @@
--- A reader who left stays away until a fresh opt-in, whatever the code does (docs/decisions/0013).
+-- Whatever the code does, a reader who left can return only by a new opt-in (docs/decisions/0013).
 --
--- A bounced reader returns to the state before the bounce: confirmed only if they were confirmed.
--- For this, the latest record of a bounce or of its lifting must be the lifting.
+-- If the bounce of a reader is lifted, the reader gets the state before the bounce: confirmed only
+-- if they were confirmed. For this change, the latest record of a bounce or of its lifting must be
+-- that of the lifting.
 CREATE OR REPLACE FUNCTION subscriber_ratchet() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     has_gone constant boolean := NEW.state IN ('bounced', 'unsubscribed', 'complained');
@@ -36,8 +37,8 @@ BEGIN
         NEW.gone_at := NULL;
         RETURN NEW;
     END IF;
-    -- Only a reader's own new consent leads to confirmed. It answers a mail that they asked for; a
-    -- reader who had gone has asked for it since.
+    -- Only a reader's own new consent leads to confirmed. This consent answers a mail that the
+    -- reader asked for. A reader who had left must have asked for the mail after leaving.
     SELECT EXISTS (
         SELECT FROM consent_record AS consent JOIN consent_record AS asked
                  ON asked.subscriber_id = consent.subscriber_id

@@ -1,8 +1,8 @@
--- Only those who may lift a suppression can lift it. Without a fresh opt-in, a complaint or an
--- unsubscribe is never lifted.
+-- Refuse to lift a suppression, except as follows. A complaint or an unsubscribe is lifted only by
+-- a new opt-in.
 --
--- The provider may lift a suppression that it reported itself. An author may lift a bounce, also
--- one from an import.
+-- The provider may lift a suppression that it reported itself. An author may lift a bounce, even if
+-- the provider or an import reported it.
 CREATE OR REPLACE FUNCTION suppression_ratchet() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'DELETE' THEN
@@ -32,7 +32,7 @@ BEGIN
        OR NEW.lifted_how = 'author' AND OLD.origin <> 'operator' AND OLD.reason = 'bounce' THEN
         RETURN NEW;
     END IF;
-    -- Only an operator lifts the block of an operator.
+    -- Only an operator can lift an operator's block.
     IF OLD.origin = 'operator' THEN
         IF NEW.lifted_by_id IS NOT NULL THEN
             PERFORM refuse_as('an_opt_in_does_not_lift_what_an_operator_shut_out');

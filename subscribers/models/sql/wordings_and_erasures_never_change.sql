@@ -1,4 +1,4 @@
--- Refuse every change of a row. The error has the name of the rule, which the trigger passes.
+-- Refuse every change of a row. The error names the rule that the trigger passes as an argument.
 CREATE OR REPLACE FUNCTION stays_as_it_is() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM refuse_as(TG_ARGV[0]);

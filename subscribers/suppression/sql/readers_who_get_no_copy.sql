@@ -1,14 +1,14 @@
 -- Decide which of these readers get no copy, and why. `start_batch` runs this function when a call
 -- to the provider starts.
 --
--- `p_tags` are the tags of the issue's audience, or null for everyone. If a reader left a topic
--- among these tags and has none of the other tags, the reader gets no copy. If only an author
--- removed the tag, the reader still gets a copy.
+-- `p_tags` are the tags of the issue's audience, or null for everyone. A reader who left a topic
+-- among these tags, and has none of these tags now, gets no copy. If an author removed a tag from a
+-- reader, the reader still gets a copy.
 --
 -- Readers who unsubscribed, bounced or complained still get transactional mail, because a mail with
 -- a confirmation link lets them return. Transactional mail is stopped only by an operator's block,
--- or by a suppression from an import if the reader never signed up here. OFFSET makes PostgreSQL
--- check each address by its key.
+-- or by a suppression from an import if the reader never signed up here. `OFFSET 0` makes
+-- PostgreSQL look up each address by its key.
 CREATE OR REPLACE FUNCTION readers_who_get_no_copy_1(
     p_recipients bigint[], p_kind text, p_tags integer[] DEFAULT NULL,
     OUT recipient bigint, OUT verdict text
