@@ -1,1 +1,4 @@
-"""API calls about readers and imports. They only translate JSON."""
+"""API calls about readers and imports.
+
+These modules only translate JSON to function calls, and results to JSON.
+"""

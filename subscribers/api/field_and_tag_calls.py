@@ -1,4 +1,7 @@
-"""API calls about the author's fields and tags. Commands use their functions too."""
+"""API calls about the author's fields and tags.
+
+Commands use the functions of this module too.
+"""
 
 import uuid
 from typing import Any
@@ -36,8 +39,8 @@ NO_FIELD = "There is no field with this key."
 NO_TAG = "There is no tag with this number."
 
 
-# The forms of the settings page check the lengths also for API calls, so that calls and pages
-# refuse a text with the same sentence.
+# This length is only documented. The forms of the settings page check it, also for API calls, so
+# that calls and pages refuse a text with the same sentence.
 def _at_most(length: int, example: str, default: str | None = "", words: str = "") -> Any:
     return Field(
         default=default,

@@ -43,9 +43,9 @@ def values_of(flat: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]
 
 
 def tag_ids_of(names: Sequence[str], place: str = "tags", *, left: Sequence[int] = ()) -> list[int]:
-    """Find tags by name; raise `ProblemError` for an unknown or `left` tag."""
-    # Compare the names in Python, because PostgreSQL has other lower-case letters in some
-    # languages.
+    """Find tags by name; raise `ProblemError` if a tag is unknown or in `left`."""
+    # Compare the names in Python, because in some languages PostgreSQL lower-cases letters
+    # differently.
     known = {clean_name(tag.name).lower(): tag for tag in Tag.objects.all()} if names else {}
     found = {}
     for name in names:

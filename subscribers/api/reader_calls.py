@@ -60,7 +60,7 @@ def list_readers(
     before: DecimalInt = BEFORE,
 ) -> reader_shapes.ReaderPage:
     """List the readers that match every filter, newest first."""
-    # A filter that the call does not give is None. The parameters are not annotated with `| None`,
+    # If the call does not give a filter, its parameter is None. The annotation has no `| None`,
     # because the OpenAPI document would then allow null.
     wanted, origin = cast("State | None", state) or "", cast("str | None", source) or ""
     tags = tag_ids_of([tag], "tag") if tag else [None]

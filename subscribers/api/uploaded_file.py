@@ -1,4 +1,4 @@
-"""A file that a program uploads, either as the body of a call or in a form."""
+"""Open a file that a program uploads, either as the body of a call or in a form."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,6 +1,6 @@
 """Add or edit one reader, or correct the address, and record which user did it.
 
-If the address is already on the list, adding it does not change the reader.
+If an added address is already on the list, its reader does not change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ EditResult = Literal["saved", "unchanged", "changed_meanwhile", "gone"]
 
 
 class AddResult(NamedTuple):
-    """The result, the reader if there is one, and why the address was skipped."""
+    """The result of adding a reader. `reason` says why an address was skipped."""
 
     result: Literal["added", "known", "skipped"]
     reader: Subscriber | None
@@ -93,7 +93,7 @@ def add_reader(
 
 
 def last_edit(reader: Subscriber) -> str:
-    """Return the time of the last change as a form's value; empty without a change."""
+    """Return the time of the reader's last edit as a form's value; empty without an edit."""
     return reader.edited_at.isoformat() if reader.edited_at else ""
 
 
@@ -105,10 +105,10 @@ def edit_reader(
     by: UUID,
     seen: str | None = None,
 ) -> EditResult:
-    """Write these values; replace the tags unless `tags` is None.
+    """Save the values of a reader's fields, and the tags unless `tags` is None.
 
     `seen` is the reader's `last_edit` at the time when the form showed the values. If the reader
-    was edited after that time, nothing is written. A topic that the reader left is not added.
+    was edited after that time, nothing is saved. A topic that the reader left is not added.
     """
     with transaction.atomic():
         readers = Subscriber.objects.filter(pk=subscriber_id)
@@ -129,9 +129,9 @@ def edit_reader(
 def correct_address(subscriber_id: int, address: str, *, by: UUID) -> Subscriber | InputRefusal:
     """Move a reader to another address, as a new, pending reader.
 
-    The old reader unsubscribes. The new address gets a confirmation mail, because another person
-    may own it. Deliveries and consent stay with the old reader (docs/decisions/
-    0039-a-corrected-address.md).
+    The reader at the old address is unsubscribed. The new address gets a confirmation mail, because
+    the address may belong to another person. Deliveries and records of consent stay with the old
+    reader (docs/decisions/ 0039-a-corrected-address.md).
     """
     key = address.lower()
     with transaction.atomic(), connection.cursor() as cursor:
@@ -165,13 +165,13 @@ def correct_address(subscriber_id: int, address: str, *, by: UUID) -> Subscriber
 
 def skip_reason(known: Subscriber | None, key: str) -> InputRefusal | None:
     """Return the reason for skipping an address; None if it may be added."""
-    # The reader's own act is checked first, because it explains more than a suppression.
+    # Check first whether the reader left, because this reason explains more than a suppression.
     if known is not None and known.state in GONE:
         return refuse(f"reader_{known.state}")
     suppression = Suppression.objects.filter(address_key=key, lifted_at=None).first()
     if suppression is not None:
         return refuse(f"suppressed_{suppression.reason}")
-    # If an erased reader signed up again, they are a known reader and are not skipped as erased.
+    # An erased reader who signed up again is a known reader, and is not skipped as erased.
     return refuse("erased") if known is None and erased_among([key]) else None
 
 

@@ -19,10 +19,10 @@ from subscribers.suppression.manual_suppression import block, is_blocked, unbloc
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An action on a reader, which is recorded under its name.
+    """An action on a reader. The activity log has the action's name.
 
-    `perform` takes the reader's id, and the author's reason if the action `needs_reason`. `perform`
-    returns False if nothing changed.
+    `perform` takes the reader's id and, if the action `needs_reason`, the author's reason.
+    `perform` returns False if nothing changed.
     """
 
     name: str
@@ -111,12 +111,12 @@ _ERASE = Action(
 ACTIONS: Mapping[str, Action] = {
     action.name: action for action in (_UNSUBSCRIBE, _BLOCK, _UNBLOCK, _LIFT_BOUNCE, _ERASE)
 }
-# These former names still work, because links and programs may use them.
+# These former names of actions still work, because links and programs may use them.
 OLD_NAMES: Mapping[str, str] = {"shut-out": "block", "let-in": "unblock"}
 
 
 def applicable_actions(reader: Subscriber) -> list[Action]:
-    """Return the actions that would now change something about this reader."""
+    """Return the actions that would change this reader now."""
     return [action for action in ACTIONS.values() if action.applies(reader)]
 
 

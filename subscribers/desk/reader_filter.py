@@ -1,4 +1,7 @@
-"""Filters of the list of readers. Filters can be combined, and the URL has them."""
+"""Filters of the list of readers.
+
+Filters can be combined; the list's URL contains them.
+"""
 
 from collections.abc import Mapping
 from datetime import date
@@ -9,9 +12,9 @@ from delivery.control_characters import strip_invisible
 from subscribers.models import Subscriber
 
 LONGEST_SEARCH = 254
-SHORTEST_PART = 3  # characters of a trigram
+SHORTEST_PART = 3  # a trigram has three characters
 LARGEST_ID = 2**31 - 1  # the largest id of a tag
-OF_IMPORT = "import-"  # the number of the import follows
+OF_IMPORT = "import-"  # in a source, the number of the import follows
 
 
 class ReaderFilter(NamedTuple):
@@ -20,15 +23,15 @@ class ReaderFilter(NamedTuple):
     state: str = ""
     text: str = ""
     tag: int | None = None
-    source: str = ""  # a value of `Subscriber.Source`, or such as `import-17`
+    source: str = ""  # a value of `Subscriber.Source`, or one import, such as `import-17`
     since: date | None = None  # first and last day of signing up, in the newsletter's time zone
     until: date | None = None
 
     @property
     def is_prefix(self) -> bool:
-        """Return whether the text is too short for the index, so it matches only a start."""
-        # In scripts other than Latin, a whole name may be this short, so such a text matches any
-        # part of a name or address.
+        """Return whether the text is so short that only starts of addresses can match."""
+        # In Chinese and other scripts, a whole name may be this short, so a text that is not ASCII
+        # matches any part of a name or address.
         return 0 < len(self.text) < SHORTEST_PART and self.text.isascii() and self.text.isalnum()
 
     @property
@@ -41,7 +44,7 @@ class ReaderFilter(NamedTuple):
 
     @property
     def parameters(self) -> dict[str, str]:
-        """Return the parameters of the URL, without those that are empty."""
+        """Return the filters as parameters of the list's URL, without empty parameters."""
         texts = {
             "state": self.state,
             "q": self.text,
@@ -80,7 +83,7 @@ def read_search(typed: str) -> str:
 
 
 def read_number(text: str, largest: int = LARGEST_ID) -> int | None:
-    """Read an id or a number from a URL or form; None if it is not one."""
+    """Read an id or a number in a URL or form; None if the text is not a number."""
     is_number = text.isascii() and text.isdecimal() and len(text) < 20
     return int(text) if is_number and int(text) <= largest else None
 

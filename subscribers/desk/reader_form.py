@@ -21,12 +21,16 @@ class AddressForm(forms.Form):
 
     def __init__(self, data: Any = None, **options: Any) -> None:
         super().__init__(data, **{"auto_id": "%s", **options})
-        # An author types the address of someone else, so the browser must not offer the author's.
+        # The author types a reader's address, so the browser must not offer the author's own
+        # address.
         self.fields["email"].widget.attrs["autocomplete"] = "off"
 
 
 class ReasonForm(forms.Form):
-    """The form for the reason of an author's action. The reason is recorded."""
+    """The form in which an author gives a reason for an action.
+
+    The reason is recorded.
+    """
 
     reason = forms.CharField(
         max_length=LONGEST_REASON,
@@ -44,8 +48,8 @@ class ReasonForm(forms.Form):
 class EditForm(forms.Form):
     """The fields and tags of a reader, without the topics that the reader left."""
 
-    # The time of the reader's last edit, at the moment when the form was shown. With this time, the
-    # form does not overwrite later edits.
+    # The time of the reader's last edit when the form was shown. The form does not overwrite a
+    # later edit.
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, data: Any = None, reader: Subscriber | None = None, **options: Any) -> None:
@@ -59,8 +63,8 @@ class EditForm(forms.Form):
             }
         super().__init__(data, auto_id="%s", **options)
         for field in self.reader_fields:
-            # An author types the values of someone else, so the browser must not offer the
-            # author's.
+            # The author types a reader's values, so the browser must not offer the author's own
+            # values.
             self.fields[field.control] = ReaderValueField(field, autocomplete="off")
         tags = list(Tag.objects.order_by(Lower("name")))
         left = set(reader.left_topics if reader else ())
@@ -72,8 +76,8 @@ class EditForm(forms.Form):
             label=gettext_lazy("Tags"),
             widget=forms.CheckboxSelectMultiple,
         )
-        # The form hides the topics that the reader left, but accepts them: the reader may have left
-        # a topic while the form was open.
+        # The form hides the topics that the reader left. But it accepts their ids, because the
+        # reader may have left a topic while the form was open.
         shown_tags = [(tag.pk, tag.name) for tag in tags if tag.pk not in left]
         self.fields["tags"].widget.choices = shown_tags
 
@@ -91,7 +95,7 @@ class EditForm(forms.Form):
 
 
 class AddForm(EditForm, AddressForm):
-    """A new reader, and the author's statement of their consent."""
+    """The form for a new reader, with the author's statement about their consent."""
 
     consent = forms.BooleanField(
         required=False, label=gettext_lazy("They gave their consent elsewhere")

@@ -32,7 +32,7 @@ BLOCKED = gettext_lazy("An author blocked this address, so it gets no mail.")
 
 
 def reader_headline(data: PersonalData) -> StateLabel:
-    """Explain whether this reader gets letters; a suppression is the first reason."""
+    """Say whether this reader gets letters, or why not; a suppression comes first."""
     suppression = data.suppression
     if suppression and suppression["lifted_at"]:
         suppression = None

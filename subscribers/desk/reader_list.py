@@ -39,13 +39,13 @@ from subscribers.refusal_sentences import InputRefusal
 from subscribers.suppression_sentences import OF_PROVIDER, OURS, code_of
 
 PAGE = 50
-CHUNK = 2_000  # rows in memory at the same time
-SEARCH_S = 3  # seconds, after which the database stops a search
+CHUNK = 2_000  # this number of rows is in memory at the same time
+SEARCH_S = 3  # the database stops a search after these seconds
 COUNT_S = 1
 MOST_COUNTED = 10_000  # the page shows “more than 10,000”
 
-# The text in which a search looks: address and name. The expression must be the same as in the
-# index `subscriber_search`.
+# The searched text: address and name. This expression must equal that of the index
+# `subscriber_search`.
 _SEARCHED = Lower(
     Func(
         *(F(column) for column in ("email", *FIELD_NAMES)),
@@ -56,8 +56,8 @@ _SEARCHED = Lower(
 )
 
 # The orders of the list, by the value of the parameter `sort` in the list's URL. Each order has an
-# index. The list cannot be sorted by the column “Since”, which shows the day of joining or of
-# leaving.
+# index. There is no order by the column “Since”, which shows for some readers the day of joining,
+# and for others the day of leaving.
 NEWEST = ""
 SORTS = {NEWEST: "-id", "oldest": "id", "address": "email_key", "address-down": "-email_key"}
 
@@ -69,7 +69,7 @@ class SearchTookTooLongError(Exception):
 
 
 class ReaderCount(NamedTuple):
-    """A number of readers. If the number is not exact, there are more readers."""
+    """A number of readers; if it is not exact, the real number is larger."""
 
     number: int
     is_exact: bool
@@ -78,7 +78,7 @@ class ReaderCount(NamedTuple):
 def load_page(
     chosen: ReaderFilter, before: int | None = None, *, limit: int = PAGE, sort: str = NEWEST
 ) -> tuple[list[Subscriber], int | None]:
-    """Load up to `limit` readers; if there is a next page, also its `before`.
+    """Load up to `limit` readers, and the `before` of the next page, None without one.
 
     `before` is the id of the last reader on the previous page.
 
@@ -99,7 +99,7 @@ def load_page(
 
 
 def count_readers(chosen: ReaderFilter) -> ReaderCount | None:
-    """Count up to `MOST_COUNTED` matching readers; None if counting takes too long."""
+    """Count matching readers up to `MOST_COUNTED`; None if counting takes too long."""
     if chosen.is_state_only:
         counts = counts_by_state()
         return ReaderCount(counts[chosen.state] if chosen.state else sum(counts.values()), True)
@@ -113,7 +113,7 @@ def count_readers(chosen: ReaderFilter) -> ReaderCount | None:
 
 @contextmanager
 def time_limit(seconds: int) -> Iterator[None]:
-    """Run a transaction; raise `SearchTookTooLongError` if it exceeds a time limit."""
+    """Run a transaction; raise `SearchTookTooLongError` after the time limit."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL statement_timeout = '{seconds}s'")
@@ -135,7 +135,7 @@ def iter_readers(chosen: ReaderFilter) -> Iterator[Any]:
 
 
 def with_suppressed(readers: QuerySet[Subscriber]) -> QuerySet[Any]:
-    """Add `suppressed`, the reason why a reader is not mailed. `code_of` reads it.
+    """Add `suppressed`, the reason why a reader is not mailed, which `code_of` reads.
 
     If Homing does not suppress the address, `suppressed` is the reason why the provider would
     refuse the reader's next mail. For a confirmed reader, the next mail is a letter. For any other
@@ -171,7 +171,7 @@ def load_suppression_codes(readers: Iterable[Subscriber]) -> dict[int, str]:
 
 
 def rows_by_id(rows: QuerySet[Row]) -> Iterator[Row]:
-    """Iterate over rows in the order of their ids, without an open transaction."""
+    """Iterate over rows in the order of their ids; no transaction stays open."""
     page = rows = rows.order_by("pk")
     while chunk := list(page[:CHUNK]):
         yield from chunk
@@ -179,7 +179,7 @@ def rows_by_id(rows: QuerySet[Row]) -> Iterator[Row]:
 
 
 def find_suppression(chosen: ReaderFilter) -> Suppression | None:
-    """Find the suppression of the searched address if no reader has the address."""
+    """Find the suppression of the searched address; None if a reader has the address."""
     address = read_address(chosen.text)
     key = (chosen.text if isinstance(address, InputRefusal) else address).lower()
     if Subscriber.objects.filter(email_key=key).exists():
@@ -190,7 +190,8 @@ def find_suppression(chosen: ReaderFilter) -> Suppression | None:
 def matching_readers(chosen: ReaderFilter) -> QuerySet[Subscriber]:
     """Select readers by the filters and the searched text.
 
-    The text is searched at the start of addresses, or else in any part of an address or name.
+    A text with `is_prefix` matches the start of an address; any other text matches any part of an
+    address or name.
     """
     found = Subscriber.objects.all()
     if chosen.state:

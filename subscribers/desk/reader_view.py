@@ -59,7 +59,7 @@ def reader_file(request: HttpRequest, reader: int) -> HttpResponse:
 @may_manage_readers
 @require_http_methods(["GET", "HEAD", "POST"])
 def act_on_reader(request: HttpRequest, reader: int, name: str) -> HttpResponse:
-    """Ask for confirmation for GET; perform the action for POST, once."""
+    """For GET, ask for confirmation; for POST, perform the action once."""
     name = OLD_NAMES.get(name, name)
     if name not in ACTIONS:
         raise Http404(_("There is no such action."))

@@ -18,7 +18,7 @@ HEADER += ("unsubscribed", "came_by", "tags")
 
 
 def csv_lines(readers: Iterable[Any]) -> Iterator[str]:
-    """Yield a header, and a line for each reader with times in UTC and tags as JSON."""
+    """Yield a header, then a line for each reader, with times in UTC and tags as JSON."""
     keys = [field.name for field in load_own_fields()]
     names = dict(Tag.objects.values_list("id", "name"))
     yield csv_line(*HEADER, *own_columns(keys, {*HEADER, *with_other_meaning(keys)}))
@@ -39,19 +39,19 @@ def csv_lines(readers: Iterable[Any]) -> Iterator[str]:
 
 
 def suppression_lines(*, lifted: bool = False) -> Iterator[str]:
-    """Yield lines with the addresses that must not be mailed, of readers and others."""
+    """Yield a line for each suppressed address, of a reader or of somebody else."""
     yield csv_line("email", "reason", "origin", "since", "lifted")
     for one in rows_by_id(Suppression.objects.filter(lifted_at__isnull=not lifted)):
         yield csv_line(one.address_key, one.reason, one.origin, _time(one.at), _time(one.lifted_at))
 
 
 def tags_as_json(tags: Iterable[int], names: Mapping[int, str]) -> str:
-    """Return names of tags as a JSON array, because a name may contain any separator."""
+    """Return names of tags as a JSON array, because a name may contain commas."""
     return json.dumps([names[tag] for tag in tags if tag in names], ensure_ascii=False)
 
 
 def source_label(reader: Subscriber) -> str:
-    """Return the reader's source for files and programs: a word, or an import's file."""
+    """Return a reader's source for files and programs: a code, or an import's file."""
     if reader.subscriber_import:
         return f"import {reader.subscriber_import.filename}"
     return "API" if reader.source == Subscriber.Source.API else reader.source

@@ -30,7 +30,7 @@ from subscribers.record_activity import record_export
 from subscribers.signup.signup_form import TAGS, embed_form_html, form_fields, sign_tags
 from subscribers.suppression_sentences import why_suppressed, words_of_code
 
-IMPORTS_SHOWN = 50  # only the latest imports are shown
+IMPORTS_SHOWN = 50  # the filter offers only this number of the latest imports
 SOURCES: Mapping[str, Promise] = {
     Subscriber.Source.SIGN_UP: gettext_lazy("Sign-up"),
     Subscriber.Source.DESK: gettext_lazy("Added by an author"),
@@ -124,7 +124,7 @@ def readers_file(request: HttpRequest) -> StreamingHttpResponse:
 @may_manage_readers
 @require_safe
 def suppressed_file(request: HttpRequest) -> StreamingHttpResponse:
-    """Stream all suppressed addresses, of readers and others, as a CSV file."""
+    """Stream all suppressed addresses, of readers and of others, as a CSV file."""
     record_export(user_id_of(request), "suppressed")
     return csv_download(suppression_lines(), "suppressed addresses.csv")
 
@@ -159,7 +159,7 @@ def source_words(reader: Subscriber) -> str:
 
 
 def _sources() -> list[tuple[str, Promise | str]]:
-    """Return the choices of the filter by source, which include the latest imports."""
+    """Return the choices of the filter by source, with the latest imports."""
     sources: list[tuple[str, Promise | str]] = [*SOURCES.items()]
     imports = SubscriberImport.objects.filter(added__gt=0).order_by("-id")[:IMPORTS_SHOWN]
     for number, file in imports.values_list("id", "filename"):

@@ -17,7 +17,8 @@ from subscribers.record_activity import record_activity
 CHUNK = 5_000  # readers
 _FIELDS = "SELECT pg_advisory_xact_lock(hashtextextended('homing: fields of readers', 0))"
 
-# Remove a field or tag from one chunk of readers, in the order of their ids. Return the last id.
+# Remove a field or tag from a chunk of readers, in the order of their ids. Return the last id of
+# the chunk.
 _REMOVE = """
     WITH chunk AS (
         SELECT id FROM subscriber WHERE id > %(after)s ORDER BY id LIMIT %(limit)s
@@ -60,19 +61,19 @@ def register_drafts(with_tag: Callable[[int], str], with_field: Callable[[str], 
 
 
 def draft_uses(*, tag: int | None = None, field: str = "") -> bool:
-    """Return whether an open draft uses this tag, or may use this field."""
+    """Return whether an open draft uses this tag, or perhaps this field."""
     ((with_tag, with_field),) = _find_draft
     return bool(with_tag(tag) if tag is not None else with_field(field))
 
 
 def can_add_field() -> bool:
-    """Return whether there are fewer fields than allowed."""
+    """Return whether the limit on fields allows another field."""
     return ReaderFieldDefinition.objects.count() < MOST_FIELDS
 
 
 @transaction.atomic
 def add_field(field: ReaderFieldDefinition, by: uuid.UUID | None) -> bool:
-    """Add a field after the others; False if there are 20 fields or the key is used.
+    """Add a field as the last; return False if there are 20 or the key is used.
 
     `by` None is not logged.
     """
@@ -107,7 +108,10 @@ def _number(keys: list[str]) -> None:
 
 
 def count_readers() -> dict[tuple[str, str], int]:
-    """Count the readers of each tag and field, by kind and key. Reads all readers."""
+    """Count the readers of each tag and field, by kind and key.
+
+    This reads all readers.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_COUNT_READERS)
         return {(kind, key): readers for kind, key, readers in cursor}
@@ -139,7 +143,7 @@ def delete_tag(tag: int, by: uuid.UUID | None) -> bool:
     deleted, the issue would reach more readers.
     """
     # Saving a draft or an issue locks its tags. This statement waits for that lock, so the check
-    # below sees the draft or issue that was just saved.
+    # below sees a draft or issue that was just saved.
     found = Tag.objects.select_for_update().filter(pk=tag).first()
     if found is None:
         return False
@@ -163,7 +167,7 @@ def record_saved(code: str, thing: ReaderFieldDefinition | Tag, by: uuid.UUID) -
 
 
 def remove_chunk(is_stopping: Callable[[], bool] = lambda: False) -> bool:
-    """Remove a deleted field or tag from the next readers; False if there is no work."""
+    """Remove a deleted field or tag from a chunk of readers; False if none is deleted."""
     with short_transaction() as cursor:
         rows = DeletedFieldOrTag.objects.select_for_update(skip_locked=True).order_by("pk")
         removed = rows.first()

@@ -1,4 +1,4 @@
-"""The forms of fields and tags, and the reasons why one is not added or deleted."""
+"""The forms of fields and tags, and why a field or tag is not added or deleted."""
 
 import re
 from typing import TYPE_CHECKING, Any
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 else:
     _ModelForm = forms.ModelForm
 
-# A fallback may not contain these characters, because it is written into merge fields, as in {{
-# city|your town }}.
+# A fallback must not contain these characters, because the fallback is written into merge fields,
+# as in {{ city|your town }}.
 _IN_MERGE_FIELDS = re.compile(r"[{}|]")
 
 
@@ -43,7 +43,7 @@ class _OneLineForm(_ModelForm):
         return cleaned
 
     def is_saved(self) -> bool:
-        """Save a valid form. If its name was taken meanwhile, add an error; return False."""
+        """Save a valid form; if its name was taken meanwhile, add an error, return False."""
         try:
             with transaction.atomic():
                 self.save()
@@ -55,7 +55,7 @@ class _OneLineForm(_ModelForm):
 
 
 class FieldForm(_OneLineForm):
-    """A field of the author's own. Its key is chosen once."""
+    """The form of an own field. Its key cannot be changed later."""
 
     class Meta:
         model = ReaderFieldDefinition
@@ -118,7 +118,7 @@ class FieldForm(_OneLineForm):
 
 
 class TagForm(_OneLineForm):
-    """A tag, which is a topic if readers can see and choose it."""
+    """The form of a tag, which is a topic if readers can see and choose it."""
 
     class Meta:
         model = Tag

@@ -1,4 +1,4 @@
-"""The settings of the desk: the author's fields, and tags."""
+"""The pages of the settings that change the author's fields and the tags."""
 
 from typing import Any
 

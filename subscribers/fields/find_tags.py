@@ -28,7 +28,7 @@ TagName = tuple[int, str]  # a tag's id, and its current name
 
 
 class UnknownTagError(LookupError):
-    """The error if no tag has this name. `meant` is the most similar name, if any."""
+    """The error if no tag has `name`. `meant` is the most similar name, if any."""
 
     def __init__(self, name: str, meant: str | None) -> None:
         super().__init__(name)
@@ -37,7 +37,7 @@ class UnknownTagError(LookupError):
 
 
 def find_tags(names: Iterable[str]) -> tuple[TagName, ...]:
-    """Find tags by name, in upper or lower case. Raises `UnknownTagError`."""
+    """Find tags by name, ignoring upper and lower case. Raises `UnknownTagError`."""
     tags = {clean_name(tag.name).lower(): tag for tag in Tag.objects.all()}
     found = {}
     for name in names:
@@ -50,7 +50,7 @@ def find_tags(names: Iterable[str]) -> tuple[TagName, ...]:
 
 
 def find_or_add_tags(names: Iterable[str], made: set[int] | None = None) -> dict[str, int]:
-    """Return the id of each tag by its given name, and add the missing tags.
+    """Return a dict of the given names and the tags' ids, and add the missing tags.
 
     The tags cannot be deleted until the transaction ends. The ids of new tags are added to `made`.
     """
@@ -82,7 +82,7 @@ def has_topics() -> bool:
 
 
 def read_tag_ids(values: Iterable[str]) -> set[int]:
-    """Read the ids of tags in a form or a URL. Other values are ignored."""
+    """Read the ids of tags in a form or a URL, without values that are not ids."""
     return {int(value) for value in values if value.isdecimal() and len(value) < 10}
 
 

@@ -8,9 +8,9 @@ from delivery.mail.merge_fields import BODY_FIELDS
 from delivery.reader_fields import FIELD_NAMES, READER_FIELDS, ReaderField
 from subscribers.models import ReaderFieldDefinition
 
-# The key of an own field cannot be one of these words, because the word means something else in a
-# letter or as a column of an import, or would confuse authors. Messages, forms and exports write a
-# prefix before the key of an own field, so they need no such list.
+# These words cannot be the key of an own field. Each word means something else in a letter or as a
+# column of an import, or would confuse authors. Messages, forms and exports write a prefix before
+# the key of an own field, so they need no reserved words.
 RESERVED_KEYS = frozenset(
     [
         *(*BODY_FIELDS, "link", "newsletter"),
@@ -22,7 +22,7 @@ RESERVED_KEYS = frozenset(
 
 
 def load_own_fields(**only: bool) -> tuple[ReaderField, ...]:
-    """Load the author's fields in their order; `on_form=True` selects form fields."""
+    """Load the author's fields in order; `on_form=True` selects those on the form."""
     return tuple(
         ReaderField(
             name=field.key,
@@ -45,7 +45,7 @@ def load_fields() -> tuple[ReaderField, ...]:
 def load_fields_by_key(keys: Collection[str]) -> tuple[ReaderField, ...]:
     """Load the name, then the own fields with these keys, sorted by key.
 
-    A key in `keys` may belong to a deleted field.
+    `keys` may contain the key of a deleted field.
     """
     own = {field.name: field for field in load_own_fields()}
     wanted = sorted(set(keys) - set(FIELD_NAMES))

@@ -13,7 +13,10 @@ from django.utils.translation import gettext
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[TextIO]:
-    """Write a text that replaces the file `path` at the end; a folder is an `OSError`."""
+    """Open a text file that replaces the file `path` at the end.
+
+    Raises `OSError` if `path` is a folder.
+    """
     with (
         atomic_binary_file(path) as file,
         TextIOWrapper(file, encoding="utf-8", newline="") as text,
@@ -23,7 +26,10 @@ def atomic_file(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def atomic_binary_file(path: Path) -> Iterator[BinaryIO]:
-    """Write bytes that replace the file `path` at the end; a folder is an `OSError`."""
+    """Open a binary file that replaces the file `path` at the end.
+
+    Raises `OSError` if `path` is a folder.
+    """
     file = path.resolve()
     if file.is_dir():
         raise IsADirectoryError(None, gettext("it is a folder"))

@@ -14,7 +14,7 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
 class BoundedUpload(TemporaryFileUploadHandler):
-    """Upload handler that stops after `max_bytes` in total and then sets `is_over`."""
+    """An upload handler that stops after `max_bytes` in total and sets `is_over`."""
 
     def __init__(self, max_bytes: int) -> None:
         super().__init__()
@@ -35,7 +35,8 @@ def takes_upload(
     """Decorate a view to accept an upload of at most `max_bytes()` bytes.
 
     Checking the CSRF token reads the whole form, so this decorator sets the limit first and then
-    checks the token. Put the decorators that need no form, such as permissions, above this one.
+    checks the token. Put decorators that do not read the form, such as permissions, above this
+    decorator.
     """
 
     def decorate(

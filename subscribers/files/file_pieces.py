@@ -1,4 +1,4 @@
-"""Files that tasks store in the database, in pieces of at most a megabyte."""
+"""Store the files of tasks in the database, in pieces of at most a megabyte."""
 
 import hashlib
 import tempfile

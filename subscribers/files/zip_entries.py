@@ -19,12 +19,12 @@ from delivery.humanise import digits
 MOST_ENTRIES = 50_000
 MOST_UNPACKED = 4 * 1024**3  # bytes of all entries together
 _MOST_DIRECTORY = 16 * 1024**2  # bytes of the ZIP's central directory, which is read into memory
-# For reading the end of a ZIP file: the end record (APPNOTE 4.3.16), the longest comment after this
-# record, and the ZIP64 locator before this record.
+# These describe the end of a ZIP file: the end record (APPNOTE 4.3.16), the longest comment after
+# this record, and the ZIP64 locator before this record.
 _END, _END_MARK, _LONGEST_COMMENT = struct.Struct("<4s4H2LH"), b"PK\5\6", 0xFFFF
 _LOCATOR_SIZE, _LOCATOR_MARK = 20, b"PK\6\7"
-# Errors that mean a damaged ZIP file. For unknown versions and features, the library raises
-# NotImplementedError.
+# The library raises these errors for a damaged ZIP file, and NotImplementedError for unknown
+# versions and features.
 _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, struct.error),
     *(EOFError, OSError, ValueError, NotImplementedError),
@@ -57,7 +57,7 @@ class ZipEntries:
         return path in self._entries
 
     def find(self, end: str) -> str | None:
-        """Return the shortest path that ends with `end`, in any folder; None if none does."""
+        """Return the shortest path that ends with `end`, in any folder; None without one."""
         found = [path for path in self.paths if f"/{path}".endswith(f"/{end}")]
         return min(found, key=len, default=None)
 
@@ -75,7 +75,7 @@ class ZipEntries:
     def open(self, path: str, most: int) -> Iterator[IO[bytes]]:
         """Open an entry of at most `most` bytes, to be read piece by piece."""
         entry = self._entries[path]
-        if path in self._repeated:  # refuse two entries with one path; one of them would be lost
+        if path in self._repeated:  # one of the two entries would be lost
             text = _("The ZIP file has more than one file with the name “{path}”. Pack it again.")
             raise UnusableZipError(text.format(path=path[-80:]))
         if entry.file_size > most:
@@ -88,8 +88,8 @@ class ZipEntries:
                 _("The ZIP file is encrypted or compressed in an unusual way. Pack it again.")
             )
         try:
-            # The library reads at most as many bytes as the entry states, so a false size cannot
-            # exceed the limit.
+            # The library never reads more bytes than the size that the entry states, so an entry
+            # with a false size cannot exceed the limit.
             with self._archive.open(entry) as content:
                 yield content
         except _DAMAGED:
@@ -97,7 +97,7 @@ class ZipEntries:
 
 
 def _check_directory(file: IO[bytes]) -> None:
-    """Before reading a ZIP's central directory, refuse one too large for the memory."""
+    """Refuse a ZIP file whose central directory is too large to read into memory."""
     size = file.seek(0, 2)
     file.seek(max(0, size - _END.size - _LONGEST_COMMENT - _LOCATOR_SIZE))
     tail = file.read()

@@ -1,13 +1,13 @@
-"""The reader's own choice of topics, and of the name in letters."""
+"""Save a reader's own choice of topics, and of the name in letters."""
 
 from collections.abc import Collection
 from typing import Any
 
 from django.db import connection
 
-# The change and its record are one statement, so that the record is right even if the reader saves
-# in two windows at once. Only a topic that the reader had counts as left. The record stores the
-# names that the topics have now.
+# One statement changes the reader and adds the record of consent, so that the record is right even
+# if the reader saves in two windows at once. A topic counts as left only if the reader had it. The
+# record of consent stores the current names of the topics.
 CHOOSE = """
     WITH reader AS (
         SELECT id, name, tags, left_topics, tags_without_1(%(chosen)s, tags) AS joined,
@@ -44,8 +44,8 @@ def choose_topics(
 ) -> None:
     """Give a reader the `chosen` topics, remove the `others`, and record the change.
 
-    Topics that are in neither list stay as they are. If the new `name` is empty, the old name
-    stays. An unsubscribed reader stays unchanged.
+    Topics that are neither in `chosen` nor in `others` stay as they are. If the new `name` is
+    empty, the old name stays. An unsubscribed reader stays unchanged.
     """
     choice: dict[str, Any] = {"chosen": [*chosen], "others": [*others], "name": name}
     with connection.cursor() as cursor:

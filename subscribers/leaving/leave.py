@@ -13,7 +13,10 @@ ON_THE_LIST = (Subscriber.State.PENDING, Subscriber.State.CONFIRMED, Subscriber.
 
 
 def leave(subscriber_id: int, how: How = How.LINK, *, network: str = "", detail: str = "") -> bool:
-    """Unsubscribe a reader and queue the suppression; False if they had already left."""
+    """Unsubscribe a reader, and ask the provider to suppress the address.
+
+    Returns False if the reader had already left.
+    """
     with transaction.atomic():
         left = Subscriber.objects.filter(id=subscriber_id, unsubscribed_at=None).update(
             state=Case(

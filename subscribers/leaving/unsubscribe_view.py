@@ -18,12 +18,12 @@ from subscribers.links.unsubscribe_token import PREFERENCES, read, token_for
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import How
 
-# The body that RFC 8058 prescribes has 26 bytes, or about 200 bytes as multipart/form-data.
+# The body of a one-click POST (RFC 8058) has 26 bytes, or about 200 bytes as multipart/form-data.
 LONGEST_ONE_CLICK = 4096  # bytes
 
 
 def unsubscribe_channel(request: HttpRequest) -> How:
-    """Return `ONE_CLICK` if a mail program posts (RFC 8058), else `LINK`; never raise."""
+    """Return `ONE_CLICK` for a POST of a mail program (RFC 8058), else `LINK`; no error."""
     try:
         if int(request.META.get("CONTENT_LENGTH") or 0) > LONGEST_ONE_CLICK:
             return How.LINK
@@ -67,7 +67,7 @@ def reader_page(
     """Render the page of a link in a letter, with the masked address of its reader."""
     address = mask_address(reader.email) if reader else ""
     response = token_page(request, page, {"address": address, **context}, status)
-    # The forms on this page need no `Origin` header, so the referrer can be hidden from our own
-    # site too.
+    # The forms on this page need no `Origin` header, so the page can hide its URL from our own site
+    # too.
     response["Referrer-Policy"] = "no-referrer"
     return response

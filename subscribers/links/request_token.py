@@ -21,6 +21,6 @@ def token_for(purpose: str, request: Request) -> str:
 
 
 def read(purpose: str, token: str) -> Request | None:
-    """Return the request of a token; None if it is unknown for `purpose`."""
+    """Return the request of a token; None if the token is not valid for `purpose`."""
     payload = unseal(purpose, token, PAYLOAD.size)
     return None if payload is None else Request(*PAYLOAD.unpack(payload))

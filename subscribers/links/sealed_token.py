@@ -1,8 +1,8 @@
 """Sealed tokens: encrypted and authenticated numbers in links.
 
-The scheme is a synthetic IV (RFC 5297) with BLAKE2b (RFC 7693). It is the fastest hash available,
-and every delivery needs a token. A token never expires: the page behind the link decides whether
-the link still works.
+The scheme is a synthetic IV (RFC 5297) with BLAKE2b (RFC 7693). BLAKE2b is the fastest hash
+available, which matters because every delivery needs a token. A token never expires: the page
+behind the link decides whether the link still works.
 """
 
 import hmac
@@ -14,8 +14,8 @@ from hashlib import blake2b
 
 from django.conf import settings
 
-LEAST_TAG_BYTES = 12  # 96 bits cannot be guessed, even if each guess counts as a few tokens
-LONGEST_DAMAGED = 200  # characters of a damaged token that are read
+LEAST_TAG_BYTES = 12  # nobody can guess 96 bits, even if each guess is tried as a few tokens
+LONGEST_DAMAGED = 200  # only this number of characters of a damaged token are read
 TOKEN = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -47,9 +47,9 @@ def seal_all(purpose: str, payloads: Sequence[bytes]) -> list[str]:
 
 
 def unseal(purpose: str, text: str, payload_bytes: int) -> bytes | None:
-    """Return the payload of the token in a text; None if it is unknown for `purpose`.
+    """Return the payload of the token in a text; None if no key of `purpose` fits.
 
-    Mail programs and people add characters to links. The added characters are ignored.
+    Characters that mail programs and people add to links are ignored.
     """
     tag_bytes = _tag_bytes(payload_bytes)
     secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
@@ -64,7 +64,7 @@ def unseal(purpose: str, text: str, payload_bytes: int) -> bytes | None:
 
 
 def _tokens_in(text: str, length: int) -> Iterable[str]:
-    """Find what may be the token in `TOK)`, `<TOK`, `TOK&gt;`, `3DTOK`, `TO=K`."""
+    """Return the possible tokens in damaged texts such as `TOK)`, `3DTOK`, `TO=K`."""
     runs = TOKEN.findall(text[:LONGEST_DAMAGED])
     longest, joined = max(runs, key=len, default=""), "".join(runs)
     ends = (longest[:length], longest[-length:], joined[:length], joined[-length:])
@@ -72,7 +72,7 @@ def _tokens_in(text: str, length: int) -> Iterable[str]:
 
 
 def _tag_bytes(payload_bytes: int) -> int:
-    """Return the tag's length at which tag and payload fill whole base-64 characters."""
+    """Return the length of the tag that makes tag and payload a multiple of 3 bytes."""
     return LEAST_TAG_BYTES + -(LEAST_TAG_BYTES + payload_bytes) % 3
 
 
@@ -84,7 +84,7 @@ def purpose_key(secret: str, purpose: str) -> bytes:
 
 @lru_cache(maxsize=32)
 def _begun(key: bytes, person: bytes, digest_size: int) -> blake2b:
-    """Prepare a keyed hash for many copies, because setting the key is half the work."""
+    """Prepare a keyed hash to copy for each token: setting the key is half the work."""
     return blake2b(key=key, digest_size=digest_size, person=person)
 
 

@@ -1,4 +1,4 @@
-"""Load the newsletter for public pages, and render pages whose URL grants access."""
+"""Load the newsletter for public pages; render pages that their secret URL opens."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """Tokens of the links in letters: the reader's id, sealed (`sealed_token.py`).
 
-A token is either for unsubscribing or for choosing topics, and works for that purpose only.
+There are tokens for unsubscribing and tokens for choosing topics; each works for its purpose only.
 """
 
 from collections.abc import Iterable

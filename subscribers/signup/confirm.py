@@ -48,7 +48,7 @@ def open_link(token: str, **consent: str) -> tuple[LinkState, Subscriber | None]
             is_new = reader.opt_in_id is None or reader.state != Subscriber.State.CONFIRMED
             _make_a_reader(reader, asked, consent)
             reader.refresh_from_db()
-            if is_new:  # no second welcome letter for the same opt-in
+            if is_new:  # a reader who is confirmed already gets no welcome letter
                 welcomed = (reader.pk, reader.email, reader.name, reader.fields)
                 enqueue_welcome([welcomed], opt_in=request.number, asked_at=asked.at)
             state = LinkState.DONE

@@ -1,7 +1,7 @@
 """The effect of provider events on readers and suppressions.
 
-Events arrive more than once and in any order. In any order of the events, the most serious state
-and reason, and the earliest time, stay.
+Events arrive more than once and in any order. The most serious state and the most serious reason
+stay, and so does the earliest time.
 """
 
 from collections.abc import Sequence

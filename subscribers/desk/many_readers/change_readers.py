@@ -27,8 +27,8 @@ from subscribers.suppression.manual_suppression import block
 
 Action = ReaderChange.Action
 
-CHOOSE_S = 20  # enough to select all readers of a long list
-AT_ONCE = PAGE  # as many readers as one page can select are changed before the answer
+CHOOSE_S = 20  # time limit; enough to select all readers of a long list
+AT_ONCE = PAGE  # a change of all readers on one page is made before the page answers
 CHUNKS: Mapping[str, int] = {
     Action.TAG: 1_000,
     Action.UNTAG: 1_000,
@@ -91,7 +91,7 @@ def start_change(
     *,
     reason: str = "",
 ) -> ReaderChange | None:
-    """Store a change of exactly `expected` readers; None if another number matches.
+    """Store a change of `expected` readers; return None if another number is selected.
 
     A repeated `key` returns the earlier change. Lifting bounces needs a `reason`.
     """
@@ -115,10 +115,8 @@ def run_at_once(change: ReaderChange) -> None:
 def run_chunk(*, pk: int | None = None) -> bool:
     """Run the next chunk of the oldest due change, or of the change with this `pk`.
 
-    Return False if no change is due.
-
-    Each call runs only one chunk, because imports need the same thread of the worker. A change that
-    failed waits, and other changes run before it.
+    Return False if no change is due. Each call runs only one chunk, because the same thread of the
+    worker also runs imports. A change whose chunk failed waits, and other changes run before it.
     """
     return run_next(ReaderChange, _run_chunk, pk=pk)
 

@@ -68,7 +68,7 @@ class Question(NamedTuple):
 
 
 def question(action: str, number: int, tag: str) -> Question:
-    """Ask whether to change this number of readers; say what happens to them."""
+    """Return the question whether to change these readers, and what it does to them."""
     words = {
         Action.TAG: ngettext(
             "Put the tag “{tag}” on {n} reader?", "Put the tag “{tag}” on {n} readers?", number
@@ -90,7 +90,7 @@ def question(action: str, number: int, tag: str) -> Question:
 
 
 def progress_sentence(change: ReaderChange) -> str:
-    """Say how far a change has come, and how many readers it changed."""
+    """Say which part of a change is done, and how many readers it changed."""
     if change.is_open:
         sentence = _("Readers done: {done} of {total}. You can leave this page.")
         return sentence.format(done=digits(change.done), total=digits(change.total))

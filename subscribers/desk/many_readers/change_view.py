@@ -31,7 +31,7 @@ HIGHEST_ID = 2**63 - 1
 
 
 class _Choice(NamedTuple):
-    """The chosen action on readers, or a sentence that says what the choice lacks."""
+    """The chosen action and readers, or a sentence that says what the choice lacks."""
 
     action: str
     tag: Tag | None
@@ -43,7 +43,7 @@ class _Choice(NamedTuple):
 @may_manage_readers
 @require_http_methods(["GET", "HEAD", "POST"])
 def change(request: HttpRequest) -> HttpResponse:
-    """For GET, show what the change does to how many readers; for POST, start it."""
+    """For GET, ask for confirmation of the change; for POST, start the change."""
     is_post = request.method == "POST"
     choice = _choice(request.POST if is_post else request.GET)
     back = reverse("readers:list") + choice.chosen.query()
@@ -86,7 +86,7 @@ def change(request: HttpRequest) -> HttpResponse:
 @may_manage_readers
 @require_safe
 def changing(request: HttpRequest, change_id: int) -> HttpResponse:
-    """Show how far a change has come, and its result."""
+    """Show the progress of a change, and its result."""
     found = _change_or_404(change_id)
     words = question(found.action, found.total, found.tag_name)
     context = {"task": found, "words": words, "sentence": progress_sentence(found)}
@@ -128,7 +128,7 @@ def _choice(form: QueryDict) -> _Choice:
 
 
 class StartForm(forms.Form):
-    """What the author confirmed: the number of readers, and the newest reader."""
+    """The form that an author confirms: the number of readers, and the newest reader."""
 
     key = forms.UUIDField()
     number = forms.IntegerField(min_value=1, max_value=LARGEST_ID)

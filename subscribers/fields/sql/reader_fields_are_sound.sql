@@ -1,5 +1,5 @@
--- Check that all values are texts that fields may have. JSON cannot contain control characters, but
--- its texts can, as escapes.
+-- Check that all values are texts that fields may have. JSON contains control characters only as
+-- escapes, so compare the decoded texts.
 CREATE OR REPLACE FUNCTION reader_fields_are_sound(fields jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT jsonb_typeof(fields) = 'object' AND NOT EXISTS (
