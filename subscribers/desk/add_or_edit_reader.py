@@ -93,7 +93,7 @@ def add_reader(
 
 
 def last_edit(reader: Subscriber) -> str:
-    """Return the time of the reader's last edit as a form's value; empty without an edit."""
+    """Return the time of a reader's last edit as text for a form; empty if unedited."""
     return reader.edited_at.isoformat() if reader.edited_at else ""
 
 
@@ -131,7 +131,7 @@ def correct_address(subscriber_id: int, address: str, *, by: UUID) -> Subscriber
 
     The reader at the old address is unsubscribed. The new address gets a confirmation mail, because
     the address may belong to another person. Deliveries and records of consent stay with the old
-    reader (docs/decisions/ 0039-a-corrected-address.md).
+    reader (docs/decisions/0039-a-corrected-address.md).
     """
     key = address.lower()
     with transaction.atomic(), connection.cursor() as cursor:

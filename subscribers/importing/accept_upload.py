@@ -33,18 +33,19 @@ UNCLAIMED: dict[str, Any] = {**NO_LEASE, "claims": 0}
 
 
 class Statement(NamedTuple):
-    """What an importer states about the readers' consent, and chooses for the import."""
+    """The importer's statement about the readers' consent, and choices for the import."""
 
     confirmed: bool = False  # the readers gave their consent elsewhere
     where: str = ""  # where and how the readers gave their consent
-    # States the same, but only for rows whose status says nothing about the subscription.
+    # The readers gave their consent elsewhere, but only in rows whose status says nothing about the
+    # subscription.
     list_is_confirmed: bool = False
     # The readers of all valid rows get these tags. Tags that do not exist are created.
     tags: Sequence[str] = ()
     welcome: bool = False  # send the welcome letter to added readers who are confirmed
 
     def columns(self, importer: Any = None) -> dict[str, Any]:
-        """Return the statement as columns of an import.
+        """Return the statement as values of an import's columns.
 
         Call this in the transaction that writes the columns.
         """
@@ -70,11 +71,11 @@ def existing_imports() -> QuerySet[SubscriberImport]:
 def accept_lists(
     content: BinaryIO, filename: str, importer: Any, columns: Sequence[str] = ()
 ) -> tuple[list[tuple[SubscriberImport, bool]], list[str]]:
-    """Store each list of an upload, to be checked, in the caller's transaction.
+    """In the caller's transaction, store each list of an upload for a check.
 
-    Return two values: pairs of an import and whether it is new; and the names of the fields and
-    tags that were added because the upload is the export of another Homing. `columns` are options
-    such as `Town=city`.
+    Return two lists. The first has pairs: an import, and whether it is new. The second has the
+    names of fields and tags that were added because the upload is an export of another Homing.
+    `columns` are options such as `Town=city`.
     """
     added = add_fields_and_tags(content, importer.pk)
     fields = load_fields()
@@ -94,9 +95,9 @@ def accept_lists(
 def store_for_check(
     file: ReaderFile, content: BinaryIO, filename: str, importer: Any, posts: int = 0
 ) -> tuple[SubscriberImport, bool]:
-    """Store a file for a check, if its content is new or was refused earlier.
+    """Store a file for a check if its content is new or was refused earlier.
 
-    Return its import, and whether the import is new.
+    Return the file's import, and whether the import is new.
 
     `posts` is the number of posts in the same ZIP file.
     """
@@ -108,8 +109,8 @@ def store_for_check(
             state = State.WAITING if record.rows else State.CHECKING
             _retry(record, state, file, content)
         if record.state == State.CHECKED:
-            # The new upload shows that the importer still wants the file, so restart the time until
-            # it expires.
+            # The new upload shows that the importer still needs the file, so restart the time until
+            # the file expires.
             SubscriberImport.objects.filter(pk=record.pk).update(checked_at=Now())
         return record, is_new
 
@@ -131,7 +132,7 @@ def start_import(
 ) -> bool:
     """Start an import at its first row; False if its state is not in `from_states`."""
     imports = SubscriberImport.objects.filter(pk=import_id, state__in=from_states)
-    if "made" in stated:  # keep the fields that the check made, too
+    if "made" in stated:  # also keep the fields that the check made
         earlier = imports.values_list("made", flat=True).first() or {}
         stated = {**stated, "made": {**earlier, **stated["made"]}}
     return bool(
@@ -140,7 +141,7 @@ def start_import(
 
 
 def start_leavers_beside(record: SubscriberImport, importer: Any) -> list[SubscriberImport]:
-    """Start the other checked files of this upload if they only suppress addresses."""
+    """Start importing this upload's other checked files that only suppress addresses."""
     beside = SubscriberImport.objects.filter(upload=record.upload, state=State.CHECKED, added=0)
     if record.upload is None:
         return []
@@ -152,9 +153,9 @@ def start_leavers_beside(record: SubscriberImport, importer: Any) -> list[Subscr
 
 
 def discard(import_id: int, by: uuid.UUID | None = None) -> bool:
-    """Delete a file before it is imported; False if there is no such file.
+    """Delete a file that is not imported yet; return False without one.
 
-    `by` None is not logged.
+    If `by` is None, the deletion is not logged.
     """
     with transaction.atomic():
         imports = SubscriberImport.objects.select_for_update()
@@ -181,7 +182,7 @@ def largest_size() -> int:
 
 
 def too_large() -> UnreadableFileError:
-    """Return the error for a file that is too large."""
+    """Return the error for a file that exceeds the largest allowed size."""
     return UnreadableFileError("file_too_large", limit_mb=settings.IMPORT_MAX_MB)
 
 
@@ -196,7 +197,8 @@ def _get_or_create(
 ) -> tuple[SubscriberImport, bool]:
     if file.size > largest_size():
         raise too_large()
-    # A concurrent second upload waits for the first and finds its import.
+    # If the same file is uploaded twice at the same time, the second upload waits here and finds
+    # the import of the first.
     record, is_new = (
         existing_imports()
         .select_for_update(of=("self",))

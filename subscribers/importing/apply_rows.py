@@ -1,8 +1,8 @@
-"""Apply a chunk of rows to the list, in the caller's transaction.
+"""Apply a chunk of a file's rows to the readers, in the caller's transaction.
 
-A check counts rows without inserting readers, because inserted and rolled-back rows would use up
-ids. Every statement fits into a socket's buffer. If a statement were longer, a process that freezes
-while sending it would make the database server wait and keep the locks.
+A check counts rows without inserting readers, because readers who are inserted and rolled back
+would use up ids. Every statement fits into a socket's buffer. If a process freezes while it sends a
+longer statement, the database server waits for the rest and keeps the locks.
 """
 
 import json
@@ -67,15 +67,15 @@ INSERT_CANDIDATES = """
                      left_topics, consent)
 """
 
-# This hides the permanent table: PostgreSQL finds a temporary table before the permanent one with
-# the same name.
+# This temporary table hides the permanent table: if two tables have the same name, PostgreSQL uses
+# the temporary table.
 SHADOW_SEEN_ADDRESSES = """
     CREATE TEMPORARY TABLE import_seen_address (LIKE import_seen_address INCLUDING ALL)
     ON COMMIT DROP
 """
 
-# If two rows of the same reader disagree, the row that says “left” wins over an earlier row that
-# says “subscribed”.
+# If one row says that a reader left, and another row of the same address does not, the row that
+# says “left” counts.
 REMOVE_DUPLICATES = """
     WITH first_time AS (
         INSERT INTO import_seen_address AS seen (subscriber_import_id, email_key, line, has_left)
@@ -90,8 +90,8 @@ REMOVE_DUPLICATES = """
     DELETE FROM import_candidate
      WHERE line NOT IN (SELECT line FROM first_time)
 """
-# This runs for the whole file before the first chunk. Otherwise an early row could add a reader who
-# is then mailed, although a later row says that this reader is gone.
+# This statement runs for the whole file before the first chunk is applied. Otherwise an early row
+# could add a reader, who would get mail although a later row says that this reader left.
 NOTE_GONE = """
     INSERT INTO import_seen_address (subscriber_import_id, email_key, line, has_left)
     SELECT DISTINCT ON (email_key) %s, email_key, line, true
@@ -100,7 +100,7 @@ NOTE_GONE = """
      ORDER BY email_key, line
     ON CONFLICT DO NOTHING
 """
-# The reader's own act is checked first, because it explains more than a suppression.
+# Check first whether the reader left, because this reason explains more than a suppression.
 SKIP_UNMAILABLE = """
     UPDATE import_candidate
        SET why = CASE WHEN subscriber.state IN ('unsubscribed', 'bounced', 'complained')
@@ -117,15 +117,16 @@ SKIP_UNMAILABLE = """
        AND (subscriber.state IN ('unsubscribed', 'bounced', 'complained')
             OR suppression.id IS NOT NULL)
 """
-# An erased address is not stored again. If an erased reader signed up again, their row counts as
-# known instead.
+# The address of an erased reader is not stored again. If an erased reader signed up again, the row
+# is counted as that of a known reader.
 SKIP_ERASED = """
     UPDATE import_candidate SET why = 'erased', email = ''
      WHERE email_key = ANY(%s)
        AND NOT EXISTS (SELECT FROM subscriber
                         WHERE subscriber.email_key = import_candidate.email_key)
 """
-# Lock the readers who left according to the file, in id order, before deciding about any row.
+# Before any row is applied, lock the readers who left according to the file, in the order of their
+# ids.
 LOCK_GONE = """
     SELECT count(*) FROM (
         SELECT id FROM subscriber
@@ -133,8 +134,8 @@ LOCK_GONE = """
          ORDER BY id FOR NO KEY UPDATE
     ) AS locked
 """
-# If a reader confirmed here, this confirmation wins over a file that says they left, unless they
-# left there later than they confirmed here.
+# If the file says that a reader left, but the reader confirmed here after leaving there, the
+# confirmation counts.
 SKIP_GONE = """
     UPDATE import_candidate
        SET why = CASE WHEN subscriber.state = 'confirmed'
@@ -159,8 +160,8 @@ LEFT = """
     JOIN import_candidate AS gone
       ON gone.status = effect.status AND gone.why = 'file_' || gone.status
 """
-# If the address is already suppressed, the more serious of the two reasons stays. A lifted reason
-# no longer counts.
+# If the address is already suppressed, the more serious of the two reasons stays. A lifted
+# suppression no longer counts.
 SUPPRESS_GONE = f"""
     INSERT INTO suppression AS held (address_key, reason, origin, at)
     SELECT email_key, reason, 'import', left_at
@@ -174,8 +175,8 @@ SUPPRESS_GONE = f"""
        OR gravity_of_suppression_1(excluded.reason, excluded.origin)
           > gravity_of_suppression_1(held.reason, held.origin)
 """  # noqa: S608 -- LEFT is a constant, as in the next two statements
-# A pending reader stays pending and is not mailed. If they confirm later, this lifts the
-# suppression.
+# A pending reader stays pending and is not mailed. If the reader confirms later, the confirmation
+# lifts the suppression.
 UPDATE_GONE = f"""
     UPDATE subscriber
        SET state = CASE WHEN gravity_of_state_1(effect.state) > gravity_of_state_1(subscriber.state)
@@ -189,9 +190,9 @@ UPDATE_GONE = f"""
        AND (gravity_of_state_1(effect.state) > gravity_of_state_1(subscriber.state)
             OR gone.status = 'unsubscribed' AND unsubscribed_at IS NULL)
 """  # noqa: S608
-# Record the same act only once after the reader's last opt-in, and after the last lifting of a
-# bounce. An operator's block here is another act, so it does not prevent the record of a block in
-# the file.
+# Record an act only if the reader has no record of the same act since the last opt-in. A lifted
+# bounce is recorded again. An operator's block here does not prevent the record of a block in the
+# file.
 RECORD_GONE = f"""
     INSERT INTO consent_record (subscriber_id, act, how, subscriber_import_id, at, detail)
     SELECT subscriber.id, act, 'import', %s, left_at, '{FILE_SAYS}' || gone.status
@@ -210,7 +211,7 @@ RECORD_GONE = f"""
 """  # noqa: S608
 SKIPPED = "SELECT line, email, why FROM import_candidate WHERE why IS NOT NULL ORDER BY line"
 
-# Insert readers in the order of the file, so that their ids have the same order.
+# Insert readers in the order of the file's rows, so that their ids have the same order.
 ADD = """
     WITH added AS (
         INSERT INTO subscriber
@@ -282,12 +283,12 @@ READERS_TO_WELCOME = """
 FIRST_REQUEST = 1
 SLICE = 250  # rows in a statement
 T = TypeVar("T", Candidate, RejectedRow)
-LONGEST_STATEMENT_TEXT = 300_000  # characters of the rows in a statement
+LONGEST_STATEMENT_TEXT = 300_000  # characters of all rows in one statement
 
 
 @contextmanager
 def seen_addresses_of_dry_run() -> Iterator[None]:
-    """Make the caller's transaction note seen addresses in a temporary table."""
+    """Let the caller's transaction store seen addresses in a temporary table."""
     with connection.cursor() as cursor:
         cursor.execute(SHADOW_SEEN_ADDRESSES)
         yield
@@ -295,7 +296,7 @@ def seen_addresses_of_dry_run() -> Iterator[None]:
 
 
 def note_gone(record: SubscriberImport, rows: Sequence[Row | BadRow], fields: Fields) -> None:
-    """Note the addresses of the readers who are gone according to these rows.
+    """Store the addresses of readers who must not be mailed according to these rows.
 
     Runs in the caller's transaction.
     """
@@ -349,7 +350,7 @@ def apply_rows(
 def _count_tags(
     record: SubscriberImport, rows: Sequence[Candidate | RejectedRow]
 ) -> tuple[list[RejectedRow], list[Candidate]]:
-    """Count the rows' tags in `record`, and reject rows that add too many tags to it."""
+    """Count the rows' tags in `record`, and reject rows that exceed the limit on tags."""
     counts, names = record.tags_in_file, {name.lower(): name for name in record.tags_in_file}
     rejected: list[RejectedRow] = []
     candidates: list[Candidate] = []
@@ -443,7 +444,7 @@ def store_rejected_rows(import_id: int, rows: Sequence[RejectedRow]) -> None:
 def _skip(
     cursor: CursorWrapper, record: SubscriberImport, candidates: Sequence[Candidate]
 ) -> list[RejectedRow]:
-    # Check for erased readers first, so that the address of an erased reader is not stored again.
+    # Check first which addresses belong to erased readers, so that no such address is stored again.
     if erased := erased_among(candidate.email.lower() for candidate in candidates):
         cursor.execute(SKIP_ERASED, [list(erased)])
     if any(row.status is not None and row.status.status.is_gone for row in candidates):
@@ -461,10 +462,11 @@ def _skip(
 
 
 def _add(cursor: CursorWrapper, record: SubscriberImport) -> tuple[int, int, int]:
-    """Add readers; return how many, and how many stay pending despite a statement.
+    """Add readers; return three numbers of readers.
 
-    The third number, which only a check needs, counts the readers whom a statement about the list
-    would confirm.
+    The first number counts the added readers, and the second those who stay pending despite a
+    statement. The third number, which only a check needs, counts the readers whom a statement about
+    the list would confirm.
     """
     if record.state == State.CHECKING:
         cursor.execute(COUNT_NEW)

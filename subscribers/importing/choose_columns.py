@@ -35,18 +35,18 @@ NEW_FIELD = "new"
 
 
 class ColumnChoice(NamedTuple):
-    """A column on the page, numbered from 1, and the uses that it can have."""
+    """A column of a file, numbered from 1, and the uses that the page offers for it."""
 
     number: int
     name: str
     samples: Sequence[str]
-    options: Sequence[tuple[str, str, bool]]  # value, label, whether the option is chosen
-    offer: str = ""  # another use that the page offers
+    options: Sequence[tuple[str, str, bool]]  # each option's value, label, and whether it is chosen
+    offer: str = ""  # a sentence that offers to read the column as a tag
     notes: Sequence[str] = ()
 
     @property
     def is_open(self) -> bool:
-        """Return whether the page shows this column among the columns that are read."""
+        """Return whether the page shows this column without a click."""
         is_read = any(value and is_chosen for value, _, is_chosen in self.options)
         return is_read or bool(self.notes or self.offer)
 
@@ -56,7 +56,7 @@ class ColumnError(Exception):
 
 
 def column_choices(record: SubscriberImport, chosen: Map[str, str]) -> list[ColumnChoice]:
-    """Return the columns of a file; `chosen` has posted values by name of control."""
+    """Return a file's columns; `chosen` maps controls of the form to posted values."""
     described = Description.from_json(record.read_as)
     labels = {
         "": _("Nothing; ignore it"),
@@ -90,7 +90,7 @@ def column_choices(record: SubscriberImport, chosen: Map[str, str]) -> list[Colu
 
 
 def _tag_labels(name: str, read_as: str) -> dict[str, str]:
-    """Label the tags that a column of yes and no can mean; one has the column's name."""
+    """Return options that read a column as a tag: known tags, and the column's name."""
     tags = [PAID, COMPLIMENTARY, clean_name(name)]
     values = [*(value for tag in tags if (value := read_target(f"{TAG}{tag}", ()))), read_as]
     label = _("Tag “{tag}”, where it says yes")
@@ -104,14 +104,14 @@ def _tag_labels(name: str, read_as: str) -> dict[str, str]:
 def check_again(
     record: SubscriberImport, posted: Map[str, str], by: Any
 ) -> tuple[SubscriberImport, bool] | None:
-    """Check a file again with other columns; the new check replaces this import.
+    """Check a file again with other uses of its columns; this replaces the import.
 
-    Return the import, and whether it is new: an earlier import may have read the file in this way.
-    Return None if the columns are the same. If `ColumnError` or `UnreadableFileError` is raised,
-    nothing has changed.
+    Return the import of the new check, and whether this import is new: an earlier import may have
+    read the file in the same way. Return None if no use has changed. If `ColumnError` or
+    `UnreadableFileError` is raised, nothing has changed.
     """
     with transaction.atomic():
-        # If the form is posted twice, the second request waits here for the first.
+        # If the form is posted twice, the second request waits here until the first has ended.
         checked = SubscriberImport.objects.select_for_update().filter(pk=record.pk)
         if not checked.filter(state=SubscriberImport.State.CHECKED).exists():
             sentence = _("The file was imported or deleted before. Nothing was changed.")
@@ -178,8 +178,8 @@ def _mapping_of(
         raise UnreadableFileError("map_two_addresses" if EMAIL in targets else "map_no_address")
     if not changed_to:
         return None
-    # If the author gives a column a use that another column already has, both columns are joined:
-    # the author saw this, because the page shows all columns.
+    # If the author chose a use that another column already has, join the two columns. The author
+    # expects this, because the page shows the uses of all columns.
     for number, (_name, read_as, _samples) in enumerate(columns, 1):
         if read_as == targets[number - 1] and read_as in changed_to and read_as:
             mapping.setdefault(f"column {number}", read_as)

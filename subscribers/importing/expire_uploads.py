@@ -1,6 +1,6 @@
 """Delete uploaded files that were never imported, and old rejected rows.
 
-The import's own row in the table stays.
+The row of the import itself stays in the database.
 """
 
 from datetime import timedelta
@@ -17,7 +17,10 @@ from subscribers.models.subscriber_import import NO_COUNTS, State
 
 
 def expire_file() -> bool:
-    """Delete a file checked over `IMPORT_EXPIRES_DAYS` ago; False without such a file."""
+    """Delete a file that was checked but not imported in `IMPORT_EXPIRES_DAYS`.
+
+    Return False if there is no such file.
+    """
     with short_transaction() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
         # Skip imports whose rows are locked now; a later call deletes their files.
@@ -37,7 +40,7 @@ def count_expired() -> int:
 
 
 def old_rejected_rows(days: float) -> OldRows:
-    """Return the rejected and skipped rows of old imports. The imports' counts stay."""
+    """Return the rejected and skipped rows of old imports, which may be deleted."""
     ended = "(SELECT finished_at FROM subscriber_import WHERE id = subscriber_import_id)"
     return OldRows("rejected_row", ["subscriber_import_id", "line"], ended, days, in_order=False)
 

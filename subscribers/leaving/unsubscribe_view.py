@@ -23,7 +23,7 @@ LONGEST_ONE_CLICK = 4096  # bytes
 
 
 def unsubscribe_channel(request: HttpRequest) -> How:
-    """Return `ONE_CLICK` for a POST of a mail program (RFC 8058), else `LINK`; no error."""
+    """Return `ONE_CLICK` for a mail program's POST (RFC 8058), else `LINK`."""
     try:
         if int(request.META.get("CONTENT_LENGTH") or 0) > LONGEST_ONE_CLICK:
             return How.LINK

@@ -128,7 +128,7 @@ def _choice(form: QueryDict) -> _Choice:
 
 
 class StartForm(forms.Form):
-    """The form that an author confirms: the number of readers, and the newest reader."""
+    """The form that starts a change: the number of readers, and the highest id."""
 
     key = forms.UUIDField()
     number = forms.IntegerField(min_value=1, max_value=LARGEST_ID)

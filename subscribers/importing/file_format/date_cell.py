@@ -1,4 +1,4 @@
-"""Dates in cells: what a cell can mean, and what the cell's column proves.
+"""Read dates in cells. A cell can mean several dates; its column may prove which.
 
 A date of sign-up is never a guess. 3/4/2023 has a meaning only if another cell of the column shows
 whether the day or the month comes first.
@@ -11,9 +11,10 @@ from enum import StrEnum
 
 from delivery.control_characters import INVISIBLE
 
-# The names of the months in the languages of the product. The first letters of a name are enough if
-# no other month starts with them. Two texts are not read: “listopad” means November in Polish but
-# October in Croatian, and both a name of June and a name of July start with “lip”.
+# The names of the months in the languages of the product. The first letters of a month's name are
+# enough if no other month's name starts with them. Two texts are not read: “listopad” means
+# November in Polish but October in Croatian, and both a name of June and a name of July start with
+# “lip”.
 _MONTHS = """
     january januar janvier enero gennaio janeiro januari styczeń stycznia ינואר בינואר يناير
     february februar février febrero febbraio fevereiro februari luty lutego פברואר בפברואר فبراير
@@ -29,8 +30,8 @@ _MONTHS = """
     december dezember décembre diciembre dicembre dezembro grudzień grudnia דצמבר בדצמבר ديسمبر
 """
 _SHORTEST = 3  # the fewest letters of a month's name that are read
-_LONGEST = 100  # characters of a date; the limit bounds the time of reading
-EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)  # the earliest date of a sign-up
+_LONGEST = 100  # longest text read as a date, to limit the time of reading
+EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)  # an earlier date is no date of sign-up
 _ZONES = timedelta(days=1)  # a date without a zone may be a day ahead of UTC
 _SERIAL_0 = datetime(1899, 12, 30, tzinfo=UTC)  # Excel counts days from this date
 
@@ -68,7 +69,7 @@ _DAY_FIRST, _MONTH_FIRST, _YEAR_FIRST = "day", "month", "year"
 
 
 class Lost(StrEnum):
-    """Why a cell gives no date of sign-up."""
+    """The reasons why a cell gives no date of sign-up."""
 
     NARROW = "narrow"
     AMBIGUOUS = "ambiguous"
@@ -78,14 +79,14 @@ class Lost(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DateForm:
-    """The form of a column's dates. A part that the column does not prove is None."""
+    """The form of a column's dates. A part is None if the column does not prove it."""
 
     latest: datetime
-    order: str | None = None  # whether the day, month or year is first, as in 3/4/2023
-    number: str | None = None  # the unit that a plain number counts
+    order: str | None = None  # the part that comes first in 3/4/2023: day, month or year
+    number: str | None = None  # the unit of a plain number
 
     def read(self, cell: str) -> datetime | Lost | None:
-        """Return the date of a cell that can mean only one; None for “no date”.
+        """Return the date of a cell that can mean only one date; None for “no date”.
 
         Return a `Lost` if the cell does not mean exactly one date, or if this date is out of range.
         """
@@ -120,7 +121,7 @@ class FormOfColumn:
         """Use the cell as evidence of the form of its column."""
         cell = _cleaned(cell)
         if not cell or cell[4:5] == "-" or is_no_date(cell):
-            return  # in most cells the year is first, which proves nothing
+            return  # most cells begin with the year, which proves nothing about other cells
         if (number := _number(cell)) is not None:
             kind, at = number
             self._numbers.add(kind if EARLIEST <= at <= self._latest else "")
@@ -132,18 +133,19 @@ class FormOfColumn:
                 self._orders = set(found) if self._orders is None else self._orders & set(found)
 
     def form(self) -> DateForm:
-        """Return the form that all cells of the column together prove."""
+        """Return the form of dates that all seen cells of the column together prove."""
         [order] = self._orders if self._orders and len(self._orders) == 1 else [None]
         [number] = self._numbers if len(self._numbers) == 1 else [""]
         if number == _SERIAL and self._orders is not None:
             # Excel turns 3/4/2023 into a number, perhaps with day and month swapped, and leaves
-            # 13/4/2023 as text. So if a column also has such texts, its numbers prove nothing.
+            # 13/4/2023 as text. So if a column has numbers and also such texts, the numbers have no
+            # certain meaning.
             number = ""
         return DateForm(self._latest, order, number or None)
 
 
 def is_no_date(cell: str) -> bool:
-    """Return whether products write this value for a reader who has no date."""
+    """Return whether this value means “no date”, as products write it."""
     return not cell or _NO_DATE.fullmatch(cell) is not None
 
 
@@ -178,7 +180,7 @@ def _iso(cell: str) -> datetime | None:
 
 
 def _by_order(cell: str, only: str | None = None) -> dict[str, datetime]:
-    """Return, for each order of day, month and year, the time that a date then means."""
+    """Return the time that a date means in each possible order of day, month and year."""
     if len(cell) > _LONGEST:
         return {}
     readings, end = _readings(cell)
@@ -194,7 +196,7 @@ def _by_order(cell: str, only: str | None = None) -> dict[str, datetime]:
 
 
 def _readings(cell: str) -> tuple[dict[str, tuple[str, str, str]], int]:
-    """Return year, month and day for each possible order, and where the date ends."""
+    """Return year, month and day in each possible order, and where the date ends."""
     if found := _NUMERIC.match(cell):
         year, month, day, first, separator, second, last = found.groups()
         if year:
@@ -250,7 +252,7 @@ def _number(cell: str) -> tuple[str, datetime] | None:
 
 
 def _months() -> dict[str, int]:
-    """Map the first letters of names to a month, if they belong to only one month."""
+    """Map the first letters of months' names to months, if they fit only one month."""
     lines = [line.split() for line in _MONTHS.strip().splitlines()]
     found: dict[str, set[int]] = {}
     for number, names in enumerate(lines, 1):

@@ -1,6 +1,6 @@
-"""Detection of a file's encoding.
+"""Detect the encoding of a file.
 
-The whole file is read, because the first letter with an accent may be near its end.
+The whole file is read, because the first letter with an accent may be near the file's end.
 """
 
 import codecs
@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 UNDECODABLE = "\udc80"  # marks invalid bytes; no file contains a lone surrogate
 MARK_UNDECODABLE = "subscribers.mark_undecodable"  # name of the error handler
-# Python puts this character in place of invalid bytes. A file may also contain the character.
+# Python puts this character in place of invalid bytes. A file may also contain this character
+# itself.
 _REPLACEMENT = "\ufffd"
-_START = 64 * 1024  # bytes at the start of a file that are tested for UTF-16
+_START = 64 * 1024  # this number of bytes at the start of a file is tested for UTF-16
 _LEAST_ASCII = 10  # per cent of the characters; even a list with long Chinese names has 40 per cent
 _NOT_IN_WINDOWS_1252 = b"\x81\x8d\x8f\x90\x9d"
 
@@ -43,7 +44,7 @@ codecs.register_error(MARK_UNDECODABLE, _mark_undecodable)
 
 
 class EncodingDetector:
-    """Detector that reads a file piece by piece and then names its encoding."""
+    """A detector that takes a file piece by piece and then names its encoding."""
 
     def __init__(self) -> None:
         self._settled: Encoding | None = None
@@ -51,7 +52,7 @@ class EncodingDetector:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._characters = 0  # number of valid UTF-8 characters outside ASCII
         self._broken = 0
-        self.contradicts_windows_1252 = False  # a byte has no meaning in Windows-1252
+        self.contradicts_windows_1252 = False  # true if a byte has no meaning in Windows-1252
 
     def feed(self, piece: bytes) -> None:
         """Take the next piece of the file; the first should have several thousand bytes."""
@@ -78,9 +79,9 @@ class EncodingDetector:
 
 
 def _by_zeros(start: bytes) -> Encoding | None:
-    """Return UTF-16 if enough pairs of bytes are ASCII characters in this encoding.
+    """Return UTF-16 if enough pairs of bytes are ASCII characters in UTF-16.
 
-    The byte order that gives more @ signs wins, because in the wrong order some ideographs look
+    Choose the byte order that gives more @ signs, because in the wrong order some ideographs look
     like ASCII characters.
     """
     even, odd = start[0:_START:2], start[1:_START:2]

@@ -1,4 +1,4 @@
-"""The lists of readers, and the posts, in the ZIP file that a product exports."""
+"""Find the lists of readers, and count the posts, in a product's ZIP file."""
 
 import re
 import tempfile
@@ -12,13 +12,13 @@ from subscribers.importing.file_format.status_columns import MAILCHIMP_EXPORT
 
 _ZIP = b"PK\x03\x04"
 _LISTS = (".csv", ".tsv", ".txt")
-# For an export of Homing, the file of addresses that must not be mailed is read first.
+# In an export of Homing, the list of addresses that must not be mailed is read first.
 HOMING_MARK = "homing.json"
 _HOMING = ("suppressions.csv", "readers.csv")
 _SUBSTACK_LIST = re.compile(r"email_list\b.*\.csv", re.IGNORECASE)
 _OF_ISSUES = re.compile(r"(posts|emails)\.csv|.*\.(delivers|opens)\.csv", re.IGNORECASE)
-# If a ZIP file contains the file on the left, its posts have paths that match the pattern on the
-# right. All versions of an issue of Homing count as one post.
+# Keys are files in a ZIP file, values are patterns: if the ZIP file contains the file, the paths of
+# its posts match the pattern. All versions of an issue of Homing count as one post.
 _POSTS = {
     "posts.csv": re.compile(r"(?:.*/)?posts/([^/]+)\.html"),
     "emails.csv": re.compile(r"(?:.*/)?emails/([^/]+)\.md"),
@@ -26,7 +26,7 @@ _POSTS = {
     HOMING_MARK: re.compile(r"(?:.*/)?issues/([^/]+)/version-[0-9]+/issue\.json"),
 }
 _MOST_NAMED, _LONGEST_NAME = 5, 60
-_MOST_LISTS = 20  # the most lists in an export of one product
+_MOST_LISTS = 20  # larger than the number of lists in any product's export
 
 
 def choose_lists(paths: Sequence[str]) -> list[str]:
@@ -58,10 +58,10 @@ def choose_lists(paths: Sequence[str]) -> list[str]:
 
 
 def may_be_mailed(name: str) -> bool:
-    """Return False if a list's name says that the readers in it are gone.
+    """Return whether a list may have readers to mail, judging by the list's name.
 
-    The lists for which this is True are imported last. If they were first, a reader who is gone
-    according to a later list would be asked to confirm.
+    Lists with readers to mail are imported last. If such a list were imported first, a reader who
+    left according to a later list would be asked to confirm.
     """
     said = MAILCHIMP_EXPORT.match(name)
     return name not in _HOMING[:1] and (said is None or said[1].lower() == "subscribed")
@@ -92,7 +92,10 @@ def lists_in(file: BinaryIO) -> list[str]:
 
 
 def is_zip(file: BinaryIO) -> bool:
-    """Return whether the file starts like a ZIP file. Moves the file to its start."""
+    """Return whether the file starts like a ZIP file.
+
+    Sets the position in the file to its start.
+    """
     file.seek(0)
     start = file.read(len(_ZIP))
     file.seek(0)
@@ -101,7 +104,7 @@ def is_zip(file: BinaryIO) -> bool:
 
 @contextmanager
 def open_lists(file: BinaryIO, filename: str, most: int) -> Iterator[list[tuple[BinaryIO, str]]]:
-    """Open each file of readers, with its name: a file itself, or files in a ZIP file.
+    """Open the file, or each list in a ZIP file; yield each open file with its name.
 
     Each file may have at most `most` bytes. Raises `UnreadableFileError` if a ZIP file has no file
     of readers.

@@ -2,19 +2,19 @@
 
 import unicodedata
 
-# Characters of a header that are compared. All words below are shorter, and a field may have
-# millions of characters.
+# Only this number of a header's characters is compared. All words below are shorter, but a cell may
+# have millions of characters.
 _LONGEST = 200
 
 
 def key(header: str) -> str:
-    """Reduce a header to letters and digits, ignoring case and accents."""
+    """Reduce a header to its letters and digits, in lower case and without accents."""
     plain = unicodedata.normalize("NFKD", header[:_LONGEST].casefold())
     return "".join(character for character in plain if character.isalnum())
 
 
 def keys(words: str) -> frozenset[str]:
-    """Return the keys of words that commas or line breaks separate."""
+    """Return the keys of the words in a text with commas or line breaks between words."""
     return frozenset(map(key, words.replace("\n", ",").split(","))) - {""}
 
 
@@ -42,8 +42,8 @@ ADDRESS = keys("""
     电子邮箱, 邮件地址, 電子郵件, 電郵, 信箱, 이메일, 메일, 이메일 주소, 전자우편,
     البريد الإلكتروني, بريد إلكتروني, ایمیل, דוא"ל, דואל, אימייל, ईमेल
 """)
-# These words may also mean a postal address or a telephone number, so the values in the sample must
-# confirm that they mean an e-mail address.
+# These headers may also mean a postal address or a telephone number. The column counts as e-mail
+# addresses only if its values in the sample are e-mail addresses.
 _PERHAPS_ADDRESS = keys("""
     address, adresse, adress, adres, adresa, aadress, osoite, cím, dirección, indirizzo, endereço,
     adreça, contact, kontakt, contacto, contatto, contato, recipient, subscriber, reader, to,
@@ -62,7 +62,8 @@ FULL_NAME = keys("""
     nume complet, ime i prezime, ime in priimek, ad soyad, adı soyadı, ονοματεπώνυμο, фио,
     полное имя, імя та прізвище, 氏名, お名前, 姓名, 성명
 """)
-# Next to a column of first or last names, each of these words names the other half of the name.
+# Next to a column of first names or of last names, a column with one of these headers has the other
+# part of the name.
 NAME = keys("""
     name, names, nom, nombre, nome, naam, navn, namn, nimi, nimed, név, jméno, meno, ime, nume,
     numele, nafn, vārds, isim, ad, όνομα, имя, имена, імя, 名前, 名字, 이름, الاسم, نام, שם, नाम,
@@ -88,8 +89,8 @@ _TAGS = keys("""
     tags, tag, labels, schlagwörter, schlagworte, étiquettes, etiquetas, etichette, tagi, etiketten,
     الوسوم, תגיות
 """)
-# Headers for the date of a sign-up, the most certain first: the date of a confirmation, of the
-# sign-up, and of being added.
+# Headers for the date of a sign-up, the most certain first: dates of confirmations, dates of
+# sign-ups, and dates when readers were added.
 SINCE = (
     keys("confirm time, confirmed at, confirmed on, confirmation date, confirmed"),
     keys("""

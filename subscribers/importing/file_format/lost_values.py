@@ -1,8 +1,8 @@
-"""Values of a file that are lost although their rows are imported."""
+"""Count the values of a file that are lost although their rows are imported."""
 
 from typing import Any
 
-_MOST_KINDS = 50  # pairs of a column and a reason; a file may have thousands of columns
+_MOST_KINDS = 50  # most pairs of a column and a reason; a file may have thousands of columns
 _MOST_EXAMPLES = 3
 _LONGEST = 80  # characters of an example
 
@@ -14,7 +14,7 @@ class LostValues:
         self._found: dict[tuple[str, str], dict[str, Any]] = {}
 
     def add(self, column: str, reason: str, line: int, value: str) -> None:
-        """Count a value. `column` is its name in a description of the file."""
+        """Count a value. `column` is the column's name in the description of the file."""
         found = self._found.get((column, reason))
         if found is None:
             if len(self._found) == _MOST_KINDS:

@@ -3,8 +3,8 @@
 from delivery.tasks.run_leased_task import TaskRefusedError
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
-# Each format's first bytes and its code. refusal_sentences.py has the names of the formats. Text is
-# compared in lower case.
+# The first bytes and the code of each format; refusal_sentences.py has the names of the formats.
+# Text is compared in lower case.
 _BY_FIRST_BYTES = (
     (b"PK\x03\x04", "zip"),
     (b"PK\x05\x06", "empty_zip"),

@@ -1,4 +1,4 @@
-"""Read the rows of a file in constant memory; each reading yields the same rows."""
+"""Read the rows of a file in constant memory; reading again yields the same rows."""
 
 import hashlib
 import json
@@ -52,14 +52,14 @@ from subscribers.importing.file_format.yes_or_no import Answer
 from subscribers.refusal_sentences import InputRefusal, refuse
 
 _PIECE = 1024 * 1024  # bytes read at once for the content hash
-# Limits of the sample of lines from which the layout of a file is found.
+# These limit the sample of lines from which the layout of a file is found.
 _FILLED_LINES = 300
 _MOST_LINES = 10_000
 _MOST_CHARACTERS = 2_000_000
-_MOST_WITH_ACCENTS = 3  # rows with accents that the page shows
-_SHOWN = 60  # characters of a header, or of a file that is refused
-_MAX_UNUSED = 12  # unused columns that the page names; a file may have thousands
-MOST_COLUMNS = 100  # columns that an author can map on the page
+_MOST_WITH_ACCENTS = 3  # the page shows this number of rows with accents
+_SHOWN = 60  # characters that are shown of a header or of a refused file
+_MAX_UNUSED = 12  # the page names this number of unused columns; a file may have thousands
+MOST_COLUMNS = 100  # an author can map this number of columns on the page
 _SAMPLES, _LONGEST_SAMPLE = 3, 80
 LONGEST_CONSENT = 1_000  # characters
 IN_FRONT = ("line", "reason")  # in a file of rejected rows, these columns come first
@@ -72,18 +72,18 @@ FindReading = Callable[[Sequence[str], Sequence[int], str], tuple[Reading, Mappi
 class Row(NamedTuple):
     """One reader's row. `line` counts from 1; `since` is in UTC.
 
-    The texts of a `Row` are first those of its cells. `validate_row` replaces the texts with valid
-    values, and each cell of tags with the names in the cell.
+    At first, a `Row` has the texts of the file's cells. `validate_row` replaces these texts by
+    valid values, and a cell of tags by the names in the cell.
     """
 
     line: int
     email: str
-    values: tuple[str, ...]  # values of the file's fields, in the order of the fields
+    values: tuple[str, ...]  # values of the readers' fields, in the order of the fields
     status: RowStatus | None = None
     tags: tuple[str, ...] = ()
     left_topics: tuple[str, ...] = ()
     since: datetime | None = None
-    lost_date: str = ""  # the text of a date that cannot be read
+    lost_date: str = ""  # the cell's text if its date cannot be read
     consent: str = ""  # the notes on consent
     # Each answer has a tag, what the row says about the tag, and whether the tag is chosen.
     answers: tuple[tuple[str, Answer, bool], ...] = ()
@@ -92,28 +92,28 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """How a file is read, stored as JSON. import_sentences.py has the texts about it."""
+    """How a file is read, stored as JSON. import_sentences.py explains it in words."""
 
     encoding: str = ""
     delimiter: str = ""
     has_header: bool = False
     line_ends: str = ""
-    used_columns: Map[str, Sequence[str]] = field(default_factory=dict)  # columns by their use
+    used_columns: Map[str, Sequence[str]] = field(default_factory=dict)  # names of columns by use
     unused_columns: Sequence[str] = ()
     examples: Sequence[str] = ()
     encoding_warning: str = ""
     product: str = ""
     hidden: str = ""
-    offers: Map[str, str] = field(default_factory=dict)  # offered tags by number of column
+    offers: Map[str, str] = field(default_factory=dict)  # offered tags by the column's number
     posts: int = 0  # number of posts in the same ZIP file
     doubts: Sequence[str] = ()  # columns of statuses that are not read as statuses
     field_labels: Map[str, str] = field(default_factory=dict)
-    # The first columns. Each has three parts: its name, its use (empty if the column is not read),
-    # and some of its values.
+    # The first columns. Each column has three parts: its name, its use (empty if the column is not
+    # read), and some of its values.
     columns: Sequence[tuple[str, str, Sequence[str]]] = ()
     seconds: Sequence[Map[str, Any]] = ()  # ignored columns, as `SecondColumn`
     lost: Sequence[Map[str, Any]] = ()  # lost values, counted when the rows are read
-    reading: Map[str, Any] | None = None  # how to read its rejected rows, as `Reading`
+    reading: Map[str, Any] | None = None  # a `Reading`, for its rejected rows
 
     @classmethod
     def from_json(cls, stored: Map[str, Any] | None) -> Self:
@@ -123,7 +123,7 @@ class Description:
 
 
 class ReaderFile:
-    """The readers in a regular file or open upload. Raises `UnreadableFileError`."""
+    """The rows of readers in a regular file or an open upload."""
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class ReaderFile:
 
     @property
     def has_statuses(self) -> bool:
-        """Return whether rows may say that a reader is gone."""
+        """Return whether the file has a status for its rows."""
         return self._layout.status is not None
 
     def leaves_subscriptions_open(self) -> bool:
@@ -199,8 +199,8 @@ class ReaderFile:
         layout, top = self._layout, self._top
         width, address, status = layout.width, layout.address, layout.status
         delimiter = DELIMITERS[self._delimiter].removesuffix("s")
-        # A fast path for fields with only one column: a field rarely has two, and a file may have
-        # millions of rows.
+        # This is a fast path for a field with one column: few fields have two columns, and a file
+        # may have millions of rows.
         has_others = bool(layout.others)
         singles = [columns[0] for columns in layout.fields.values() if len(columns) == 1]
         are_single = len(singles) == len(layout.fields)
@@ -251,18 +251,21 @@ class ReaderFile:
 
     @property
     def forms(self) -> dict[str, tuple[str | None, str | None]]:
-        """Return the form of dates in each column, as the rows prove. Read the rows first."""
+        """Return the form of the dates in each column, as the rows prove it.
+
+        Read all rows before calling this.
+        """
         return {str(at): (one.order, one.number) for at, one in (self._forms or {}).items()}
 
     def _records(self, lines: Iterator[str]) -> Iterator[tuple[int, list[str]] | BadRow]:
-        """Yield each row, without the columns that Homing put before rejected rows."""
+        """Yield the rows, without the columns that Homing adds in front of rejected rows."""
         found = records(lines, self._delimiter)
         if self._reading_before is None:
             return found
         return (one if isinstance(one, BadRow) else _without_front(*one) for one in found)
 
     def _find_forms(self) -> dict[int, DateForm]:
-        """Read the dates in all rows, because any row may prove the form of its column."""
+        """Read all dates to find each column's form, because any row may prove it."""
         now = datetime.now(UTC)
         columns = self._layout.columns_of.get(SINCE, ())
         found = [(at, FormOfColumn(now)) for at in columns]
@@ -327,7 +330,7 @@ class ReaderFile:
         self.size, self.content_hash = size, digest.digest()
         self._encoding = detector.encoding()
         self._encoding_warning = ""
-        if self._encoding == WINDOWS_1252:  # this encoding is a guess, which no bytes can prove
+        if self._encoding == WINDOWS_1252:  # no bytes can prove this encoding, so it is a guess
             is_contradicted = detector.contradicts_windows_1252
             self._encoding_warning = "other_encoding" if is_contradicted else "windows_1252"
 
@@ -384,7 +387,7 @@ class ReaderFile:
         self.mapping = self.mapping or mapping
 
     def _with_found_fields(self, layout: Layout) -> Mapping:
-        """Add recognised own fields to the mapping, so that later changes have no effect."""
+        """Add recognised own fields to the mapping, so that later edits have no effect."""
         by_hand = {to for _, to in self.mapping}
         found = tuple(
             (f"column {column + 1}", one.name)
@@ -455,7 +458,7 @@ class ReaderFile:
     def _columns(
         self, layout: Layout, below: list[list[str]]
     ) -> list[tuple[str, str, Sequence[str]]]:
-        """Describe each column: its name, its use, and some different values."""
+        """Return each column's name, its use, and some of its different values."""
         # If a column has two uses, describe the first use: for example, a date of sign-up may also
         # be a status.
         uses = {at: use for use, some in reversed(layout.columns_of.items()) for at in some}
@@ -469,7 +472,7 @@ class ReaderFile:
         return found
 
     def _rows_with_accents(self, sample: list[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Find rows with accents, because they show whether the encoding is right."""
+        """Find rows with accents: they show a human whether the encoding is right."""
         found = (row for row in sample[1:] if not row[1].isascii())
         if self._encoding_warning and all(name.isascii() for _, name in sample):
             found = (
@@ -503,7 +506,7 @@ def _column_name(layout: Layout, column: int) -> str:
 
 
 def _unused_columns(layout: Layout) -> tuple[str, ...]:
-    """Return the names of the first unused columns, and the number of any others."""
+    """Return the names of the first unused columns, and the number of further ones."""
     used = set[int]().union(*layout.columns_of.values())
     unused = [column for column in range(layout.width) if column not in used]
     names = tuple(_column_name(layout, column) for column in unused[:_MAX_UNUSED])
@@ -512,13 +515,14 @@ def _unused_columns(layout: Layout) -> tuple[str, ...]:
 
 
 def open_regular_file(path: Path) -> BinaryIO:
-    """Open a file on disk. Raises `UnreadableFileError` if that is impossible."""
+    """Open a file on disk, or raise `UnreadableFileError`."""
     try:
         file = path.open("rb")
     except OSError as error:
         reason = error.strerror or str(error)
         raise UnreadableFileError("file_not_opened", path=str(path), error=reason) from error
-    # A pipe is refused: it can be read only once, but the content hash needs a separate reading.
+    # Refuse a pipe: it can be read only once, but the content must be read twice, first for its
+    # hash.
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise UnreadableFileError("file_not_regular", path=str(path))
