@@ -46,7 +46,7 @@ class ColumnChoice(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Return whether the page shows this column without a click."""
+        """Return whether the page shows this column above the list of ignored columns."""
         is_read = any(value and is_chosen for value, _, is_chosen in self.options)
         return is_read or bool(self.notes or self.offer)
 

@@ -26,7 +26,7 @@ OnRejected = Callable[[SubscriberImport, RejectedRow], None]
 
 
 class ImportReport(NamedTuple):
-    """The result of an import or of a dry run, which is not saved.
+    """The result of an import or of a dry run. The report is not saved.
 
     `created` is False if the same content was imported before. `resumed` is True if this call
     completed an interrupted import.
@@ -49,8 +49,8 @@ def import_file(
 ) -> ImportReport:
     """Import the readers of a CSV file; with `dry_run`, only report what would happen.
 
-    `mapping` has options such as `Town=city`. Raises `UnreadableFileError` if the file cannot be
-    imported; then nothing has changed.
+    `mapping` has options such as `Town=city`. Raises `UnreadableFileError`, without any change, if
+    the file cannot be imported.
     """
     fields = load_fields()
     name = name or (file_name(source) if isinstance(source, Path) else "a file")
@@ -72,7 +72,7 @@ def import_file(
 
 
 def file_name(path: Path) -> str:
-    """Return the file's name as text; its bytes may be invalid UTF-8."""
+    """Return the file's name as text, also if its bytes are not valid UTF-8."""
     return os.fsencode(path.name).decode(errors="replace")
 
 
@@ -108,7 +108,7 @@ def _dry_run(
             validated = [validate_row(row, file.fields) for row in some]
             for row in apply_rows(record, validated, file.fields):
                 on_rejected(record, row)
-            reset_queries()  # in debug mode, Django keeps all queries
+            reset_queries()  # in debug mode, Django keeps all queries in memory
             record.done = file.bytes_read
             on_progress(record)
     record.read_as = {**asdict(file.description), "lost": file.lost.as_json()}

@@ -1,4 +1,4 @@
-"""Metrics of running, stalled and refused imports."""
+"""Count running, stalled and refused imports for the metrics."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from django.db.backends.utils import CursorWrapper
 
 
 def read_import_gauges(cursor: CursorWrapper) -> dict[str, Any]:
-    """Return the gauges by name. The table of imports has only a few dozen rows."""
+    """Return the gauges by name. The query reads all imports, because there are few."""
     cursor.execute(
         """
         SELECT state, count(*),

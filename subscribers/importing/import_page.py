@@ -1,4 +1,4 @@
-"""The status of an import or of its undo, in words."""
+"""Words for the page of an import: its status, its results, and its undo."""
 
 from collections.abc import Iterator, Mapping
 
@@ -35,7 +35,7 @@ SYMBOLS: Mapping[str, tuple[str, str]] = {
     State.CHECKED: ("waiting", ""),
     State.WAITING: ("waiting", ""),
 }
-# The counts of `SubscriberImport.undo_counts`, each with its note.
+# A label and a note for each count of `SubscriberImport.undo_counts`.
 UNDO_RESULTS: Mapping[str, tuple[Promise, Promise]] = {
     "undone": (gettext_lazy("Removed"), gettext_lazy("no longer on the list")),
     "kept_mailed": (gettext_lazy("Kept: mailed"), gettext_lazy("an email was sent or queued")),
@@ -46,7 +46,7 @@ UNDO_RESULTS: Mapping[str, tuple[Promise, Promise]] = {
     "kept_changed": (gettext_lazy("Kept: changed"), gettext_lazy("edited since the import")),
     "deleted": (gettext_lazy("Deleted before"), gettext_lazy("erased, or never confirmed")),
 }
-# By code: short forms of the sentences in refusal_sentences.py.
+# Short forms of the sentences in refusal_sentences.py, by code.
 FILE_REASON = "file_"
 SKIPPED_IN_SHORT: Mapping[str, Promise] = {
     "reader_unsubscribed": gettext_lazy("unsubscribed: {n}"),
@@ -70,7 +70,7 @@ SKIPPED_IN_SHORT: Mapping[str, Promise] = {
 
 
 def symbol_of(record: SubscriberImport) -> tuple[str, str]:
-    """Return the symbol of an import's state, and the tone of its colour."""
+    """Return the symbol of an import's state, and the symbol's tone of colour."""
     return SYMBOLS.get(record.state, ("sending", ""))
 
 
@@ -80,7 +80,7 @@ def count_gone(record: SubscriberImport) -> int:
 
 
 def status_sentence(record: SubscriberImport) -> str:
-    """Describe the status of an import now."""
+    """Describe the current status of an import."""
     match record.state:
         case State.CHECKING:
             return waiting_sentence(record) or _(
@@ -112,7 +112,7 @@ def status_sentence(record: SubscriberImport) -> str:
 
 
 def list_sentence(record: SubscriberImport) -> str:
-    """Describe an import in the list of imports."""
+    """Return the sentence about an import in the list of imports."""
     if record.is_open or record.state in (State.REFUSED, *WITHOUT_CONTENT):
         return status_sentence(record)
     if record.state == State.CHECKED:
@@ -166,7 +166,7 @@ def _expired(record: SubscriberImport) -> str:
 
 
 def result_lines(record: SubscriberImport) -> list[tuple[str, str, str, int, str]]:
-    """Return the name, symbol, tone, count and note of each result of an import."""
+    """Return each result of an import: its name, symbol, tone, count and note."""
     known = sentences.known_note(record) if record.known else ""
     again = _("addresses repeated within the file") if record.duplicates else ""
     rejected = ""
@@ -202,7 +202,7 @@ def _confirmed_note(record: SubscriberImport) -> str:
         none = _("as confirmed: none, because the file marks none of them as subscribed")
         return f"{none}; {pending}"
     ready = _("as confirmed: {n}").format(n=digits(record.ready))
-    # The author's statement is at the end of the sentence, because its text may have any length.
+    # The author's statement comes last, because its text may be long.
     return f"{'; '.join(filter(None, (ready, pending)))}. {sentences.consent_detail(record)}"
 
 
@@ -214,19 +214,19 @@ def _skipped_note(record: SubscriberImport) -> str:
 def _in_short(code: str, count: int) -> str:
     if (words := SKIPPED_IN_SHORT.get(code)) is not None:
         return str(words).format(n=digits(count))
-    # This reason was counted by a newer release, so this release has no short form for it.
+    # A newer release counted this reason, so this release has no short form for the reason.
     return f"{sentence_of(InputRefusal(code))} {digits(count)}"
 
 
 def undo_lines(record: SubscriberImport) -> Iterator[tuple[str, int, str]]:
-    """Return the name, count and note of each result of an undo."""
+    """Return each result of an undo: its name, count and note."""
     for name, count in record.undo_counts.items():
         label, note = UNDO_RESULTS[name]
         yield str(label), count, str(note) if count else ""
 
 
 def undo_sentence(record: SubscriberImport) -> str:
-    """Describe an undo that runs or has ended."""
+    """Describe the progress or the result of an undo."""
     if record.state == State.UNDOING:
         return _("The import is being undone. Readers removed so far: {n}, kept: {kept}.").format(
             n=digits(record.undone), kept=digits(record.kept)
@@ -241,7 +241,7 @@ def undo_sentence(record: SubscriberImport) -> str:
 
 
 def _made_sentences(record: SubscriberImport) -> Iterator[str]:
-    """Name the tags and fields that an undo deleted, and those that it kept."""
+    """Name the tags and fields that an undo deleted, and those that the undo kept."""
     unmade = record.unmade or {}
     for name, sentence in (
         ("deleted", _("Tags and fields that it made were deleted: {names}.")),
@@ -252,7 +252,7 @@ def _made_sentences(record: SubscriberImport) -> Iterator[str]:
 
 
 def why_not_undone(record: SubscriberImport) -> str:
-    """Explain why an import cannot be undone now; empty if it can be."""
+    """Explain why an import cannot be undone now; empty if an undo is possible."""
     if record.can_be_undone:
         return ""
     match record.state:

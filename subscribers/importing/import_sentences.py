@@ -58,7 +58,7 @@ OTHER_COLUMNS: Mapping[str, Promise] = {
     "since": gettext_lazy("Date of sign-up"),
     "consent": gettext_lazy("Note for the consent record"),
 }
-# Words for what a cell says in a column for a tag.
+# Words for the kinds of answers in a column that says who gets a tag.
 ANSWERS: Mapping[Answer, Promise] = {
     Answer.YES: gettext_lazy("yes: {n}"),
     Answer.NO: gettext_lazy("no: {n}"),
@@ -93,7 +93,7 @@ _UNKNOWN_REJECTS = gettext_lazy(
     "as subscribed, and new readers are asked to confirm. Import that file first, and leave the "
     "header and the line numbers as they are."
 )
-MOST_SHOWN = 12  # tags or columns in a list
+MOST_SHOWN = 12  # a list shows this number of tags or columns
 _QUOTED = re.compile(r"“(.*)”", re.DOTALL)
 _MORE_COLUMNS = re.compile(r"([0-9,]+) more")
 
@@ -122,7 +122,7 @@ def describe_file(record: SubscriberImport) -> dict[str, Any] | None:
 
 
 def posts_sentence(posts: int) -> str:
-    """Say that the ZIP file of readers also has posts; empty if there are none."""
+    """Say that the ZIP file of readers also has posts; empty without posts."""
     if not posts:
         return ""
     sentence = ngettext(
@@ -134,7 +134,7 @@ def posts_sentence(posts: int) -> str:
 
 
 def lists_sentence(lists: Sequence[str]) -> str:
-    """Say that the ZIP file of past issues also has readers; empty if there are none."""
+    """Say that the ZIP file of past issues also has readers; empty without readers."""
     if not lists:
         return ""
     sentence = _("The ZIP file also has readers: {names}.")
@@ -161,7 +161,7 @@ def second_sentence(second: Mapping[str, Any], read_as: Description) -> str:
 
 
 def _lost_sentence(lost: Mapping[str, Any]) -> str:
-    """Count the lost values of a column, with examples."""
+    """Say how many values of a column are lost, why, and name examples."""
     shown = [
         _("line {line}: {value}").format(line=digits(line), value=quoted(value))
         for line, value in lost["examples"]
@@ -214,8 +214,8 @@ def columns_sentence(read_as: Description) -> str:
     parts += _more(len(tags))
     fields_first = sorted(used, key=lambda use: use in OTHER_COLUMNS)
     for use in (use for use in fields_first if use not in tags):
-        # A date of sign-up is read from a later column only if the earlier columns are empty in the
-        # row.
+        # For the date of sign-up, a later column counts only in rows where the earlier columns are
+        # empty.
         between = _(", else ") if use == SINCE else ", "
         parts.append(f"{labels.get(use, use)}: {between.join(_first_columns(used[use]))}")
     if statuses:
@@ -232,18 +232,18 @@ def unused_sentence(read_as: Description) -> str:
 
 
 def _first_columns(stored: Sequence[str]) -> list[str]:
-    """Describe the first columns, and count the other columns if there are more."""
+    """Describe the first columns, and say how many more there are."""
     return [*map(_column, stored[:MOST_SHOWN]), *_more(len(stored))]
 
 
 def _more(all_of_them: int) -> list[str]:
-    """Count the items that a list does not show; empty if the list shows all."""
+    """Say how many items a list does not show; empty if the list shows all items."""
     more = all_of_them - MOST_SHOWN
     return [_("{n} more").format(n=digits(more))] if more > 0 else []
 
 
 def _column(stored: str) -> str:
-    """Describe a stored column: a quoted header, a number, or the number of others."""
+    """Describe a stored column: its quoted header, its number, or “5 more”."""
     if number := COLUMN_NUMBER.fullmatch(stored):
         return _("column {n}").format(n=number[1])
     if more := _MORE_COLUMNS.fullmatch(stored):
@@ -270,7 +270,7 @@ def tags_sentence(counts: Mapping[str, int]) -> str:
 
 
 def answers_sentence(tag: str, counts: Mapping[str, int]) -> str:
-    """Say how many rows get a tag, and what the values of its column are."""
+    """Say how many rows get a tag, and which kinds of values its column has."""
     number = _with_tag(counts)
     sentence = ngettext(
         "{n} row gets the tag “{tag}” ({kinds}).", "{n} rows get the tag “{tag}” ({kinds}).", number
@@ -279,7 +279,7 @@ def answers_sentence(tag: str, counts: Mapping[str, int]) -> str:
 
 
 def chosen_answers(record: SubscriberImport) -> list[str]:
-    """Say how many rows get each tag that a column was chosen for."""
+    """For each column that the author reads as a tag, say how many rows get the tag."""
     used = Description.from_json(record.read_as).used_columns
     chosen = [pair for pair in record.tag_values.items() if f"{TAG}{pair[0]}" in used]
     shown = [answers_sentence(*pair) for pair in chosen[:MOST_SHOWN]]
@@ -287,7 +287,7 @@ def chosen_answers(record: SubscriberImport) -> list[str]:
 
 
 def offers(record: SubscriberImport) -> list[str]:
-    """Offer the columns that could be tags, each with the option of the command."""
+    """Offer to read columns as tags, each with the command's option that does it."""
     sentence = _("{offer} To do so, add {option}")
     offered = tags_offered(record)
     shown = [
@@ -300,7 +300,7 @@ def offers(record: SubscriberImport) -> list[str]:
 
 
 def tags_offered(record: SubscriberImport) -> list[tuple[str, str, int]]:
-    """Return number, tag and row count of each column that would give a reader a tag."""
+    """For columns that can be tags, return number, tag and number of tagged rows."""
     return [
         (number, tag, rows)
         for number, tag in Description.from_json(record.read_as).offers.items()
@@ -333,7 +333,7 @@ def _kinds(counts: Mapping[str, int]) -> str:
 
 
 def known_note(record: SubscriberImport) -> str:
-    """Say how the import changes readers who are already on the list."""
+    """Say whether the import changes readers who are already on the list."""
     if record.tags or record.tags_in_file:
         return _("already on the list; they get the tags, nothing else changes")
     return _("already on the list; unchanged")
@@ -372,7 +372,7 @@ def skipped_sentences(skipped_because: Mapping[str, int]) -> dict[str, int]:
 
 
 def consent_detail(record: SubscriberImport) -> str:
-    """Return the detail in an import's consent records; empty if readers must confirm."""
+    """Return the detail of an import's consent records; empty if readers must confirm."""
     if not record.confirmed:
         return ""
     if not record.statement:
@@ -385,7 +385,7 @@ def consent_detail(record: SubscriberImport) -> str:
 def parts_of_details() -> dict[str, str]:
     """Return the parts of a consent record's detail that depend on the row.
 
-    Two of the parts have a place for `{date}`.
+    Two of the parts contain `{date}`.
     """
     return {
         "list_detail": _(

@@ -1,7 +1,7 @@
 """Run imports under a lease, one chunk at a time.
 
-The number of counted rows is the checkpoint: after a crash, the next process reads the file again
-and skips as many rows.
+The number of counted rows is the checkpoint. After a crash, the next process reads the file again
+and skips this number of rows.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -30,7 +30,7 @@ from subscribers.models.subscriber_import import NO_COUNTS
 State = SubscriberImport.State
 
 CHUNK = 5_000  # rows in a chunk
-# A row may have cells of 65,000 characters, each of 4 bytes.
+# This limits the memory: a row may have cells with 65,000 characters of 4 bytes.
 MOST_CHARACTERS_IN_CHUNK = 2_000_000
 
 # Only one import at a time may apply a chunk. Otherwise two imports with the same addresses in a
@@ -76,8 +76,8 @@ def _run(running: Running, on_progress: Callable[[SubscriberImport], None]) -> N
     record = running.task
     is_check = record.state == State.CHECKING
     if record.rows == 0:
-        # This run stores rejected rows and seen addresses anew, so delete those of an earlier
-        # check.
+        # This run stores rejected rows and seen addresses, so delete those that an earlier check
+        # stored.
         with running.step():
             running.hold()
             delete_noted_rows(record.pk)
@@ -114,7 +114,7 @@ def _note_gone(running: Running, file: ReaderFile) -> None:
 
 
 def chunks(rows: Iterable[Row | BadRow]) -> Iterator[list[Row | BadRow]]:
-    """Split rows into chunks that fit into memory, and read no row ahead."""
+    """Split rows into chunks that fit into memory, without reading rows ahead."""
     chunk: list[Row | BadRow] = []
     characters = 0
     for row in rows:
@@ -147,7 +147,7 @@ def _apply_chunk(running: Running, chunk: list[Row | BadRow], file: ReaderFile) 
         store_rejected_rows(record.pk, apply_rows(record, validated, file.fields))
         counts = {name: getattr(record, name) for name in (*NO_COUNTS, "made")}
         running.checkpoint(**{**counts, "done": file.bytes_read})
-    reset_queries()  # in debug mode, Django keeps all queries, also the long ones here
+    reset_queries()  # in debug mode, Django keeps all queries in memory
 
 
 def _finish(running: Running, file: ReaderFile) -> None:

@@ -46,7 +46,7 @@ from subscribers.record_activity import record_import_activity
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 PAGE = 25
-MOST_FILES = 20  # the most files in one upload
+MOST_FILES = 20  # one upload may have at most this number of files
 REJECTS_SHOWN = 50
 State = SubscriberImport.State
 UNDO_STATES = (State.UNDOING, State.UNDONE)
@@ -56,7 +56,7 @@ UNDO_STATES = (State.UNDOING, State.UNDONE)
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes_upload(accept_upload.largest_size)
 def imports(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
-    """List the imports with an upload form for GET; take a file to check for POST."""
+    """For GET, list the imports with an upload form; for POST, take a file to check."""
     if request.method != "POST":
         return _history(request)
     files = request.FILES.getlist("file")
@@ -114,7 +114,10 @@ def rejects_csv(request: HttpRequest, import_id: int) -> HttpResponseBase:
 @may_manage_readers
 @require_POST
 def decide_import(request: HttpRequest, import_id: int) -> HttpResponse:
-    """Import a checked file with a user's statement. A repeated POST changes nothing."""
+    """Start the import of a checked file with a user's statement.
+
+    A repeated POST changes nothing.
+    """
     record = _import_or_404(import_id)
     where = " ".join(request.POST.get("where", "").split())
     elsewhere = request.POST.get("consent") == "elsewhere"
@@ -146,7 +149,7 @@ def decide_import(request: HttpRequest, import_id: int) -> HttpResponse:
 @may_manage_readers
 @require_POST
 def choose_columns(request: HttpRequest, import_id: int) -> HttpResponse:
-    """Check a file again with other columns; if no column changed, do nothing."""
+    """Check a file again with other uses of its columns, if the form changed a use."""
     record = _import_or_404(import_id)
     if record.state != State.CHECKED:
         messages.warning(
@@ -169,7 +172,7 @@ def choose_columns(request: HttpRequest, import_id: int) -> HttpResponse:
 @may_manage_readers
 @require_http_methods(["GET", "HEAD", "POST"])
 def undo_import(request: HttpRequest, import_id: int) -> HttpResponse:
-    """Ask for confirmation for GET; let a worker undo the import for POST, once."""
+    """For GET, ask for confirmation; for POST, let a worker undo the import once."""
     record = _import_or_404(import_id)
     if request.method != "POST":
         context = {"record": record, "why_not": why_not_undone(record)}
@@ -203,7 +206,7 @@ def discard_import(request: HttpRequest, import_id: int) -> HttpResponse:
 @may_manage_readers
 @require_safe
 def move_page(request: HttpRequest) -> HttpResponse:
-    """Show how to move from each product; `?from=` opens one of them."""
+    """Show how to move from each product; `?from=` opens the part about one product."""
     context = {
         "products": [(product, _rows_of(product)) for product in PRODUCTS],
         "chosen": request.GET.get("from", ""),
@@ -307,7 +310,7 @@ def _import_page(
 
 
 def _beside(record: SubscriberImport) -> list[tuple[SubscriberImport, tuple[str, str], str]]:
-    """Return the other files of the same upload, each with its part of the result."""
+    """Return the other imports of the same upload, each with a sentence on its result."""
     if record.upload is None:
         return []
     others = SubscriberImport.objects.filter(upload=record.upload).exclude(pk=record.pk)

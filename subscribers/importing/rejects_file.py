@@ -1,4 +1,4 @@
-"""The rejected rows of an import, in a CSV file that authors correct and import."""
+"""Write an import's rejected rows as CSV, for authors to correct and import."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -10,8 +10,8 @@ from subscribers.importing.file_format.recognise_columns import EMAIL, Mapping, 
 from subscribers.importing.import_sentences import deleted_rows_sentence, reason_sentence
 from subscribers.models import RejectedRow, SubscriberImport
 
-AT_ONCE = 250  # rows in memory; each may have 65,000 characters
-# This reading is used for imports of earlier releases, which stored no reading.
+AT_ONCE = 250  # rows in memory at the same time; a row may have 65,000 characters
+# The reading for imports of earlier releases, which stored no reading.
 _ADDRESSES_ONLY = Reading((EMAIL,), 1, "", 0)
 
 
@@ -25,7 +25,7 @@ def iter_rejected_rows(record: SubscriberImport) -> Iterator[RejectedRow]:
 
 
 def reject_lines(record: SubscriberImport) -> Iterator[str]:
-    """Yield the header and each rejected row, or say that the rows were deleted."""
+    """Yield the header and the rejected rows, or say that the rows were deleted."""
     if are_rejects_deleted(record):
         yield csv_line(*IN_FRONT)
         yield csv_line("", deleted_rows_sentence(record))
@@ -50,10 +50,10 @@ def reject_header(record: SubscriberImport) -> str:
 
 
 def reject_line(record: SubscriberImport, row: RejectedRow) -> str:
-    """Write one rejected row with its cells.
+    """Return a line of CSV with one rejected row and its cells.
 
-    If a row cannot be split, its text is put into the column of addresses. There, the text is
-    rejected at each import until somebody corrects it.
+    If a row cannot be split, its text is put into the column of addresses. As an address, the text
+    is rejected at each import until somebody corrects it.
     """
     cells = row.parameters.get("row", row.email)
     if isinstance(cells, str):
@@ -62,7 +62,7 @@ def reject_line(record: SubscriberImport, row: RejectedRow) -> str:
 
 
 def rejects_name(start: str, filename: str) -> str:
-    """Return the name for the file with the rejected rows of an imported file."""
+    """Return the name for the file of the rejected rows of `filename`."""
     stem = filename.rpartition(".")[0] or filename
     return " ".join((start, "from", f"{stem}.csv"))
 
@@ -72,8 +72,8 @@ def find_reading(
 ) -> tuple[Reading, Mapping] | None:
     """Find how a file was read, by the header and line numbers of its rejected rows.
 
-    If several files match and were read differently, the file named `filename` counts. Returns None
-    if the reading is still unclear.
+    If imports match but were read differently, the import of the file that `filename` names counts.
+    Returns None if the reading is still unclear.
     """
     imports = SubscriberImport.objects.filter(read_as__reading__header=list(header))
     found: dict[str, list[tuple[SubscriberImport, tuple[Reading, Mapping]]]] = {}

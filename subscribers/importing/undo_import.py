@@ -1,6 +1,6 @@
-"""Undo of an import: remove added readers who were neither mailed nor changed.
+"""Undo imports: remove added readers who were neither mailed nor changed.
 
-An undo runs under the lease of imports, one range of ids at a time. Each chunk writes its
+An undo runs under the import's lease, in chunks: ranges of readers' ids. Each chunk writes a
 checkpoint. An undo can also delete the tags and fields that the import made.
 """
 
@@ -30,7 +30,7 @@ from subscribers.models.subscriber_import import KEPT
 
 State = SubscriberImport.State
 
-CHUNK = 1_000  # ids; so the addresses of a chunk fit into a socket's buffer (apply_rows.py)
+CHUNK = 1_000  # ids; the addresses of a chunk fit into a socket's buffer (apply_rows.py)
 
 _OPEN = (State.CHECKING, State.CHECKED, State.WAITING, State.RUNNING)
 
@@ -59,13 +59,13 @@ class AddedReader(NamedTuple):
 
     id: int
     email_key: str
-    mailed_from: datetime | None  # no issue was sent to the reader before this; None if never
+    mailed_from: datetime | None  # no earlier issue was sent; None if no issue ever was
     opted_in: bool
     is_changed: bool
 
 
 def start_undo(import_id: int, *, made_too: bool = False, by: uuid.UUID | None = None) -> bool:
-    """Let a worker undo an import that added readers; False if this is not possible.
+    """Let a worker undo an import; return False if the import cannot be undone.
 
     With `made_too`, the undo also deletes the tags and fields that the import made, if nothing else
     uses them.
@@ -82,7 +82,7 @@ def start_undo(import_id: int, *, made_too: bool = False, by: uuid.UUID | None =
 
 
 def count_unchanged(import_id: int) -> int:
-    """Count the readers whom an undo of an import may remove; some may stay."""
+    """Count the readers whom an undo may remove; mailed readers will stay."""
     unchanged = Subscriber.objects.filter(edited_at=None, opt_in=None)
     return unchanged.filter(subscriber_import=import_id).count()
 
@@ -90,7 +90,7 @@ def count_unchanged(import_id: int) -> int:
 def run_undo(
     running: ClaimedTask[SubscriberImport], on_progress: Callable[[SubscriberImport], None]
 ) -> None:
-    """Undo an import. Raises `TaskInterruptedError`."""
+    """Undo an import chunk by chunk. Raises `TaskInterruptedError`."""
     record = running.task
     readers = Subscriber.objects.filter(subscriber_import=record.pk).order_by("pk")
     ids = readers.values_list("pk", flat=True)
@@ -112,7 +112,7 @@ def run_undo(
 
 
 def why_kept(reader: AddedReader, mailed: Mailed) -> str:
-    """Return the count in `KEPT` for a reader who stays; empty for one who is removed."""
+    """Return why a reader stays, as a name in `KEPT`; empty to remove the reader."""
     if reader.opted_in:
         return "kept_opted_in"
     until, since = mailed.dropped_until, reader.mailed_from
@@ -127,8 +127,7 @@ def _undo_chunk(running: ClaimedTask[SubscriberImport], first: int) -> None:
     with running.step() as cursor:
         wait_for_enqueues()
         running.hold()
-        # Lock the batches before the readers. A worker that settles batches locks in this order
-        # too.
+        # Lock batches before readers, in the same order as a worker that settles batches.
         mailed = load_mailed(first, last)
         # Lock the readers in a separate statement, so that the next statement sees what other
         # transactions wrote before the lock.
@@ -145,18 +144,18 @@ def _undo_chunk(running: ClaimedTask[SubscriberImport], first: int) -> None:
         counts = Counter(kept.values()) + Counter(undone=len(gone))
         found = {name: getattr(record, name) + counts[name] for name in ("undone", *KEPT)}
         running.checkpoint(**found, undo_checkpoint=last)
-    reset_queries()  # in debug mode, Django keeps all queries
+    reset_queries()  # in debug mode, Django keeps all queries in memory
 
 
 class MadeThings(NamedTuple):
-    """Names of an import's tags and fields: `free` are those that nothing else uses."""
+    """Names of tags and fields that an import made. Nothing else uses the `free` ones."""
 
     free: list[str]
     used: list[str]
 
 
 def find_made(record: SubscriberImport) -> MadeThings:
-    """Find the tags and fields that an undo could delete if it removed all readers."""
+    """Find which tags and fields an undo could delete if it removed all added readers."""
     found = MadeThings([], [])
     others = Subscriber.objects.exclude(subscriber_import=record.pk)
     for tag in _tags(record):
@@ -167,14 +166,13 @@ def find_made(record: SubscriberImport) -> MadeThings:
 
 
 def delete_made(record: SubscriberImport, by: uuid.UUID | None) -> MadeThings:
-    """Delete unused tags and fields of an import; return the deleted and kept names.
+    """Delete unused tags and fields of an import; return deleted and kept names.
 
     Runs in the caller's transaction.
     """
     found = MadeThings([], [])
     readers = Subscriber.objects.all()
-    # The locks make changes of readers wait, so no reader gets a tag or field while this tag or
-    # field is being deleted.
+    # While a tag or field is locked here, no reader can get it.
     for tag in _tags(record).select_for_update():
         is_deleted = not _tag_is_used(tag, readers) and delete_tag(tag.pk, by)
         (found.free if is_deleted else found.used).append(tag.name)
@@ -194,10 +192,10 @@ def _fields(record: SubscriberImport) -> QuerySet[ReaderFieldDefinition]:
 
 
 def _tag_is_used(tag: Tag, readers: QuerySet[Subscriber]) -> bool:
-    """Return whether a reader, letter or open import uses a tag, or it is a topic."""
+    """Return whether the tag is a topic, or a reader, letter or open import uses it."""
     with_tag = Q(tags__contains=[tag.pk]) | Q(left_topics__contains=[tag.pk])
-    # An edition stores pairs of a tag's id and its name at that time. Compare only the ids, because
-    # the name may have changed.
+    # An edition stores pairs of a tag's id and the tag's earlier name. Compare only the ids,
+    # because the name may have changed.
     editions = Edition.objects.exclude(with_tags=[], without_tags=[])
     pairs = editions.values_list("with_tags", "without_tags")
     return (

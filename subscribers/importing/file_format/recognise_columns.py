@@ -1,7 +1,6 @@
 """Find the delimiter, and the columns of address, fields, status, tags and date.
 
-The columns are found by a manual mapping, by the words of the header, or by the values in sample
-rows.
+A manual mapping, the words of the header, or the values in sample rows show the use of a column.
 """
 
 import json
@@ -44,17 +43,17 @@ _STATED = "sep="  # Excel writes this line before the header
 _ADDRESS = re.compile(r"[^\s@<>,;|\"]+@[^\s@<>,;|\"]+\.[^\s@<>,;|\".]+")
 _LIKE_AN_ADDRESS = re.compile(r"[^\s@]+@[^\s@]+")
 _IN_BRACKETS = re.compile(r"[^@<>]*<([^<>]*)>")
-MAX_ROWS_ABOVE_HEADER = 10  # spreadsheets have titles and dates above the header
-_MOSTLY = 0.6  # the least share of names in a column of names
+MAX_ROWS_ABOVE_HEADER = 10  # spreadsheets may have titles and dates above the header
+_MOSTLY = 0.6  # in a column of names, at least this share of values is names
 _NUMBER = re.compile(r"(?:column )?([0-9]{1,5})", re.IGNORECASE)
-_SHOWN, _MAX_SHOWN = 60, 12  # characters and columns in an error
-# from this many rows on, a column with one constant value has no names
+_SHOWN, _MAX_SHOWN = 60, 12  # characters and columns that an error shows
+# with this number of rows or more, a column whose values are all the same has no names
 _MANY_ROWS = 5
 
 Record = tuple[int, list[str]]
 Rows = Sequence[list[str]]
-# A manual mapping: pairs of a column and a field. A column is written as its name, or as its
-# number, which counts from 1.
+# A manual mapping: pairs of a column and a field. A mapping has a column's name, or its number
+# counted from 1.
 Mapping = tuple[tuple[str, str], ...]
 Fields = Sequence[ReaderField]  # the name first, then the author's own fields
 EMAIL, STATUS, IGNORED = "email", "status", "-"
@@ -65,18 +64,17 @@ TAGS, LEFT_TOPICS, SINCE, CONSENT = OTHERS = ("tags", "left_topics", "since", "c
 class Reading:
     """How a file was read, so that its rejected rows are read in the same way.
 
-    Columns are numbered from 0. If a part of the reading is None, it is unknown and is found from
-    the rejected rows.
+    Columns are numbered from 0. A part that is None is unknown; the rejected rows show what it is.
     """
 
-    header: Sequence[str]  # as written above the rejected rows, without empty cells at the end
+    header: Sequence[str]  # the header above the rejected rows, without empty cells at its end
     width: int
     said: str  # what the file's name says about the status
     address: int | None = None
     names: Sequence[int] | None = None
     statuses: Sequence[int] | None = None  # columns that may hold statuses
-    forms: Map[str, Sequence[str | None]] | None = None  # forms of dates, by column
-    is_guess: bool = False  # the original file is unknown, so nobody is subscribed
+    forms: Map[str, Sequence[str | None]] | None = None  # forms of dates by column
+    is_guess: bool = False  # true if the original file is unknown; then no row is “subscribed”
 
     @classmethod
     def from_json(cls, stored: Map[str, Any] | None) -> Self | None:
@@ -103,16 +101,16 @@ class Layout(NamedTuple):
     header: list[str]
     width: int
     address: int
-    fields: Map[str, tuple[int, ...]]  # columns by the name of their field, in order
+    fields: Map[str, tuple[int, ...]]  # the columns of each field, by the field's name
     status: StatusRule | None
-    others: Map[str, tuple[int, ...]]  # by `OTHERS`; empty if there is no such column
-    tags: tuple[TagColumn, ...]  # columns that say yes or no to a tag
+    others: Map[str, tuple[int, ...]]  # columns by the words of `OTHERS`
+    tags: tuple[TagColumn, ...]  # columns that say who has a tag
     seconds: tuple[SecondColumn, ...] = ()
     statuses: tuple[int, ...] = ()  # columns that may hold statuses
 
     @property
     def columns_of(self) -> dict[str, tuple[int, ...]]:
-        """Map each target, such as a tag, to the columns with its values."""
+        """Map each use, such as a tag, to the columns with this use."""
         tags: dict[str, tuple[int, ...]] = {}
         for one in self.tags:
             if one.is_chosen:
@@ -134,7 +132,7 @@ class Layout(NamedTuple):
 
 
 def _values(rows: Rows, column: int) -> list[str]:
-    """Return the values of a column, without the empty values."""
+    """Return the values of a column that are not empty."""
     return [value for row in rows if column < len(row) and (value := row[column].strip())]
 
 
@@ -171,12 +169,12 @@ def detect_delimiter(sample: Sequence[str]) -> str:
 
 
 def targets(fields: Fields) -> tuple[str, ...]:
-    """Return the targets to which a column can be mapped, without `IGNORED`."""
+    """Return the possible uses of a column (targets of a mapping), without `IGNORED`."""
     return (EMAIL, *(field.name for field in fields), STATUS, *OTHERS)
 
 
 def read_target(field: str, fields: Fields) -> str:
-    """Return the target that an option names; empty if there is no such target."""
+    """Return the target that an option names; empty for an unknown target."""
     field = field.strip()
     if field.lower().startswith(TAG):
         names = read_tags(json.dumps([field[len(TAG) :]]))
@@ -186,7 +184,7 @@ def read_target(field: str, fields: Fields) -> str:
 
 
 def with_other_meaning(names: Iterable[str]) -> set[str]:
-    """Return the keys of own fields that mean something else as a column's name.
+    """Return the keys of own fields that would mean something else as a header.
 
     Exports write such a key as `fields.KEY`, so that an import cannot mistake the field for a
     status.
@@ -214,7 +212,10 @@ def read_column_number(name: str) -> int | None:
 
 
 def read_mapping(options: Sequence[str], fields: Fields) -> Mapping:
-    """Parse COLUMN=FIELD options, ordered by field. Raises `UnreadableFileError`."""
+    """Read options COLUMN=FIELD, and return them in the order of the fields.
+
+    Raises `UnreadableFileError`.
+    """
     mapping: dict[str, str] = {}
     for option in options:
         column, equals, field = option.rpartition("=")
@@ -236,21 +237,21 @@ def layout_of(
     fields: Fields = READER_FIELDS,
     reading: Reading | None = None,
 ) -> Layout | None:
-    """Find the layout of a file by its first rows; None without a column of addresses.
+    """Find a file's layout by its first rows; None without a column of addresses.
 
     `fields` are the name and the author's own fields. A header names a field by its key or its
-    label. If the `reading` of an earlier file is given, the `records` are its rejected rows, below
-    their header.
+    label. If the `reading` of an earlier file is given, the `records` are the header and the
+    rejected rows of this file.
 
     Raises `UnreadableFileError` if `mapping` names an unknown column.
     """
     at = 0 if reading else _header_at(records, mapping)
     header = records[at][1] if at is not None else []
-    # If no header was recognised, a first row without addresses may be a header in unknown words.
+    # If no header was recognised, a first row without addresses may be a header with unknown words.
     first = records[0][1] if records and not any(map(looks_like_address, records[0][1])) else []
     sample = [fields for _, fields in records[0 if at is None else at + 1 :]]
-    # Use the width of the earlier reading: if all rejected rows are too long, their length does not
-    # show the number of columns.
+    # For rejected rows, use the width of the original file: if all rejected rows are too long,
+    # their length does not show the number of columns.
     width = reading.width if reading else _width_of_rows(header, sample)
     mapped = _mapped_columns(mapping, header or first, width)
     by_hand = {field: [at for at, to in mapped if to == field] for _, field in mapped}
@@ -295,8 +296,8 @@ def layout_of(
     elif rule is None and (status_like & taken or unmapped):
         rule = SILENT
     if rule is not None:
-        # If a column looks like one of statuses, but is mapped to something else or has an unknown
-        # header, the column only causes a warning.
+        # If a column looks like a column of statuses, but has another mapping or an unknown header,
+        # Homing does not read the statuses and only shows a warning.
         mapped_away = [one for one in (unmapped or rule).status_columns if one.column in taken]
         like = rule_by_values(by_values).status_columns if not rule.product else ()
         doubts = {one.column: one for one in (*like, *mapped_away)}
@@ -305,11 +306,10 @@ def layout_of(
         rule = replace(rule, left_out=tuple(left_out))
     if reading and reading.is_guess:
         rule = replace(rule or SILENT, is_doubted=True)
-    # A column with the date of a sign-up may be read as a status too. Every other column of
-    # statuses is read only as statuses.
+    # A column of statuses may also be read as the date of sign-up, but not as another field.
     kept = taken.union({address}, names)
     dated = _first_columns(words, header_words.SINCE, kept)
-    # The most certain column of dates comes first, also if the columns are mapped by hand.
+    # Put the most certain column of dates first, even if the columns were mapped by hand.
     certain = _first_columns(header, header_words.SINCE, set())
     by_hand[SINCE] = sorted(
         by_hand.get(SINCE, ()), key=lambda at: certain.index(at) if at in certain else -1
@@ -327,8 +327,8 @@ def layout_of(
             kept = kept.union(found[field.name])
     for other in (TAGS, LEFT_TOPICS, CONSENT):
         named = _first_columns(words, header_words.OTHERS[other], kept)
-        # If several columns have tags, they are joined: first those that are mapped, then those
-        # that the header names.
+        # If several columns have tags, join them: first the mapped columns, then the columns that
+        # the header names.
         others[other] = (*by_hand.get(other, ()), *named)
     kept = kept.union(*others.values())
     chosen = [
@@ -382,14 +382,15 @@ def _first_columns(
 
 
 def _mapped_columns(mapping: Mapping, header: Sequence[str], width: int) -> list[tuple[int, str]]:
-    """Find the mapped columns by name or number; a name maps all columns that have it."""
+    """Find mapped columns by name or number; a name maps all columns of this name."""
     keys = [key(field) for field in header]
     found: list[tuple[int, str]] = []
     for name, field in mapping:
         by_name = [at for at, word in enumerate(keys) if word and word == key(name)]
         number = read_column_number(name)
         by_number = [number - 1] if number is not None and 0 < number <= width else []
-        # Spreadsheets name columns “Column3”, and “column 3” is how Homing writes the number.
+        # Try a name such as “Column3” first as a name, because spreadsheets write such headers. Try
+        # “column 3” first as a number, because Homing writes a column's number in this way.
         columns = by_number or by_name if name.startswith("column ") else by_name or by_number
         if not columns:
             shown = name[:_SHOWN]
@@ -402,10 +403,10 @@ def _mapped_columns(mapping: Mapping, header: Sequence[str], width: int) -> list
 
 
 def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
-    """Find the row with the most known header words.
+    """Find the header: the row with the most known header words.
 
-    A row with an address ends the search, unless the row is a title. If the header is not the first
-    row, it must name a column of addresses or statuses.
+    The search ends at a row with an address, unless this row is a title. A header that is not the
+    first row must name a column of addresses or statuses.
     """
     named = {key(name) for name, _ in mapping if read_column_number(name) is None}
     found: list[tuple[int, bool, int]] = []
@@ -424,7 +425,7 @@ def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
         known = len(status_words) + sum(map(header_words.is_known, set(keys) - set(status_words)))
         names_address = not header_words.ADDRESS.isdisjoint(keys)
         is_plain_first = at == 0 and not any("@" in field for field in fields)
-        # A row with a misspelled address is not a header, even if it has a status.
+        # A row with a misspelled address is not a header, even if the row has a word for a status.
         says_status = status_words and not any(
             _LIKE_AN_ADDRESS.fullmatch(one.strip()) for one in fields
         )
@@ -434,12 +435,12 @@ def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
 
 
 def _width_of_rows(header: list[str], sample: Rows) -> int:
-    """Return the number of columns; a longer row has an error, such as a stray comma."""
+    """Return the number of columns; a longer row is faulty, perhaps by a stray comma."""
     if not header:
-        # Count empty cells at the end of a row too, because most readers may have no name.
+        # Also count empty cells at the end of a row, because most readers may have no name.
         lengths = Counter(map(len, sample))
         return max(lengths, key=lambda length: (lengths[length], length), default=1)
-    # If the header does not name the last columns, all rows are longer than the header.
+    # The header may not name the last columns. Then all rows are longer than the header.
     filled = (max(at for at, field in enumerate(row, 1) if field.strip()) for row in sample)
     return max(len(header), min(filled, default=0))
 
@@ -470,8 +471,8 @@ def _name_columns(header: list[str], address: int, sample: Rows) -> tuple[int, .
     if full:
         return full
     if name and len(halves) == 1:
-        # In “Nom, Prénom”, next to a column of first or last names, the column “name” has the other
-        # part of the name, unless its cells have both parts.
+        # Next to a column of first names or of last names, as in “Nom, Prénom”, the column “name”
+        # has the other part of the name, unless its cells have both parts.
         if _holds(sample, name[0], halves[0]):
             return name
         return halves + name if given else name + halves

@@ -7,13 +7,13 @@ from typing import BinaryIO
 
 from subscribers.importing.file_format.detect_encoding import MARK_UNDECODABLE, Encoding
 
-LONGEST_LINE = 64 * 1024  # characters with the line end; lines of real lists have 100 to 200
+LONGEST_LINE = 64 * 1024  # characters, with the line end; a line of a real list has 100 to 200
 _PIECE = 64 * 1024  # bytes read at once
 _CUT = LONGEST_LINE + 1
 
 
 class HashingReader(io.RawIOBase):
-    """Reader of a file with its own position; closing the reader leaves the file open."""
+    """A reader that hashes a file. Closing this reader leaves the file open."""
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__()
@@ -37,12 +37,12 @@ class HashingReader(io.RawIOBase):
 
 
 def lines_of(file: HashingReader, encoding: Encoding) -> Iterator[str]:
-    """Yield lines with line ends, cut after `LONGEST_LINE + 1`; mark invalid bytes."""
+    """Yield lines with line ends; cut long lines, and mark invalid bytes."""
     text = io.TextIOWrapper(
         io.BufferedReader(file, _PIECE),
         encoding=encoding.codec,
         errors=MARK_UNDECODABLE,
-        newline="",  # keeps every kind of line end unchanged
+        newline="",  # do not change line ends
     )
     take = text.readline
     line = take(1 + _CUT).lstrip("\ufeff")  # some programs write the byte order mark twice
@@ -55,13 +55,13 @@ def lines_of(file: HashingReader, encoding: Encoding) -> Iterator[str]:
             piece = line
             while len(piece) > LONGEST_LINE and piece[-1] not in "\r\n":
                 piece = take(_CUT)
-            # The piece that was read may end between CR and LF.
+            # The last piece of the long line may end between CR and LF.
             between_cr_and_lf = piece.endswith("\r")
         line = take(_CUT)
 
 
 def line_end(line: str) -> str:
-    """Name the kind of a line's end; empty for a cut line and a last line without end."""
+    """Return the kind of a line's end; empty for a cut line or a line without end."""
     if line.endswith("\r\n"):
         return "CRLF"
     return {"\n": "LF", "\r": "CR"}.get(line[-1:], "")

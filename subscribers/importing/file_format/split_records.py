@@ -12,7 +12,7 @@ from subscribers.importing.file_format.split_lines import LONGEST_LINE
 from subscribers.models.subscriber_import import LONGEST_EXCERPT
 from subscribers.refusal_sentences import InputRefusal, refuse
 
-MAX_LINES_IN_A_ROW = 40  # a quoted postal address or remark needs fewer
+MAX_LINES_IN_A_ROW = 40  # real quoted cells, such as a postal address, have fewer lines
 
 
 Cells = Sequence[str]  # the cells of a row; if a row cannot be split, its text
@@ -30,7 +30,7 @@ class BadRow:
 
 
 def records(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str]] | BadRow]:
-    """Yield each row: the number of its first line, from 1, and its fields."""
+    """Yield for each row the number of its first line, from 1, and its cells."""
     put_back: deque[str] = deque()
     number = 0
     while line := put_back.popleft() if put_back else next(lines, ""):
@@ -57,7 +57,7 @@ def records(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[st
 
 
 def excerpt(text: str) -> str:
-    """Return the start of a text in one line, without control characters."""
+    """Return the start of a text as one line, without control characters."""
     start = text.strip()[:LONGEST_EXCERPT]
     return "".join(character if character.isprintable() else "\ufffd" for character in start)
 
@@ -68,13 +68,13 @@ def _storable(line: str) -> str:
 
 
 class _OtherRowsInsideError(csv.Error):
-    """The error for a quotation that contains text which looks like other rows."""
+    """The error for quoted text that looks like several rows."""
 
 
 def _quoted(
     row: list[str], put_back: deque[str], lines: Iterator[str], delimiter: str
 ) -> list[str]:
-    """Parse a quoted row; its further lines are appended to `row`."""
+    """Parse a row with quotation marks; append the row's further lines to `row`."""
 
     def wanted() -> Iterator[str]:
         yield row[0]
@@ -89,14 +89,14 @@ def _quoted(
 
     fields = next(csv.reader(wanted(), delimiter=delimiter, skipinitialspace=True, strict=True))
     if any("@" in field and _LINE_BREAK.search(field.strip()) for field in fields):
-        # The quoted text is probably several rows and not one field. If it were read as one field,
-        # the readers in these rows would be lost.
+        # The quoted text is probably several rows and not one cell. If the text were read as one
+        # cell, the readers in these rows would be lost.
         raise _OtherRowsInsideError
     return fields
 
 
 def _padded(line: str, delimiter: str) -> list[str]:
-    """Split a line with spaces after closing quotation marks, or return nothing."""
+    """Split a line with spaces after closing quotation marks; empty if that fails."""
     text, at = line.rstrip("\r\n"), 0
     fields: list[str] = []
     while found := _one_field(delimiter).match(text, at):
@@ -125,7 +125,7 @@ def _fault(line: str) -> InputRefusal | None:
 
 
 def _reason(error: csv.Error) -> InputRefusal:
-    """Return the reason; the csv module distinguishes its errors only by their text."""
+    """Return the refusal for a csv error, which only the error's text identifies."""
     text = str(error)
     if isinstance(error, _OtherRowsInsideError):
         return refuse("quote_closed_in_another_row")

@@ -1,7 +1,7 @@
-"""The status of each row, by a known product's export or by a column's name.
+"""Find the status of each row, by the columns of a known product or by headers.
 
-If a row has several statuses, the gravest counts. A row without a status is unconfirmed, because
-silence is not consent.
+If a row has several statuses, the most serious status counts. A row without a status is
+unconfirmed, because silence is not consent.
 """
 
 import re
@@ -19,9 +19,9 @@ from subscribers.refusal_sentences import InputRefusal, refuse
 
 
 class Status(StrEnum):
-    """The status of a reader in a file, ordered by gravity.
+    """The status of a reader in a file; more serious values come later.
 
-    `UNSTATED` means that the value describes the reader, but not the subscription.
+    `UNSTATED` means that the file's word describes the reader, but not the subscription.
     """
 
     UNSTATED = "unstated"
@@ -38,13 +38,17 @@ class Status(StrEnum):
 
 
 _GRAVITY = {status: at for at, status in enumerate(Status)}
-# None means that the value says nothing about the status.
+# The status that a cell means, or the reason for rejecting the row. None means that the cell says
+# nothing about the status.
 Verdict = Status | InputRefusal | None
 Words = Mapping[str, Verdict]
 
 
 class RowStatus(NamedTuple):
-    """A row's status, and when the reader left; an unreadable date counts as latest."""
+    """A row's status, and when the reader left.
+
+    An unreadable date becomes a future date.
+    """
 
     status: Status
     left_at: datetime | None = None
@@ -162,7 +166,7 @@ _EXPORTS: tuple[tuple[_Product, frozenset[str]], ...] = (
 _MARKS = keys("member_rating, leid, euid").union(*(marks for _, marks in _EXPORTS))
 _ANY_PRODUCT = frozenset(_KNOWN) | frozenset(_KIT.words)
 
-# Names of columns, in the form that `header_words.key` returns.
+# Headers of columns of statuses, in the form that `header_words.key` returns.
 _STATUS = keys("""
     status, state, subscription status, subscription state, subscriber status, email status
     contact status, member status, opt in status, marketing status, email marketing status
@@ -178,8 +182,8 @@ _FLAGS: Mapping[str, Words] = {
     ),
     **dict.fromkeys(keys("confirmed, is confirmed, email confirmed"), _IS_CONFIRMED),
 }
-# By the name of a column: the words for its values, the status of a row with a date in the column,
-# and whether any text in the column counts as a date.
+# Headers of columns that say who left. Each header has the words for the column's values, the
+# status of a row with a date in the column, and whether any text in the column counts as a date.
 _WHO_IS_GONE: Mapping[str, tuple[Words, Status, bool]] = {
     **dict.fromkeys(
         keys("""
@@ -202,12 +206,12 @@ _WHO_IS_GONE: Mapping[str, tuple[Words, Status, bool]] = {
         (_HAS_COMPLAINED, Status.COMPLAINED, False),
     ),
 }
-# Only exports of Kit have these names of columns.
+# Only exports of Kit have these headers.
 _CANCELLED = {"cancelledat": "unsubscribedat", "canceledat": "unsubscribedat"}
-# Next to a column with one of these names, the column “state” means a part of a country.
+# Next to a column with one of these headers, the header “state” means a part of a country.
 _PLACES = keys("city, town, zip, zip code, postal code, postcode, country, region, street")
 UNREADABLE_DATE = datetime(9999, 12, 31, tzinfo=UTC)
-_SHOWN = 60  # characters of an unknown value that are shown
+_SHOWN = 60  # this number of characters of an unknown value are shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +244,7 @@ class _StatusColumn:
         return refuse("status_unknown", status=shown, column=self.name)
 
     def left_at(self, value: str) -> datetime | None:
-        """Return the date in a value, the latest if it can mean several; None for a word."""
+        """Return the date in a cell, the latest if it can mean several; None for a word."""
         value = value.strip()
         if self.dated is None or key(value.removesuffix(".0")) in self.words:
             return None
@@ -254,7 +258,7 @@ class _StatusColumn:
 
 @dataclass(frozen=True, slots=True)
 class _SpamReason(_StatusColumn):
-    """Mailchimp's column in which contacts say, in their own words, why they left."""
+    """The column of Mailchimp in which people say, in their own words, why they left."""
 
     def read(self, value: str) -> Verdict:
         value = value.lower()
@@ -269,7 +273,8 @@ class StatusRule:
     status_columns: tuple[_StatusColumn, ...]
     silence: Status | InputRefusal
     hidden: str = ""
-    # Columns of statuses that a mapping reads as something else. They still cause a warning.
+    # Columns that look like statuses but are not read as statuses. These columns only cause a
+    # warning.
     left_out: tuple[_StatusColumn, ...] = ()
     is_doubted: bool = False  # if true, no row makes its reader subscribed
 
@@ -285,7 +290,7 @@ class StatusRule:
             found.append((one.read(value), one, value))
         statuses = [verdict for verdict, _, _ in found if isinstance(verdict, Status)]
         if isinstance(self.silence, Status) and self.silence.is_gone:
-            statuses.append(self.silence)  # the status that the file's name states
+            statuses.append(self.silence)  # the file's name states this status
         gravest = max(statuses, key=_GRAVITY.__getitem__, default=None)
         if gravest is not None and gravest.is_gone:
             return RowStatus(gravest, _left_at(gravest, found))
@@ -298,7 +303,7 @@ class StatusRule:
         return verdict if isinstance(verdict, InputRefusal) else RowStatus(verdict)
 
     def unreadable_dates(self, fields: Sequence[str]) -> list[tuple[int, str]]:
-        """Return the columns and cells whose date of leaving cannot be read."""
+        """Return the columns and cells with unreadable dates of leaving."""
         at_hand = (one for one in self.status_columns if one.column < len(fields))
         cells = [(one, fields[one.column].strip()) for one in at_hand]
         return [
@@ -314,17 +319,17 @@ class StatusRule:
         return self.is_doubted or any(one is not Status.SUBSCRIBED for one in said)
 
 
-# Only in files of these products may a status say nothing about the subscription.
+# Only files of these products can have a status that says nothing about the subscription.
 _MAY_BE_UNSTATED = (_NO_PRODUCT.name, _LISTMONK.name)
 _UNDOUBTED = (Status.UNSTATED, Status.SUBSCRIBED)
-# The rule for a file whose column of statuses is mapped to another field or ignored.
+# The rule for a file whose column of statuses the author mapped to another field, or ignores.
 SILENT = StatusRule("", (), Status.UNCONFIRMED)
 
 
 def _left_at(
     gravest: Status, found: Sequence[tuple[Verdict, _StatusColumn, str]]
 ) -> datetime | None:
-    """Return the latest date of the gravest status, or else of any that is gone."""
+    """Return the latest date of the gravest status, or else of any status of leaving."""
     dates = [
         (verdict is gravest, at)
         for verdict, column, value in found
@@ -345,7 +350,7 @@ def is_known(word: str) -> bool:
 
 
 def said_by_name(filename: str) -> str:
-    """Return the part of a file's name that states the status of all rows, if any."""
+    """Return the part of a file's name that states the status of all rows, or ""."""
     found = MAILCHIMP_EXPORT.match(filename) or _MAILCHIMP_NAME.match(filename)
     return found[0] if found else ""
 
@@ -356,7 +361,7 @@ def is_word(value: str) -> bool:
 
 
 def are_statuses(values: Collection[str]) -> bool:
-    """Return whether all values are words for a status, or most are and one is “gone”."""
+    """Return whether values are statuses: all words are, or most and one means “left”."""
     words = [key(value) for value in values]
     known = [word for word in words if word in _ANY_PRODUCT]
     says_gone = any(isinstance(one := _KNOWN.get(word), Status) and one.is_gone for word in known)
@@ -382,8 +387,8 @@ def rule_of(
 ) -> StatusRule | None:
     """Find the rule for the status of rows; None if the file has no status.
 
-    `values` returns the first values of a column. `mapped` columns hold statuses, and `taken`
-    columns hold something else.
+    `values` returns the first values of a column. `mapped` columns have statuses; `taken` columns
+    have something else.
     """
     named = [key(word) for word in header]
     product = _product_of(frozenset(named), filename)
@@ -417,8 +422,8 @@ def _product_of(named: frozenset[str], filename: str) -> _Product:
             silence=_RENAMED if is_dated else Status.UNCONFIRMED,
             hidden="mailchimp_renamed",
         )
-    # Exports of other products have first names too. So a file counts as an export of Kit only if
-    # it has none of these columns, which Kit does not write.
+    # Exports of other products have a column of first names too. So a file with columns that Kit
+    # never writes is no export of Kit.
     may_be_kit = named >= {"firstname", "emailaddress", "createdat"} or not (
         "lastname" in named or named & _PLACES
     )
@@ -439,14 +444,14 @@ def _status_column(
     if product.name == _MAILCHIMP and word.startswith("unsubreason"):
         return _SpamReason(column, name, {})
     if product is _BUTTONDOWN_FILE and word == "unsubscriptiondate":
-        return None  # a resubscribed reader keeps the old date of leaving
+        return None  # no proof of leaving: a reader who returned keeps the old date
     if product is _HOMING and word == "confirmed":
-        return None  # a reader who left keeps the date of confirmation
+        return None  # no proof of consent: a reader who left keeps this date
     if product is _HOMING and word == "suppressed":
         return _StatusColumn(column, name, _HOMING_SUPPRESSIONS.words, may_be_empty=True)
     if product is _HOMING_SUPPRESSIONS and word in ("reason", "since"):
         is_date = word == "since"
-        since = Status.BLOCKED if is_date else None  # the column “reason” is at least as grave
+        since = Status.BLOCKED if is_date else None  # “reason” is at least as serious
         return _StatusColumn(column, name, product.words, since, may_be_empty=is_date)
     if word in _STATUS or (product is _BUTTONDOWN_FILE and word == "type"):
         found = values(column)
@@ -455,8 +460,8 @@ def _status_column(
             return None
         return _StatusColumn(column, name, product.words, may_be_empty=is_place and not found)
     if word in _FLAGS:
-        # The column “subscribed” may contain dates. Then an empty cell says nothing about the
-        # status.
+        # A column such as “subscribed” may contain dates. In such a column, an empty cell says
+        # nothing about the status.
         has_dates = any(map(looks_like_date, values(column)))
         return _StatusColumn(column, name, _FLAGS[word], Status.SUBSCRIBED, may_be_empty=has_dates)
     if word in _WHO_IS_GONE:

@@ -10,7 +10,7 @@ from subscribers.models.fields_and_tags import LONGEST_TAG
 from subscribers.refusal_sentences import InputRefusal, refuse
 
 MOST_TAGS_OF_A_ROW = 100
-# A name has 4 more characters: two quotation marks, a comma and a space.
+# Each name in a cell needs 4 more characters: two quotation marks, a comma and a space.
 _LONGEST_CELL = MOST_TAGS_OF_A_ROW * (LONGEST_TAG + 4)
 _DELIMITERS = (";", "|", ",")
 _LINE_BREAKS = re.compile("[\r\n]+")
@@ -18,7 +18,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")  # a JSON list can contain half of a
 
 
 def read_tags(*cells: str) -> tuple[str, ...] | InputRefusal:
-    """Return the names of tags in their order, or the reason for a refusal.
+    """Return the names of tags in the order of the cells, or a refusal.
 
     The names in several cells are joined. A cell can be a list in JSON, as listmonk and Homing
     write it, or a line of CSV, as Mailchimp writes it. A cell can also have commas, semicolons,
@@ -48,8 +48,8 @@ def _names_in(cell: str) -> list[str]:
             names = None
         if isinstance(names, list) and all(isinstance(name, str) for name in names):
             return names
-    # In a cell with quotation marks, only commas separate names. In other cells, a name may have a
-    # comma.
+    # In a cell with quotation marks, only commas separate names. In any other cell, the first of
+    # these delimiters that occurs separates names, so that a name may contain a comma.
     found = (one for one in _DELIMITERS if one in cell and '"' not in cell)
     delimiter = next(found, ",")
     rows = csv.reader(_LINE_BREAKS.split(cell), delimiter=delimiter, skipinitialspace=True)

@@ -14,14 +14,14 @@ from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.models import RejectedRow
 from subscribers.refusal_sentences import InputRefusal, refuse
 
-# Substack replaces the address of a deleted reader with one in this domain.
+# Substack replaces the address of a deleted reader by an address in this domain.
 _DELETED = "@deletion-request.substack.com"
 _NAME_AT = 0
-Candidate = NewType("Candidate", Row)  # a row that `validate_row` found valid
+Candidate = NewType("Candidate", Row)  # a valid row
 
 
 def validate_row(row: Row | BadRow, fields: Fields = READER_FIELDS) -> Candidate | RejectedRow:
-    """Return the valid reader of a row, or a rejected row that is not stored yet."""
+    """Return the row with valid values, or a rejected row that is not stored yet."""
     if isinstance(row, BadRow):
         return excluded(row.line, row.excerpt, row.reason, row.cells)
     texts = [unguarded(text) for text in row.values]

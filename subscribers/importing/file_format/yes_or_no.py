@@ -1,4 +1,4 @@
-"""Columns that say for each reader whether they get a tag, such as “paid”."""
+"""Columns that say which readers get a tag, such as “paid”."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -23,12 +23,12 @@ _NO = frozenset(map(key, NO)) | keys(
     "free, none, null, never, inactive, unpaid, expired, canceled, cancelled"
 )
 _YES = frozenset(map(key, YES))
-# If a header contains one of these texts, the dates in its column are ends.
+# If a header contains one of these texts, something ends at the dates in its column.
 _ENDS = ("expir", "until", "enddate", "endsat")
 
 
 class Answer(StrEnum):
-    """What a cell says about a tag."""
+    """The kinds of answers that a cell gives about a tag."""
 
     YES = "yes"
     NO = "no"
@@ -54,7 +54,7 @@ class TagColumn(NamedTuple):
     is_chosen: bool = True
 
     def read(self, row: Sequence[str]) -> Answer:
-        """Return what a row says about the tag."""
+        """Return the answer of a row about the tag."""
         value = row[self.column].strip() if self.column < len(row) else ""
         word = key(value)
         if not word:
@@ -67,7 +67,7 @@ class TagColumn(NamedTuple):
 
 
 def tag_column(column: int, header: Sequence[str], tag: str = "") -> TagColumn | None:
-    """Describe a column for the tag that the author chose, or else for an offered tag."""
+    """Return the column with the tag that the author chose, or an offered tag."""
     word = key(header[column]) if column < len(header) else ""
     ends = any(part in word for part in _ENDS)
     if tag:

@@ -1,4 +1,4 @@
-"""The fields and tags in the export of another Homing."""
+"""Add the fields and tags in the export of another Homing."""
 
 import json
 import uuid
@@ -11,14 +11,14 @@ from subscribers.importing.file_format.files_in_zip import HOMING_MARK, is_zip
 from subscribers.models import ReaderFieldDefinition, Tag
 
 _MOST_BYTES = 1024 * 1024
-_MOST_OF_EACH = 1_000  # at most as many as the tags that an import can add
+_MOST_OF_EACH = 1_000  # not more than the number of tags that an import can add
 
 
 def add_fields_and_tags(file: BinaryIO, by: uuid.UUID | None) -> list[str]:
-    """Add the fields and tags of an export that do not exist here; return their names.
+    """Add an export's fields and tags that do not exist here; return their names.
 
     If the file is not an export of Homing, nothing is added. Fields and tags that the settings page
-    would refuse are not added. Must be called in a transaction. `by` is None on the command line.
+    would refuse are not added. Call this in a transaction. `by` is None on the command line.
     """
     if not is_zip(file):
         return []
@@ -28,7 +28,7 @@ def add_fields_and_tags(file: BinaryIO, by: uuid.UUID | None) -> list[str]:
             return []
         fields, tags = (_read_list(entries, name) for name in ("fields.json", "tags.json"))
     except UnusableZipError:
-        return []  # `open_lists` says why the file cannot be read
+        return []  # `open_lists` reports the error later
     return [*_add_fields(fields, by), *_add_tags(tags, by)]
 
 
@@ -43,7 +43,7 @@ def _read_list(entries: ZipEntries, name: str) -> list[dict[str, Any]]:
 
 
 def _usable(one: dict[str, Any]) -> dict[str, str | bool]:
-    """Keep only texts and flags, as a form accepts. Half a surrogate pair becomes “?”."""
+    """Keep only texts and flags, for a form. Half a surrogate pair becomes “?”."""
     texts = {name: value for name, value in one.items() if isinstance(value, str)}
     flags = {name: value for name, value in one.items() if isinstance(value, bool)}
     return {name: text.encode("utf-8", "replace").decode() for name, text in texts.items()} | flags

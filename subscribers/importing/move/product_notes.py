@@ -1,4 +1,4 @@
-"""Notes that authors need about the exports of each service.
+"""Notes for authors about the export of each newsletter service.
 
 The formats are described in docs/importing.md.
 """
@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from subscribers.importing.file_format.status_columns import Status
 
 REJECTED = "rejected"
-FILE = "file"  # instead of a column's name: the status is in the file's name
+FILE = "file"  # this word in place of a column's name: the file's name has the status
 BECOMES: Mapping[str, Promise] = {
     Status.SUBSCRIBED: _("confirmed, if you state that they consented elsewhere"),
     Status.UNSTATED: _(
@@ -32,7 +32,8 @@ BECOMES: Mapping[str, Promise] = {
 class Product:
     """A newsletter service from which authors can move to Homing.
 
-    `statuses` lists columns, each with its values and the statuses that they become here.
+    `statuses` lists columns. Each column has its values, and the status that each value becomes
+    here.
     """
 
     code: str
