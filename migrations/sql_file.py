@@ -1,4 +1,4 @@
-"""A migration's operation that runs a `.sql` file of the product."""
+"""An operation of migrations that runs a `.sql` file of the product."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from django.db.migrations.state import ProjectState
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# What a file creates, and how to drop it.
+# The statements in a file that create something, with the kind and the name to drop.
 _CREATED = re.compile(
     r"^CREATE (?:OR REPLACE )?(?P<kind>FUNCTION|SEQUENCE|INDEX) (?P<name>\w+)"
     r"|^CREATE (?:OR REPLACE |CONSTRAINT )?TRIGGER (?P<trigger>\w+).*?\bON (?P<of>\w+)"
@@ -22,10 +22,10 @@ _CREATED = re.compile(
 class SqlFile(Operation):
     """Run a file, such as `delivery/queue/sql/claim_batch.sql`.
 
-    To change a function, change its file and run it again in a new migration. A function that the
-    code calls gets the next number in its name, so that the workers of the previous release keep
-    the old function. The release after that drops the old function. A trigger is shared by both
-    releases.
+    To change a function, change its file and run it again in a new migration. If the code calls the
+    function, give it a name with the next number, because workers of the previous release still
+    call the old function. The next release drops the old function. A trigger keeps its name: both
+    releases share it.
     """
 
     reduces_to_sql = True
@@ -53,7 +53,7 @@ class SqlFile(Operation):
         from_state: ProjectState,
         to_state: ProjectState,
     ) -> None:
-        """Drop what the file created, the last first."""
+        """Drop everything that the file created, in the reverse order."""
         for drop in reversed(drops((ROOT / self.path).read_text())):
             schema_editor.execute(drop, params=None)
 

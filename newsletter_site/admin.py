@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     _UserAdmin = UserAdmin[User]
     _LogAdmin = admin.ModelAdmin[LogEntry]
 else:
-    _UserAdmin, _LogAdmin = UserAdmin, admin.ModelAdmin  # not generic at run time
+    _UserAdmin, _LogAdmin = UserAdmin, admin.ModelAdmin  # these classes are not generic at run time
 
 # The admin's pages of two-step devices would show their secrets. Users set up two-step sign-in on a
 # separate page.
@@ -66,7 +66,7 @@ class AuthorAdmin(_UserAdmin):
         id: str,  # noqa: A002 -- the name in the URL
         form_url: str = "",
     ) -> HttpResponse:
-        """Set another user's password. Require the signed-in user's own password or code."""
+        """Set another user's password. The signed-in user must type a password or code."""
         if unquote(id) == str(request.user.pk):
             return HttpResponseRedirect(reverse("admin:password_change"))
         is_change = request.method == "POST" and self.has_change_permission(request)

@@ -36,7 +36,7 @@ def check_site_host(**kwargs: Any) -> Iterable[CheckMessage]:
 
 @register("homing")
 def check_database_is_named(**kwargs: Any) -> Iterable[CheckMessage]:
-    """Report if the site uses the embedded database because DATABASE_URL is not set."""
+    """Report that the embedded database is used because DATABASE_URL is not set."""
     if not settings.DEBUG and not settings.DATABASE_IS_NAMED:
         yield Info(
             "DATABASE_URL is not set, so this site uses the embedded PostgreSQL in "
@@ -63,7 +63,7 @@ def check_tables_are_released(
 ) -> Iterable[CheckMessage]:
     """Refuse a database of an unreleased version of Homing.
 
-    In such a database, an app has tables, but none of the migrations that are first in this code.
+    In such a database, an app has tables, but not the first migrations of this code.
 
     A database of a later release is not refused, because it also contains the first migrations of
     this release.

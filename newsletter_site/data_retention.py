@@ -1,4 +1,4 @@
-"""Define the retention rules, and delete old data: by `prune`, and once a day."""
+"""Define the retention rules, and delete old data once a day or by `prune`."""
 
 import logging
 import time
@@ -41,7 +41,7 @@ TASK = "prune"
 DAILY_S = 86_400.0
 FIRST_AFTER_S = 3_600.0
 RETRY_AFTER_S = 3_600.0
-LEASE_S = 120.0  # much longer than a piece and its pause
+LEASE_S = 120.0  # much longer than deleting one piece and the pause after it
 POLL_S = 60.0
 
 # The label of the rows that each rule deletes.
@@ -90,7 +90,10 @@ class RetentionRule:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """The number of rows that a rule deleted. `error` says why some rows were left."""
+    """The number of rows that a rule deleted.
+
+    `error` says why some rows were not deleted.
+    """
 
     rule: RetentionRule
     number: int
@@ -154,7 +157,7 @@ def prune(
 
     After each piece, `on_progress` gets the rule and its number of rows so far, and `pause` gets
     the seconds to wait. The run ends when `may_continue` returns False. If a rule fails or waits
-    too long, the others still run.
+    too long, the other rules still run.
     """
     if transaction.get_connection().in_atomic_block:
         raise transaction.TransactionManagementError("Each piece needs its own transaction.")
@@ -167,7 +170,7 @@ def prune(
 
 
 def drop_deliveries_of(edition: Edition, on_progress: Callable[[int], None]) -> int:
-    """Drop the copies of one edition now and return the number of dropped copies.
+    """Drop the copies of one edition now, and return their number.
 
     Raise `CannotDropError` or `OperationalError`.
     """
@@ -268,7 +271,7 @@ def prune_if_due(is_stopping: Callable[[], bool]) -> bool:
 
 def _work(is_stopping: Callable[[], bool]) -> bool:
     prune_if_due(is_stopping)
-    connection.close()  # This thread needs no connection until the next poll.
+    connection.close()  # This thread needs no database connection until the next poll.
     return False
 
 

@@ -21,8 +21,8 @@ from delivery.control_characters import strip_invisible
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"0", "false", "no", "off"}
 YEAR_S = 31_536_000.0
-# If two names are at least this similar, one is probably a misspelling of the other, such as
-# LOG_LEVL. The variables of other programs are less similar to ours.
+# If a name is at least this similar to one of our names, it is probably misspelt, such as LOG_LEVL.
+# Variables of other programs are less similar to ours.
 LIKENESS_OF_TYPOS = 0.85
 NUMBER = r"[0-9]{1,8}(\.[0-9]{1,6})?"
 A_DATABASE = (
@@ -54,9 +54,9 @@ class Environment:
         """Return misspelt variables, each with the name that was probably meant.
 
         A name counts as misspelt if it is almost the same as one of our names, or if its first word
-        is also the first word of at least three of our names. Words such as LOG and DATABASE begin
-        fewer of our names, and other programs use these words too. `besides` are names that other
-        parts of Homing read.
+        is also the first word of at least three of our names. Fewer than three of our names begin
+        with words such as LOG and DATABASE, which other programs use too. `besides` are names that
+        other parts of Homing read.
         """
         words = Counter(name.partition("_")[0] for name in self.names)
         found = {}
@@ -71,8 +71,8 @@ class Environment:
     def require(self, expected: Mapping[str, str], *, besides: str) -> None:
         """Exit with one sentence that names all unset variables.
 
-        If `besides` is unset too, the sentence also names `besides`, which alone is no reason to
-        exit.
+        If the variable `besides` is unset too, the sentence also names it. If only `besides` is
+        unset, the program continues.
         """
         missing = [name for name in expected if name not in self]
         if missing and besides not in self:
@@ -84,7 +84,7 @@ class Environment:
             fail(name, "not set", expected[name])
 
     def secret(self, name: str) -> str:
-        """Return a secret with its spaces, or "". Errors do not show the secret."""
+        """Return a secret with its spaces, or "" if unset. No error shows the secret."""
         value = self.values[name] if name in self else ""
         if not re.fullmatch(r"[ -~]*", value):
             fail(name, "not printable ASCII (value hidden)", "printable ASCII characters")
@@ -160,7 +160,7 @@ class Environment:
     def database(self, name: str) -> dict[str, Any]:
         """Return Django's settings of the PostgreSQL database at an address.
 
-        The address may contain a password, so no error shows it.
+        No error shows the address, because it may contain a password.
         """
         address = self.text(name)
         if not address.startswith(("postgres://", "postgresql://")):

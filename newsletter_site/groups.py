@@ -1,7 +1,7 @@
-"""The roles of accounts: four groups of permissions (docs/permissions.md).
+"""Four groups of permissions, the roles of accounts (docs/permissions.md).
 
 A migration creates these groups in a new database. After the first release, each change here needs
-another migration, which changes the groups of existing databases.
+a migration that also changes the groups of existing databases.
 """
 
 # Each permission has an app, a model, a codename and a name.

@@ -1,4 +1,4 @@
-"""Locks of `migrate`: one run at a time, short waits, and the reasons to wait."""
+"""Locks of `migrate`: allow one run at a time, limit waits, and explain waits."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -22,7 +22,8 @@ PERMANENT = (
     *("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied"),
     *("permission denied", "not permitted to log in", "certificate", "PostgreSQL did not start"),
 )
-# This sets only the limits that the server knows: transaction_timeout is new in PostgreSQL 17.
+# This query sets only limits that the server knows, because transaction_timeout is new in
+# PostgreSQL 17.
 _ONLY_LOCK_TIMEOUT = """
     SELECT set_config(name, CASE name WHEN 'lock_timeout' THEN %s ELSE '0' END, true)
     FROM pg_settings
@@ -51,7 +52,7 @@ def limit_lock_wait(connection: BaseDatabaseWrapper, lock_s: float) -> None:
 
 @contextmanager
 def single_run(connection: BaseDatabaseWrapper, lock_s: float) -> Iterator[None]:
-    """Keep other runs of `migrate` out while the block runs.
+    """Prevent other runs of `migrate` while the block runs.
 
     Raise OtherRunError after waiting `lock_s` seconds. A transaction in a separate session holds
     the lock, so the lock also works behind a pooler. Closing this session releases the lock.
@@ -93,7 +94,7 @@ def _describe_oldest_transactions(connection: BaseDatabaseWrapper) -> str:
 
 
 def drop_unfinished_indexes(connection: BaseDatabaseWrapper, migration: Migration) -> None:
-    """Drop the unfinished indexes that an interrupted run left."""
+    """Drop unfinished indexes that an interrupted run of `migrate` left."""
     for operation in migration.operations:
         if isinstance(operation, AddIndexConcurrently):
             name = connection.ops.quote_name(operation.index.name)

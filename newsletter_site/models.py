@@ -18,7 +18,8 @@ class User(AbstractUser):
     """An author or operator, who signs in with `username`."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    # Set while two-step sign-in is on (sign_in/two_step_devices.py).
+    # The time when two-step sign-in was turned on; null while it is off
+    # (sign_in/two_step_devices.py).
     two_step_since = models.DateTimeField(null=True, editable=False)
 
     class Meta(AbstractUser.Meta):
@@ -28,7 +29,7 @@ class User(AbstractUser):
         verbose_name_plural = _("authors")  # type: ignore[assignment]
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
-        """Hash the password and `two_step_since`. A change of one ends earlier sessions."""
+        """Hash the password and `two_step_since`, so that changing either ends sessions."""
         # django-stubs omits Django's method.
         password_hash: str = super()._get_session_auth_hash(secret=secret)  # type: ignore[misc]
         if self.two_step_since is None:
@@ -53,7 +54,7 @@ class ApiToken(models.Model):
     )
     name = models.CharField(max_length=LONGEST_NAME)
     hash = models.BinaryField(unique=True)
-    prefix = models.CharField(max_length=16)  # the first characters of the token
+    prefix = models.CharField(max_length=16)  # the token's first characters
     scopes = ArrayField(models.CharField(max_length=20))
     form_key = models.UUIDField(null=True, unique=True)
     created_at = models.DateTimeField(db_default=Now())

@@ -1,4 +1,4 @@
-"""Static files, which have hashed names after `collectstatic`."""
+"""Give static files hashed names in `collectstatic`."""
 
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
@@ -6,8 +6,8 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 class CollectedStaticFiles(CompressedManifestStaticFilesStorage):
     """Collected files, with hashed names, so that browsers can cache them permanently."""
 
-    # Replace the names in JavaScript imports too, so that a script does not import an old version
-    # of another script.
+    # Also replace names in JavaScript imports, so that no script imports an old version of another
+    # script.
     support_js_module_import_aggregation = True
 
     def stored_name(self, name: str) -> str:

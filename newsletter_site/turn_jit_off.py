@@ -16,8 +16,9 @@ def turn_jit_off(connection: BaseDatabaseWrapper) -> None:
 
     Homing's statements are short, and compiling a statement takes longer than running it. The
     setting belongs to the database and not to a session, so it also works behind a pooler. A dump
-    does not contain the setting. If our role does not own the database, the setting is made for
-    this role in this database. A value that an operator chose for the database or the role stays.
+    does not contain the setting. If our role does not own the database, only this role's
+    connections to it get the setting. A value that an operator chose for the database or the role
+    stays.
     """
     with connection.cursor() as cursor:
         cursor.execute(_JIT_OF_DATABASE)

@@ -1,4 +1,4 @@
-"""Editions, batches, deliveries, attempts, and the reports of the provider."""
+"""Create the tables of editions, batches, deliveries, attempts and reports."""
 
 import delivery.models.newsletter
 import django.contrib.postgres.fields

@@ -1,4 +1,4 @@
-"""The queue's functions and triggers, storage settings, and single rows."""
+"""Create the queue's functions and triggers; add storage settings and first rows."""
 
 from django.db import migrations
 
@@ -6,7 +6,7 @@ from migrations.sql_file import SqlFile
 
 
 def add_first_rows(apps, schema_editor):
-    """Add the one row of the newsletter, and the one row of the send rate."""
+    """Add the only row of the newsletter, and the only row of the send rate."""
     apps.get_model("delivery", "Newsletter").objects.get_or_create(pk=1)
     apps.get_model("delivery", "SendRate").objects.get_or_create(pk=1)
 

@@ -1,4 +1,4 @@
-"""Authors, whose keys are UUIDs, and their API tokens."""
+"""Create the tables of authors, with UUIDs as keys, and of their API tokens."""
 
 import django.contrib.auth.models
 import django.contrib.auth.validators

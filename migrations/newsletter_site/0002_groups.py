@@ -1,4 +1,4 @@
-"""Four groups: who writes, who publishes, who manages readers, who operates."""
+"""Add four groups: who writes, who publishes, who manages readers, who operates."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from newsletter_site.groups import GROUPS
 
 
 def seed(apps, schema_editor):
-    """Add the permissions to the groups; an existing group keeps those it has.
+    """Add the groups with their permissions; an existing group keeps its permissions.
 
-    Django would create the permissions only after the last migration.
+    Create the permissions here, because Django creates them only after the last migration.
     """
     group_model = apps.get_model("auth", "Group")
     permission_model = apps.get_model("auth", "Permission")

@@ -1,11 +1,11 @@
-"""Create the table of issues, with three issues that no author makes."""
+"""Create the table of issues, and add three issues that no author writes."""
 
 import uuid
 from django.db import migrations, models
 from django.db.models.functions import Now
 
 
-# The issues whose versions are mails on request or test letters, the same in every database.
+# The versions of these issues are mails on request or test letters. Each database has the same ids.
 ISSUES = (
     (uuid.UUID("e93348ef-096e-4c6c-a194-8c9e51f5b825"), "Confirmation mail"),
     (uuid.UUID("5746c21d-e5f7-4e1a-a220-cf610df36c6d"), "Record mail"),
@@ -14,7 +14,7 @@ ISSUES = (
 
 
 def add_issues(apps, schema_editor):
-    """Add these issues. They have no page, because the archive has only newsletters."""
+    """Add a row for each of these issues. They have no page in the archive."""
     for issue, title in ISSUES:
         slug = f"{title.lower().replace(' ', '-')}-{issue.hex[:8]}"
         apps.get_model("publishing", "Issue").objects.get_or_create(

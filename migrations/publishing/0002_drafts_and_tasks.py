@@ -1,4 +1,4 @@
-"""Drafts, images, receipts, checks and tasks of authors."""
+"""Create the tables of drafts, images, receipts, checks and authors' tasks."""
 
 import django.contrib.postgres.fields
 import django.db.models.deletion

@@ -1,4 +1,4 @@
-"""The rules of issues, drafts and receipts that no column can enforce."""
+"""Add rules of issues, drafts and receipts that need functions or triggers."""
 
 from django.db import migrations
 

@@ -1,4 +1,4 @@
-"""Readers, consent, suppressions and imports."""
+"""Create the tables of readers, consent, suppressions and imports."""
 
 import django.contrib.postgres.fields
 import django.db.models.constraints

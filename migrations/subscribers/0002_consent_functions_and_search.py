@@ -1,4 +1,4 @@
-"""The rules of consent, the counts of readers, and the index to search them."""
+"""Add the rules of consent, counts of readers, and the index to search readers."""
 
 import logging
 
@@ -10,7 +10,7 @@ logger = logging.getLogger(__name__)
 
 
 class SearchIndex(SqlFile):
-    """Create the index for searches, unless the extension that it needs is refused."""
+    """Create the index for searches, unless PostgreSQL refuses the needed extension."""
 
     def database_forwards(self, app_label, schema_editor, from_state, to_state):
         connection = schema_editor.connection

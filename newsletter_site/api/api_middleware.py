@@ -59,16 +59,16 @@ class ApiBoundary:
         try:
             response = self._respond(request)
         finally:
-            request.method = method  # the web server needs the true method later
+            request.method = method  # restore the method for the web server
         response.headers["Cache-Control"] = "no-store"
         response.headers["X-Content-Type-Options"] = "nosniff"
         return response
 
     def _respond(self, request: HttpRequest) -> HttpResponseBase:
         if settings.SECURE_SSL_REDIRECT and not request.is_secure():
-            # Refuse the call instead of redirecting it to https. With a redirect, the call would
-            # succeed, nobody would notice the wrong URL, and the next call would be unencrypted
-            # too.
+            # Refuse the call instead of redirecting it to https. If the call were redirected, it
+            # would succeed, and nobody would notice the wrong URL. Then every later call would be
+            # unencrypted too.
             return problem_response(
                 ProblemType.USE_HTTPS,
                 "The call came over http. Nothing was changed. Use https. If you sent a token, "

@@ -38,8 +38,8 @@ _HEADERS: dict[str, Any] = {
     },
 }
 
-# The links of each operation that creates a resource: the parameter and the value that identify the
-# new resource, and the operations that use the resource.
+# The links of each operation that creates a resource. A link has a parameter, the new resource's
+# value of this parameter, and the operations that use the resource.
 _LINKS = {
     "publishIssue": (
         "issue",
@@ -57,11 +57,11 @@ _LINKS = {
 }
 
 
-# Without the exemption a POST would get 403 for a missing CSRF token, and not 405.
+# Without this exemption, a POST would get 403 for a missing CSRF token instead of 405.
 @csrf_exempt
 @require_safe
 def openapi(request: HttpRequest) -> HttpResponse:
-    """Serve the OpenAPI document. Calls need no token."""
+    """Serve the OpenAPI document, for which callers need no token."""
     return HttpResponse(orjson.dumps(document()), content_type="application/json")
 
 

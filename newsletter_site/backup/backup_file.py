@@ -33,7 +33,7 @@ class BackupFile:
     checksum: int
 
     def chunks(self, report: Report = lambda _: None) -> Iterator[bytes]:
-        """Yield the dump. Raise BadZipFile if the file contains another dump by now.
+        """Yield the dump. Raise BadZipFile if the file now contains another dump.
 
         `report` gets the number of bytes read so far.
         """
@@ -107,8 +107,8 @@ def _create(path: str, flags: int) -> int:
 def _lock(file: BinaryIO, unfinished: Path) -> None:
     """Lock the unfinished file, or raise BackupRefusedError if another run uses it.
 
-    Raise the error also if another run has just given the file its final name, because `file` is
-    then the finished backup of this other run.
+    Another run may just have given the file its final name. Then `file` is the finished backup of
+    this other run, so raise the error too.
     """
     with suppress(OSError):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -120,7 +120,7 @@ def _lock(file: BinaryIO, unfinished: Path) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Write the folder to the disk, so that a new file in it survives a machine crash."""
+    """Write the folder to the disk, so that its new file survives a machine crash."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -14,7 +14,7 @@ from delivery.check_settings import CREATE_DATABASE, ENCODING
 
 STOP = "systemctl stop 'homing*'"
 STOP_COMPOSE = "docker compose stop web worker"
-# A text without the characters that a terminal cannot print.
+# A text from which unprintable characters are removed.
 Text = Annotated[str, AfterValidator(lambda text: "".join(filter(str.isprintable, text)))]
 Texts = Annotated[tuple[Text, ...], Field(min_length=1)]
 
@@ -72,7 +72,7 @@ class Target:
 
 
 def fingerprint(key: str) -> str:
-    """Return a text by which keys can be compared, but which does not reveal the key.
+    """Return a fingerprint, which shows whether two keys are equal but not the key.
 
     The fingerprint does not make guessing the key easier. Guesses can already be tried on the
     sessions in the dump, because these sessions are signed with the key.

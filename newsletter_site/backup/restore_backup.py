@@ -32,8 +32,8 @@ from newsletter_site.backup.postgres_programs import (
 )
 from newsletter_site.backup.take_backup import privileges_named, without_migrate
 
-# Ask whether the database is empty. Objects of extensions, such as the views of pg_stat_statements,
-# do not count.
+# This query returns whether the database is empty. Objects of extensions, such as the views of
+# pg_stat_statements, do not count.
 _IS_EMPTY = r"""
     SELECT NOT EXISTS (
         SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
@@ -89,7 +89,7 @@ def restore_backup(
 
 
 def _known() -> set[str]:
-    """Return every migration of this code, and the migrations that these replace."""
+    """Return all migrations of this code, and all migrations that they replace."""
     disk = MigrationLoader(None, ignore_no_migrations=True).disk_migrations
     names = {*disk, *(old for migration in disk.values() for old in migration.replaces)}
     return {".".join(name) for name in names}
@@ -125,8 +125,8 @@ def _extensions(connection: BaseDatabaseWrapper) -> set[str]:
 def _entries(programs: Programs, backup: BackupFile, *, besides: Collection[str]) -> str:
     """Return pg_restore's list of contents without the extensions in `besides`.
 
-    The database already has these extensions. If a superuser owns them, our role may not change
-    them, not even their comments.
+    The database already has these extensions. If a superuser owns these extensions, our role may
+    change nothing about them, not even their comments.
     """
     with tempfile.TemporaryFile() as listed, tempfile.TemporaryFile() as errors:
         with programs.start(
@@ -203,7 +203,7 @@ def _run(
                 if program.stdin:
                     with suppress(BrokenPipeError):
                         program.stdin.close()
-        # psql ends first if a statement fails, and pg_restore if the dump cannot be read.
+        # If a statement fails, psql ends first. If the dump cannot be read, pg_restore ends first.
         found = read_failure(psql_errors, "psql", codes[0])
         found = found or read_failure(errors, "pg_restore", codes[1])
     raise _failed(found)

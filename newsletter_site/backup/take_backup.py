@@ -43,7 +43,7 @@ def take_backup(
     require_direct_connection(connection)
     programs = find_programs(connection, newer=True)
     with without_migrate(connection):
-        pass  # No migrate runs now. A migrate that starts later waits until the dump has ended.
+        pass  # no `migrate` runs now, and a later `migrate` waits until the dump ends
     with (
         new_file(path, replaces=replaces) as file,
         privileges_named(),
@@ -119,7 +119,7 @@ def _describe(cursor: CursorWrapper, keys: Sequence[str], programs: Programs) ->
 
 
 def _dump(programs: Programs, snapshot: str) -> Generator[bytes]:
-    """Yield a dump. It is read from a pipe, so pg_dump ends when this process ends."""
+    """Yield a dump, read from a pipe: when this process ends, pg_dump ends too."""
     with tempfile.TemporaryFile() as errors:
         pg_dump = programs.start(
             *("pg_dump", "--format=custom", "--no-password", f"--snapshot={snapshot}"),

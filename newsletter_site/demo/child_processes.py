@@ -22,7 +22,10 @@ LAST_LINES = 8
 
 
 class Children:
-    """The processes of one demo, with their logs in `folder`. They end with the block."""
+    """The processes of one demo, with their logs in `folder`.
+
+    All processes end with the block.
+    """
 
     def __init__(self, folder: Path, terminal: Terminal) -> None:
         self.folder = folder
@@ -43,7 +46,7 @@ class Children:
                 stderr=subprocess.STDOUT,
                 cwd=settings.BASE_DIR,
                 env=environment,
-                start_new_session=True,  # Ctrl-C in the terminal must reach only the demo.
+                start_new_session=True,  # Ctrl-C must reach only the demo, which ends this child
             )
 
     def wait_for(self, url: str) -> None:

@@ -26,8 +26,9 @@ class Observed:
     """The results for the demo's issue.
 
     `deliveries` are the rows in Homing's database and `copies` the mails in the sandbox; both are
-    dicts whose keys are delivery keys. `mailable` is how many of the `total` readers were confirmed
-    before publishing. `links` are the HTTP statuses of the pages that a mail links to.
+    dicts whose keys are delivery keys. `mailable` is the number of readers, out of `total`, who
+    were confirmed before publishing. `links` are the HTTP statuses of the pages that a mail links
+    to.
     """
 
     imported: ImportReport
@@ -83,7 +84,7 @@ def broken_promises(observed: Observed) -> Iterator[str]:
 
 
 def summary(observed: Observed, broken: Sequence[str], seconds: float) -> str:
-    """Describe the results, and whether all checks passed."""
+    """Return a text about the results and all broken promises."""
     lines = [
         *_about_readers(observed),
         *_about_publishing(observed),

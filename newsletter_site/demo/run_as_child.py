@@ -1,6 +1,7 @@
 """Run a module in a process that ends with the demo.
 
-The demo keeps the child's standard input open. When the input ends, the child ends too.
+The demo keeps the child's standard input open. When this input ends, because the demo has ended,
+the child ends too.
 """
 
 import os

@@ -32,7 +32,7 @@ from subscribers.importing.import_file import import_file
 from subscribers.models import Subscriber
 
 TITLE = "When the swifts came"
-# The demo shows this reader's mail, or another reader's if she has unsubscribed.
+# The demo shows this reader's mail, or another reader's mail if this reader has unsubscribed.
 A_READER = "edith.marlow@posthouse.example.net"
 SHOWN_HELD_S = 2.0
 
@@ -140,7 +140,7 @@ def _publish(terminal: Terminal, services: Services) -> tuple[Edition, tuple[Pos
 
 
 def _deliver(children: Children, edition: Edition) -> None:
-    """End the hold early, as “Send now” does, and wait until sending has ended."""
+    """Send now instead of after the hold, and wait until sending has ended."""
     terminal = children.terminal
     send_now_at = time.monotonic() + SHOWN_HELD_S
     while (status := load_status(edition.pk)).state in (EditionState.HELD, EditionState.SENDING):

@@ -37,8 +37,8 @@ USERNAME = "author"
 # Characters that look alike are left out, because the password is typed from a screen.
 PASSWORD_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # noqa: S105
 HOLD_S = 20
-# Environment variables of a real site, which must not reach the demo. They are set to an empty
-# value, which counts as unset.
+# Environment variables of a real site, which must not reach the demo. The demo sets these variables
+# to an empty value, which counts as unset.
 CLEARED = (
     *("ALLOWED_HOSTS", "TRUST_PROXY", "UNSUBSCRIBE_HANDLING"),
     *("POSTMARK_BROADCAST_STREAM", "POSTMARK_SERVER_TOKEN", "POSTMARK_TRANSACTIONAL_STREAM"),
@@ -69,7 +69,7 @@ class Services(NamedTuple):
 
 
 def open_database(terminal: Terminal) -> None:
-    """Start the database and migrate it. Raise `DemoError` if it is not free."""
+    """Start the database and migrate it. Raise `DemoError` if others use the database."""
     refuse_other_readers()
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_version")
@@ -84,7 +84,7 @@ def open_database(terminal: Terminal) -> None:
 
 
 def refuse_other_readers() -> None:
-    """Raise `DemoError` if the database has readers, but not those of the demo.
+    """Raise `DemoError` if the database has readers, but not the readers of the demo.
 
     Further readers are allowed in the demo's own database, because they may sign up or be added
     between two runs of the demo.

@@ -1,4 +1,4 @@
-"""The demo's terminal, which shows steps and receives signals; the demo's errors."""
+"""The demo's errors, and its terminal, which shows steps and receives signals."""
 
 import signal
 import time

@@ -19,7 +19,7 @@ __all__ = [
 def database_settings(
     data_dir: Path, *, durable: bool = True, name: str = "homing"
 ) -> dict[str, Any]:
-    """Return an entry for DATABASES.
+    """Return the settings of a database, an entry of Django's DATABASES.
 
     Without `durable`, data may be lost if the machine stops, so only tests use this.
     """

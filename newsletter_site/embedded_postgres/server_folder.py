@@ -67,7 +67,7 @@ def cluster_in(data_dir: Path, durable: bool = True) -> Cluster:
 
 
 def socket_dir_for(home: Path, user: ServerUser) -> Path:
-    """Return the socket's folder: the home, or one in /tmp if the path is too long."""
+    """Return the socket's folder: the home, or a folder in /tmp for a long path."""
     if len(os.fsencode(home / f".s.PGSQL.{PORT}")) < LONGEST_SOCKET_PATH:
         return home
     return private_files.private_folder(

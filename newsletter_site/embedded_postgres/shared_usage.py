@@ -1,8 +1,8 @@
 """The first process starts the server, and the last one stops it.
 
 Every process that uses the server holds a shared lock on `users.lock` until the process ends. A
-process that joins or leaves the server holds `gate.lock` for a moment. If it can then lock
-`users.lock` exclusively, no other process uses the server.
+process that joins or leaves the server holds `gate.lock` for a moment. If this process can then
+lock `users.lock` exclusively, no other process uses the server.
 """
 
 import atexit
@@ -27,13 +27,13 @@ guard = threading.Lock()
 def join(cluster: Cluster, database: str | None = None) -> None:
     """Use `cluster`: start its server if it is down, and create `database` if missing.
 
-    Raise EmbeddedPostgresError if that fails.
+    Raise EmbeddedPostgresError if the server or the database cannot be used.
     """
     with guard:
         if cluster in joined:
             return
         for option in pq.Conninfo.get_defaults():
-            if option.envvar:  # PGHOST, PGOPTIONS and so on belong to another database.
+            if option.envvar:  # PGHOST, PGOPTIONS and so on are meant for another database
                 os.unsetenv(option.envvar.decode())
         with private_files.held(cluster.home / GATE, cluster.user):
             lock = private_files.open_lock(cluster.home / USERS, cluster.user)

@@ -1,4 +1,7 @@
-"""Initialise, start and stop the server. Connecting shows whether it is up."""
+"""Initialise, start and stop the server.
+
+The server is up if one can connect to it.
+"""
 
 import shutil
 import time
@@ -12,13 +15,13 @@ from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError,
 
 START_S = 10.0
 SILENT_S = 0.5  # If a launched server gives no response for this time, it is launched again.
-RECOVERY_S = 120.0  # A server that is "starting up" replays its log after a crash.
+RECOVERY_S = 120.0  # after a crash, a server replays its log for up to this time
 POLL_S = 0.02
 LONGEST_LOG = 5_000_000
 BUILTIN_LOCALES_SINCE = 17
 
 SETTINGS = {
-    "listen_addresses": "",  # No TCP, only the socket in a private folder.
+    "listen_addresses": "",  # use no TCP, only the socket in a private folder
     "unix_socket_permissions": "0700",
     "port": str(PORT),
     "max_connections": "200",
@@ -31,7 +34,7 @@ SETTINGS = {
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
 }
-# For tests only: data may be lost if the machine stops.
+# Settings for tests only: data may be lost if the machine stops.
 FORGETFUL_SETTINGS = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
 
 
@@ -106,9 +109,10 @@ def comes_up(cluster: Cluster) -> bool:
 
 
 def launch(cluster: Cluster) -> None:
-    """Start the server as a child of a shell, which reaps the server when it ends.
+    """Start the server as a child of a shell, which collects its exit status.
 
-    The shell is needed because process 1 of some containers does not reap ended processes.
+    Process 1 of some containers does not collect the exit status of ended processes, so they would
+    stay as zombies.
     """
     settings = SETTINGS | {"unix_socket_directories": f'"{cluster.socket_dir}"'}
     if not cluster.durable:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-MAX_CAUSES = 10  # a limit, because causes may form a cycle
+MAX_CAUSES = 10  # a limit, because the causes of an error may form a cycle
 MAX_FRAMES = 40
 
 
@@ -29,7 +29,7 @@ def frames_of(error: BaseException) -> list[str]:
 def describe_type(error: BaseException) -> str:
     """Return the type of an error.
 
-    For database errors, add the code and the constraint.
+    For a database error, add its code, and the constraint if there is one.
     """
     diagnostics = getattr(error, "diag", None)
     more = (getattr(error, "sqlstate", None), getattr(diagnostics, "constraint_name", None))

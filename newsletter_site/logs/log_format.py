@@ -31,8 +31,8 @@ class LineFormatter(logging.Formatter):
 
     `shape` is `json` or `lines`, and `secrets` are redacted.
 
-    With `words`, which is for development, a line also contains an exception's redacted message and
-    traceback.
+    With `words`, for development, a line also has the redacted message and traceback of an
+    exception.
     """
 
     def __init__(self, *, shape: str, words: bool, secrets: Iterable[str]) -> None:
@@ -93,7 +93,7 @@ class StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
 
     If a line cannot be formatted, write only the place that logged it.
 
-    `logging` itself would print the message and its arguments unredacted.
+    The module `logging` would print the message and its arguments unredacted.
     """
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 -- logging's name

@@ -41,8 +41,8 @@ class RequestLogging:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         started_s = time.monotonic()
-        # Clear the ids of the thread's previous request, whose response may have been left
-        # unfinished.
+        # Clear the ids of this thread's previous request, because its response may not have been
+        # finished.
         clear_contextvars()
         request_id = id_of(request)
         log_context.bind(request=request_id)
@@ -52,7 +52,7 @@ class RequestLogging:
         if isinstance(response, HttpResponse):
             sent = [len(response.content)]
         elif isinstance(response, FileResponse):
-            # Do not wrap the file to count its bytes. Otherwise the kernel could not send it
+            # Do not wrap the file to count its bytes: the kernel could then not send the file
             # directly.
             sent = [int(response.headers.get("Content-Length", 0))]
         elif isinstance(response, StreamingHttpResponse):

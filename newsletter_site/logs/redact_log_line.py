@@ -9,7 +9,7 @@ from delivery.redact_addresses import redact_addresses
 
 # A shorter secret may be an ordinary word (docs/logs.md).
 MIN_SECRET_LENGTH = 6
-# This is shorter than all our tokens (28 characters or more) and longer than most words.
+# All our tokens are longer (28 characters or more), and most words are shorter.
 MIN_TOKEN_LENGTH = 20
 
 # The path of a link may contain a token.
@@ -58,8 +58,9 @@ def basic_credentials(user: str, password: str) -> str:
 def looks_random(text: str) -> bool:
     """Return whether a run of letters and digits is a token, not a name or an id.
 
-    A run with letters of both cases is a token if it has digits or does not consist of words. A run
-    with letters of one case is a token if it has digits and a long part without separators.
+    A run with upper-case and lower-case letters is a token if it has digits or does not consist of
+    words. A run with letters of one case only is a token if it has digits and a long part without
+    separators.
     """
     if _ID.fullmatch(text):
         return False

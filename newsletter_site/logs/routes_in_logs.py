@@ -1,4 +1,4 @@
-"""Replace paths with routes on log lines: paths of readers' pages contain tokens."""
+"""Replace paths by routes in log lines, because readers' paths contain tokens."""
 
 import logging
 import re

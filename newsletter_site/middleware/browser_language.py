@@ -1,4 +1,4 @@
-"""Choose the browser's language for pages without the newsletter's language."""
+"""Use the browser's language on pages that do not use the newsletter's language."""
 
 from collections.abc import Collection
 from contextlib import AbstractContextManager

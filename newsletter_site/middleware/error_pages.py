@@ -30,8 +30,8 @@ MB = 1024 * 1024
 # A restart of the database takes a few seconds, a failover half a minute.
 RETRY_AFTER_S = 10
 
-# Error codes from appendix A of PostgreSQL's manual. Class 08 means no connection. PgBouncer sends
-# 08P01 if it cannot reach a server.
+# Error codes from appendix A of PostgreSQL's manual. Codes that begin with 08 mean that there is no
+# connection. PgBouncer sends 08P01 if it cannot reach a server.
 _NO_CONNECTION = "08"
 _UNAVAILABLE = {
     "25006",  # read-only: a standby, or a server that is being moved
@@ -42,7 +42,7 @@ _UNAVAILABLE = {
     "57P03",  # starting up or shutting down
     "57P05",  # the session was idle for too long
 }
-# psycopg raises these without a code if the server did not reply.
+# psycopg raises these errors without a code if the server did not reply.
 _WITHOUT_REPLY = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError)
 
 
@@ -122,8 +122,8 @@ def refuse_unread(path: str, kind: ProblemType, detail: str) -> HttpResponse:
 def service_unavailable(request: HttpRequest, *, why: str, was_begun: bool) -> HttpResponse:
     """Answer 503, as a page or as JSON.
 
-    `why` is shown to the visitor. With `was_begun`, the answer says that the site may have begun to
-    handle the request.
+    The visitor sees the text `why`. With `was_begun`, the answer says that the site may have begun
+    to handle the request.
     """
     response: HttpResponse
     path = request.path_info

@@ -14,7 +14,7 @@ from newsletter_site.middleware.error_pages import unavailable_page
 
 
 class PageLanguage:
-    """Activate the language of a page, and keep the newsletter row with this language.
+    """Activate a page's language, and keep the loaded newsletter for the page's view.
 
     If the database is unavailable, readers get the error message in their browser's language.
     """

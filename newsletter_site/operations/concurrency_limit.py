@@ -18,9 +18,9 @@ from newsletter_site.middleware.error_pages import service_unavailable
 logger = logging.getLogger(__name__)
 
 MAX_CONCURRENT_REQUESTS = 8
-# A request that finds no free slot waits at most this long. Pages take less time, even on a busy
-# machine. The limit is short, because the request may occupy a thread that a health check waits
-# for.
+# A request that finds no free slot waits at most this long. A page takes less time, even on a busy
+# machine. The wait is short, because the waiting request may occupy a thread that a health check
+# needs.
 MAX_WAIT_S = 3.0
 
 
@@ -36,7 +36,7 @@ class RequestSlots:
         self.is_stuck = False
 
     def acquire(self) -> bool:
-        """Take a slot, or wait for one. Return False if none became free."""
+        """Take a slot, or wait for a slot. Return False if no slot became free."""
         with self._changed:
             self._changed.wait_for(lambda: self._free or self.is_stuck, self._max_wait_s)
             if self._free:

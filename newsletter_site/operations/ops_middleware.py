@@ -22,7 +22,7 @@ class OperationsMiddleware(MiddlewareMixin):
             match = resolve(request.path_info, urlconf=OPERATIONS_URLS)
         except Resolver404:
             return None
-        request.resolver_match = match  # for the log and the metrics
+        request.resolver_match = match  # the route for the log and the metrics
         if request.method not in {"GET", "HEAD"}:
             return HttpResponseNotAllowed(["GET", "HEAD"])
         response: HttpResponse = match.func(request, *match.args, **match.kwargs)

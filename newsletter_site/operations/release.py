@@ -36,7 +36,7 @@ def _read(file: Path) -> str:
 
 
 def version_of(changelog: str) -> str:
-    """Return the newest release in the changelog, and whether there are changes since."""
+    """Return the newest release in the changelog, with a mark if changes follow it."""
     headings = re.findall(r"^## ([^,\s]+)", changelog, re.MULTILINE)
     if headings[:1] == ["Unreleased"]:
         return "+".join([*headings[1:2], "unreleased"])

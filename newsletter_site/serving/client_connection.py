@@ -11,12 +11,13 @@ from waitress.task import WSGITask
 from api.problem import ProblemType
 from newsletter_site.serving.request_parser import BodyAwaited, RefusalTask, RequestParser
 
-# If a body has not arrived after this time, the site is asked whether it refuses the request
-# because of its header.
+# If a body has not arrived after this time, ask the site whether it refuses the request because of
+# the header.
 ASKED_AFTER_S = 1.0
-# The longest time a connection may have no request, or a client may read no byte of its answer.
+# A connection is closed if it has no request for this time, or if its client reads no byte of the
+# answer for this time.
 IDLE_S = 15
-# The longest time a connection may have no request while the process stops.
+# While the process stops, a connection without a request is closed after this time.
 IDLE_WHEN_STOPPING_S = 2.0
 # After an early answer, the rest of the request is received and discarded for this long. If the
 # connection were closed at once, the client could lose the answer.
@@ -101,7 +102,10 @@ class Connection(HTTPChannel):
         self._lingers_until_s = time.monotonic() + LINGER_S
 
     def maintain(self, *, is_stopping: bool) -> None:
-        """Close the connection or refuse its request after too long. Runs once a second."""
+        """Close the connection, or refuse its request, if a time limit has passed.
+
+        Runs once a second.
+        """
         idle_s = time.time() - self.last_activity
         if self._lingers_until_s is not None:
             if is_stopping or self._lingers_until_s <= time.monotonic():

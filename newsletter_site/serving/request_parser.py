@@ -1,4 +1,4 @@
-"""Read requests within limits, and answer those that cannot be read."""
+"""Read requests within limits, and answer requests that cannot be read."""
 
 import logging
 import re
@@ -22,8 +22,8 @@ logger = logging.getLogger(__name__)
 LINE_BYTES = 8190
 HEADERS = 100
 HEADER_BYTES = 64 * 1024
-# Bodies up to this size stay in memory. Larger bodies are written to files, so the site is asked
-# first whether it accepts them.
+# Bodies up to this size stay in memory. A larger body is written to a file, so first ask the site
+# whether it accepts the body.
 IN_MEMORY = 512 * 1024
 # A request has this time to arrive, and for each received byte as much more time as the byte takes
 # at the slowest allowed rate.
@@ -90,8 +90,8 @@ class RequestParser(HTTPRequestParser):
 
     def parse_header(self, header_plus: bytes) -> None:
         """Check the limits that waitress does not have. Raise ParsingError."""
-        # If a header is too long, waitress replaces it by a shorter one. Keep the longest one,
-        # because it contains the path of the refused request.
+        # If a header is too long, waitress replaces it by a shorter header. Keep the longest
+        # header, because it contains the path of the refused request.
         self.header_plus = max(self.header_plus, header_plus, key=len)
         first, *lines = header_plus.split(b"\r\n")
         if len(first) > LINE_BYTES:
@@ -132,7 +132,7 @@ class RequestParser(HTTPRequestParser):
 
 
 class RefusalTask(ErrorTask):
-    """Answer a request that was not read, as a problem or as a page."""
+    """Answer a request that was not read, with a problem document or a page."""
 
     def execute(self) -> None:
         self.channel.is_unread = True

@@ -16,7 +16,7 @@ from newsletter_site.serving.listen import BACKLOG
 from newsletter_site.serving.request_parser import HEADER_BYTES, IN_MEMORY, largest_body
 
 # A request mostly waits for PostgreSQL, so threads are enough. Two threads are reserved for health
-# checks, which are then answered even while the database hangs.
+# checks, so that these are answered even while the database hangs.
 THREADS = MAX_CONCURRENT_REQUESTS + 2
 MOST_CONNECTIONS = 1000
 # The large bodies of all connections together may be as large as this number of import files.
@@ -70,7 +70,10 @@ class Server(TcpWSGIServer):
         return self._stops_at_s is not None
 
     def stop(self) -> None:
-        """Accept no more connections, and end when the last one has closed. Thread-safe."""
+        """Accept no more connections, and end when the last connection has closed.
+
+        Thread-safe.
+        """
         self.trigger.pull_trigger(self._begin_to_stop)
 
     def _begin_to_stop(self) -> None:
@@ -97,6 +100,6 @@ class Server(TcpWSGIServer):
             connection.maintain(is_stopping=self.is_stopping)
 
     def has_room(self) -> bool:
-        """Return whether the large bodies of all connections fit the disk."""
+        """Return whether the large bodies of all connections are within the limit."""
         used: int = sum(connection.on_disk() for connection in self.active_channels.values())
         return used <= LARGEST_BODIES * largest_body()

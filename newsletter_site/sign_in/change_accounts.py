@@ -77,9 +77,10 @@ def change_groups(username: str, add: list[Group], remove: list[Group]) -> User:
 
 
 def set_active(username: str, is_active: bool) -> User:
-    """Disable or enable an account, as the admin does. A second call changes nothing.
+    """Disable or enable an account, as the admin does.
 
-    While an account is disabled, its sessions and API tokens are refused.
+    Repeating the call changes nothing. While an account is disabled, its sessions and API tokens
+    are refused.
     """
     with transaction.atomic():
         account = _locked(username)

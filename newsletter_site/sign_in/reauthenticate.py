@@ -18,7 +18,7 @@ NOT_YOUR_PASSWORD = gettext_lazy("This is not your password.")
 
 
 def identity_error(request: HttpRequest) -> str:
-    """Return an error, or "" if the posted password or code is right."""
+    """Return "" if the posted password or code is right, otherwise an error."""
     author: Any = request.user
     password_or_code = request.POST.get("password_or_code", "")
     name = author.get_username()

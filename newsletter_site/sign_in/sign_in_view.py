@@ -24,7 +24,7 @@ from subscribers.record_activity import record_activity
 
 BACKEND = "newsletter_site.one_query_permissions.PermissionsBackend"
 
-# The session's key for the user whose password was right, until the code is right too.
+# Under this key, the session stores the user whose password was right, until the code is right too.
 _WAITS_FOR_CODE = "sign-in.password-was-right"
 _TEN_MINUTES_S = 600
 

@@ -1,4 +1,4 @@
-"""Throttle sign-ins with django-axes, in the same way for known and unknown names."""
+"""Throttle sign-ins with django-axes, for known and unknown names in the same way."""
 
 import logging
 import math
@@ -53,7 +53,7 @@ def may_try(request: HttpRequest, name: str) -> bool:
 
 
 def count_failure(request: HttpRequest, name: str) -> None:
-    """Count a wrong password or code. During a wait, only log the attempt."""
+    """Count a wrong password or code. While the name is blocked, only log the attempt."""
     user_login_failed.send(__name__, credentials={"username": name}, request=request)
 
 

@@ -25,8 +25,8 @@ from subscribers.record_activity import record_activity
 
 RECOVERY_CODES = 10
 SETUP_EXPIRES = timedelta(minutes=15)
-# The pause doubles after each wrong code, but only up to 2 ** 10 s. Without this limit, a stranger
-# could lock the owner out for years.
+# The pause doubles after each wrong code, up to this number of codes (2 ** 10 s). Without this
+# limit, a stranger could lock the owner out for years.
 _LONGEST_PAUSE_AFTER = 11
 # Characters that look alike are left out. A code has 60 random bits, so nobody can find a code from
 # its hash by guessing.
@@ -55,7 +55,7 @@ def is_on(author: Any) -> bool:
 
 
 def pending_device(author: Any, device_id: int | None) -> TOTPDevice | None:
-    """Return the device that waits for its first code, or None after its expiry."""
+    """Return the unexpired device that waits for its first code; None without one."""
     if is_on(author):
         return None
     since = cast("Any", Now()) - SETUP_EXPIRES
@@ -126,7 +126,7 @@ def renew_recovery_codes(author: Any) -> list[str]:
 
 
 def end_pauses(author: Any) -> None:
-    """End the pauses after wrong codes, so that the next code is checked at once."""
+    """End the pauses that follow wrong codes, so that the next code is checked now."""
     for devices in (TOTPDevice.objects, StaticDevice.objects):
         devices.filter(user=author).update(
             throttling_failure_count=0, throttling_failure_timestamp=None
@@ -172,7 +172,7 @@ def _make_recovery_codes(author: Any) -> list[str]:
 
 
 def _hash(code: str) -> str:
-    """Return 96 bits of a code's hash: django-otp's column has no room for more."""
+    """Return 96 bits of a code's hash, because django-otp's column cannot store more."""
     return base64.urlsafe_b64encode(hashlib.sha256(code.encode()).digest()[:12]).decode()
 
 
@@ -189,7 +189,7 @@ def _normalise(typed: str) -> str:
 
 @contextmanager
 def _locked(author: Any) -> Iterator[None]:
-    """Allow one transaction at a time for an account, so that a code works only once."""
+    """Allow an account one transaction at a time, so that a code works only once."""
     with transaction.atomic():
         User.objects.select_for_update().get(pk=author.pk)
         yield

@@ -20,8 +20,8 @@ from newsletter_site.sign_in import two_step_devices
 from newsletter_site.sign_in.reauthenticate import identity_error
 from newsletter_site.sign_in.two_step_devices import pause_sentence
 
-# The session's key for the pending device and the hash of the only session that may show its
-# secret.
+# Under this key, the session stores the pending device, and the hash of the only session that may
+# show the device's secret.
 _PENDING = "two-step.pending"
 
 
@@ -84,7 +84,7 @@ def _finish_setup(request: HttpRequest) -> HttpResponse:
             "shows now."
         )
         return _page(request, pause_sentence(codes.wait_s) if codes.wait_s else wrong_code)
-    # Keep this session signed in. All earlier sessions have ended.
+    # Keep this session signed in, although all earlier sessions have ended.
     update_session_auth_hash(request, author)
     return _codes_page(request, codes, is_first=True)
 

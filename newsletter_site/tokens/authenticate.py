@@ -1,4 +1,4 @@
-"""Build tokens with a prefix and a check sum, and find their callers by hash."""
+"""Build tokens with a prefix and a check sum, and find callers by a token's hash."""
 
 import hashlib
 import re
@@ -14,7 +14,7 @@ from newsletter_site.one_query_permissions import PermissionsBackend
 
 PREFIX = "homing_"
 RANDOM_BYTES = 32
-PREFIX_LENGTH = len(PREFIX) + 4  # shown, so that owners recognise their tokens
+PREFIX_LENGTH = len(PREFIX) + 4  # pages show these characters, so that owners recognise a token
 
 _FORM = re.compile(r"homing_([A-Za-z0-9_-]{43})([0-9a-f]{8})")
 
@@ -58,6 +58,6 @@ def find_caller(token: str) -> Caller | None:
     if user is None or not user.is_staff:
         return None
     if row.is_due:
-        # Repeat the condition here, so that only the first of many simultaneous calls writes.
+        # Repeat the condition here, so that only one of many simultaneous calls writes the time.
         ApiToken.objects.filter(is_due, pk=row.pk).update(last_used_at=Now())
     return Caller(user, frozenset(row.scopes))

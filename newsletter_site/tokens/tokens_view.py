@@ -57,7 +57,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
 @staff_member_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke_token(request: HttpRequest, token: int) -> HttpResponse:
-    """Ask for confirmation; on POST, revoke the token. Pressing twice is safe."""
+    """Ask for confirmation; on POST, revoke the token. A repeated POST is safe."""
     row = api_tokens.visible_tokens(request.user).filter(pk=token).first()
     if row is None:
         raise Http404(_("This token does not exist."))

@@ -1,4 +1,4 @@
-"""`manage.py backup FILE`: back the database up, while mail is sent."""
+"""`manage.py backup FILE`: back the database up, even while mail is being sent."""
 
 import os
 import signal

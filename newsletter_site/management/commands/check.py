@@ -1,4 +1,4 @@
-"""`manage.py check`: Django's command, which also checks the database's settings."""
+"""`manage.py check`: Django's command, extended to check the database's settings."""
 
 from typing import Any
 

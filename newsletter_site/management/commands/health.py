@@ -16,7 +16,7 @@ PAUSE_S = 0.5
 
 
 class Command(BaseCommand):
-    # System checks query the database, and a health check has a time limit.
+    # System checks query the database without a time limit, which a health check needs.
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -18,7 +18,7 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 10.0
 
 
 class Command(migrate.Command):
-    """Django's command with short lock waits, because each wait blocks other sessions."""
+    """Django's command with short waits for locks: each wait blocks other sessions."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -65,7 +65,7 @@ class Command(migrate.Command):
             self._pause(reason, options["patience"])
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.requires_system_checks = []  # The checks have passed. A repeated run needs none.
+        self.requires_system_checks = []  # The checks have passed, so a repeated run skips them.
         if options["plan"] or options["check_unapplied"] or options["prune"]:
             super().handle(*args, **options)
             return
@@ -79,7 +79,10 @@ class Command(migrate.Command):
         turn_jit_off(self._connection)
 
     def _pause(self, reason: str, patience_s: float) -> None:
-        """Print the reason and wait. Raise CommandError when `--patience` is used up."""
+        """Print the reason and wait.
+
+        Raise CommandError if the time of `--patience` has passed.
+        """
         waited_s = time.monotonic() - self._since_s
         left_s = patience_s - waited_s
         if left_s <= 0:

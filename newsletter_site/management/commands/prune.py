@@ -23,7 +23,7 @@ from publishing.editions.edition_status import NoSuchEditionError, load_edition
 from publishing.editions.find_edition import parse_issue_id, parse_version
 from publishing.receipts.drop_old_deliveries import CannotDropError, deliveries_to_drop
 
-INTERRUPTED = 130  # the exit code that a shell reports if Ctrl-C ended the program
+INTERRUPTED = 130  # shells report this exit code if Ctrl-C ended the program
 
 
 class Command(BaseCommand):

@@ -81,7 +81,7 @@ def run_check(check: str, host: str = "") -> CheckResult:
 
 @cache
 def _known_migrations() -> frozenset[MigrationName]:
-    """Return every migration on disk. A process reads them only once."""
+    """Return every migration on disk. A process reads the migrations only once."""
     return frozenset(MigrationLoader(None, ignore_no_migrations=True).disk_migrations)
 
 

@@ -1,6 +1,7 @@
 """Run a query with a time limit, in a thread with its own connection.
 
-The limit also works if the database hangs without an error. Concurrent callers share one query.
+The limit works even if the database hangs without an error. If several callers ask at the same
+time, they share one query.
 """
 
 import threading
@@ -16,7 +17,7 @@ from delivery.monitoring.database_fault import cause_of
 
 Answer = TypeVar("Answer")
 
-# A busy database answers sooner than this, and health checks wait longer than this.
+# Even a busy database answers within this time, and callers of health checks wait longer.
 TIMEOUT_S = 2.0
 
 

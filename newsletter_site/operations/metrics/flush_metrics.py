@@ -21,7 +21,7 @@ class _Flusher:
     is_enabled = False  # True in a web process
 
     def schedule(self) -> None:
-        """Flush soon. This call is cheap, and does nothing outside a web process."""
+        """Flush soon. Outside a web process, this does nothing."""
         if self.is_enabled:
             _start_thread(os.getpid()).set()
 
@@ -55,7 +55,7 @@ def _repeat(counted: threading.Event) -> None:
 
 
 def flush_at_exit() -> None:
-    """Flush once. A database error is only logged."""
+    """Flush once. If the database fails, only log the error."""
     try_to_flush(logging.WARNING)
 
 

@@ -1,7 +1,7 @@
 """The metrics of /metrics. docs/metrics.md explains some of them.
 
-Known label values are listed, so that each series exists with the value 0 before its first event.
-Otherwise Prometheus would miss the increase from 0 to 1.
+The catalogue lists known label values, so that each series exists with the value 0 before its first
+event. Otherwise Prometheus would miss the increase from 0 to 1.
 """
 
 import platform

@@ -18,7 +18,7 @@ from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnsw
 from newsletter_site.operations.metrics.metrics_catalogue import read_gauges
 from newsletter_site.operations.metrics.prometheus_text import exposition
 
-# This is shorter than the ten seconds that Prometheus waits by default.
+# By default, Prometheus waits longer: ten seconds.
 TIMEOUT_S = 8.0
 # Headers that proxies add. A request with one of these headers came through a proxy, perhaps from
 # another machine.

@@ -13,8 +13,8 @@ REQUESTS = "homing_http_requests_total"
 REQUEST_SECONDS = Histogram(
     "homing_http_request_duration_seconds", (0.025, 0.1, 0.25, 1.0, 2.5, 10.0)
 )
-# The route for files and unknown addresses. They have no series of their own, because visitors can
-# invent any number of addresses.
+# The route of all files and unknown URLs. Such a URL has no series of its own, because visitors can
+# invent any number of URLs.
 NO_ROUTE = "(none)"
 SERVER_ERRORS = "5xx"
 UNAVAILABLE = "503"
@@ -36,7 +36,7 @@ def count_form(outcome: PostOutcome, **_: Any) -> None:
 def observe_request(route: str, status: int, seconds: float) -> None:
     """Count an answered request.
 
-    Status 503 is counted separately from other server errors, because the page did not cause the
+    Status 503 is counted separately from other server errors, because the page does not cause this
     error.
     """
     status_class = UNAVAILABLE if status == 503 else f"{status // 100}xx"
