@@ -15,7 +15,7 @@ from subscribers.models import Subscriber, Suppression
 
 
 class Audience(QuerySet[Subscriber]):
-    """The query of the readers who get an issue. Its `count` joins as publishing does."""
+    """The query of the readers who get an issue. Its `count` uses only hash joins."""
 
     def count(self) -> int:
         with (

@@ -31,7 +31,7 @@ class RegisteredReaders:
     reserve_ids = staticmethod(reserve_ids)
 
     def suppressed_among(self, addresses: Sequence[str]) -> Collection[str]:
-        """Return the suppressed addresses among `addresses`, ignoring their case."""
+        """Return the suppressed addresses among `addresses`, ignoring case."""
         keys = [address.lower() for address in addresses]
         found = Suppression.objects.filter(address_key__in=keys, lifted_at=None)
         listed = set(found.values_list("address_key", flat=True))
@@ -66,7 +66,7 @@ class RegisteredReaders:
         request_lifting(kind, version, list(readers))
 
     def reader_at(self, address: str) -> int | None:
-        """Return the id of the reader with this address, ignoring the address's case."""
+        """Return the id of the reader with this address, ignoring case."""
         readers = Subscriber.objects.filter(email_key=address.lower())
         return readers.values_list("id", flat=True).first()
 
@@ -80,7 +80,7 @@ class RegisteredReaders:
         return bool(erased_among([address]))
 
     def unsubscribe_urls(self, recipients: Sequence[int]) -> list[str]:
-        """Return each reader's absolute URL to unsubscribe, which never redirects."""
+        """Return each reader's absolute one-click unsubscribe URL, which never redirects."""
         # reverse() is too slow to call for every delivery. A test checks that reverse() gives the
         # same URL.
         base_url = f"{settings.SITE_URL}/unsubscribe/"

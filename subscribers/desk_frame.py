@@ -24,7 +24,7 @@ R = TypeVar("R", bound=HttpResponseBase)
 
 
 class Guard:
-    """Decorator that lets users with any of these permissions open a view.
+    """A decorator that lets users with any of these permissions open a view.
 
     If no permissions are given, every signed-in user may open the view. `refusal` is the sentence
     that refused users see.

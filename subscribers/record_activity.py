@@ -59,7 +59,7 @@ def record_readers_activity(
 
 
 def record_export(by: uuid.UUID, state: str) -> None:
-    """Record a download: of all readers, of one state, or of suppressed addresses."""
+    """Record a download of all readers, of one state's, or of suppressed addresses."""
     record_activity("download_list", by, Subscriber, name="the list", state=state)
     logger.info("the list of %s was downloaded", f"{state} readers" if state else "readers")
 

@@ -168,7 +168,7 @@ SENTENCES: Mapping[str, Promise | str] = {
         "{width}."
     ),
 }
-# An import stores such a name for a column without a header.
+# For a column without a header, an import stores a name such as “column 3”.
 COLUMN_NUMBER = re.compile(r"column ([0-9]+)")
 # If a parameter is a list, it has names, which are shown in quotation marks.
 Parameter = str | int | list[str]

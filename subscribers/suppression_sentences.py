@@ -14,7 +14,7 @@ OURS, OF_PROVIDER = "ours", "of_provider"
 
 BLOCKED = "blocked"
 MANUAL_AT_PROVIDER = "manual_at_provider"
-IMPORTED = "imported_"  # followed by the reason
+IMPORTED = "imported_"  # in a code, the reason follows
 
 _WORDS: Mapping[str, Promise] = {
     Reason.BOUNCE: _("mail to it bounced"),

@@ -46,7 +46,7 @@ def suppression_lines(*, lifted: bool = False) -> Iterator[str]:
 
 
 def tags_as_json(tags: Iterable[int], names: Mapping[int, str]) -> str:
-    """Return names of tags as a JSON array, because a name may contain commas."""
+    """Return names of tags as a JSON array, because a name may contain any separator."""
     return json.dumps([names[tag] for tag in tags if tag in names], ensure_ascii=False)
 
 

@@ -59,7 +59,7 @@ class AddedReader(NamedTuple):
 
     id: int
     email_key: str
-    mailed_from: datetime | None  # no earlier issue was sent; None if no issue ever was
+    mailed_from: datetime | None  # before this, no issue was sent to them; None if none ever was
     opted_in: bool
     is_changed: bool
 

@@ -23,7 +23,10 @@ LONGEST_ONE_CLICK = 4096  # bytes
 
 
 def unsubscribe_channel(request: HttpRequest) -> How:
-    """Return `ONE_CLICK` for a mail program's POST (RFC 8058), else `LINK`."""
+    """Return `ONE_CLICK` for a mail program's POST (RFC 8058), else `LINK`.
+
+    An unreadable body raises no error.
+    """
     try:
         if int(request.META.get("CONTENT_LENGTH") or 0) > LONGEST_ONE_CLICK:
             return How.LINK

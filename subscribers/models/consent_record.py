@@ -1,6 +1,6 @@
 """The log of consent: acts that start or end consent, with the text shown.
 
-The words for the acts on pages are in `data_requests/personal_data_sentences.py`.
+The words that pages show for the acts are in `data_requests/personal_data_sentences.py`.
 """
 
 from django.contrib.postgres.fields import ArrayField

@@ -73,7 +73,7 @@ class Tag(models.Model):
 class DeletedFieldOrTag(models.Model):
     """A deleted field or tag that workers remove from readers.
 
-    `after` is the checkpoint: the last reader who was handled.
+    `after` is the checkpoint: the id of the last handled reader.
     """
 
     class Kind(models.TextChoices):

@@ -20,8 +20,8 @@ class Subscriber(ReaderColumns):
 
     The most serious state wins, in whatever order the events arrive.
 
-    Triggers ensure that a reader who left becomes `confirmed` again only by a new consent of their
-    own, `opt_in`. The words for the states on pages are in `personal_data_sentences.py`.
+    Triggers ensure that only a reader's own new consent, `opt_in`, can set the state `confirmed`
+    again. The words that pages show for the states are in `personal_data_sentences.py`.
     """
 
     class State(models.TextChoices):
@@ -64,7 +64,7 @@ class Subscriber(ReaderColumns):
     gone_at = models.DateTimeField(null=True, editable=False)  # set by the database
     # The time of the last change after the reader was added; set by the database.
     edited_at = models.DateTimeField(null=True, editable=False)
-    requests = models.PositiveIntegerField(default=0, db_default=0)  # of confirmation mails
+    requests = models.PositiveIntegerField(default=0, db_default=0)  # for confirmation mails
     record_requests = models.PositiveIntegerField(default=0, db_default=0)
     # The record of the reader's own confirmation.
     opt_in = unconstrained_key(
@@ -128,9 +128,7 @@ class Subscriber(ReaderColumns):
 
 
 class ReaderTotal(models.Model):
-    """A summand of the number of readers in a state.
-
-    The number of readers in a state is the sum of all rows with this state.
+    """One of the rows whose sum is the number of readers in a state.
 
     Triggers add a row whenever readers are added, deleted or change their state. Triggers never
     update a row, so that two changes never wait for each other. A worker merges the rows.
@@ -145,9 +143,9 @@ class ReaderTotal(models.Model):
 
 
 class NewReaders(models.Model):
-    """A summand of the number of readers of one source who were confirmed in a month.
+    """One of the rows whose sum is a month's number of new readers from a source.
 
-    Months are in UTC. This number is the sum of all rows with the month and the source.
+    New readers are readers who were confirmed in the month, in UTC.
 
     Triggers add a row with each change, so that two changes never wait for each other. A worker
     merges the rows. No row names a reader.

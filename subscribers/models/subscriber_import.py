@@ -1,4 +1,4 @@
-"""Imports: files of readers, from the upload to the report, and their rows."""
+"""Imports (files of readers, from the upload to the report) and rejected rows."""
 
 import sys
 from collections.abc import Mapping

@@ -15,7 +15,8 @@ class Suppression(models.Model):
     """An address that gets no mail, whether it is a reader's address or not.
 
     Addresses are compared byte by byte (collation C), so new collations of the operating system
-    cannot break the index. The words for the reasons on pages are in `suppression_sentences.py`.
+    cannot break the index. The words that pages show for the reasons are in
+    `suppression_sentences.py`.
     """
 
     class Reason(models.TextChoices):

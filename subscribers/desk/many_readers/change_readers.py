@@ -27,7 +27,7 @@ from subscribers.suppression.manual_suppression import block
 
 Action = ReaderChange.Action
 
-CHOOSE_S = 20  # time limit; enough to select all readers of a long list
+CHOOSE_S = 20  # the time limit, enough to select all readers of a long list
 AT_ONCE = PAGE  # a change of all readers on one page is made before the page answers
 CHUNKS: Mapping[str, int] = {
     Action.TAG: 1_000,

@@ -37,8 +37,8 @@ BEGIN
         NEW.gone_at := NULL;
         RETURN NEW;
     END IF;
-    -- Only a reader's own new consent leads to confirmed. This consent answers a mail that the
-    -- reader asked for. A reader who had left must have asked for the mail after leaving.
+    -- Only a reader's own new consent can set the state `confirmed`. This consent answers a mail
+    -- that the reader asked for. A reader who had left must have asked for the mail after leaving.
     SELECT EXISTS (
         SELECT FROM consent_record AS consent JOIN consent_record AS asked
                  ON asked.subscriber_id = consent.subscriber_id
