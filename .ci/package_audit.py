@@ -97,7 +97,7 @@ def banner(found: Verdict) -> str:
 
 
 def main() -> int:
-    """Run the audit; return 0 if the run may continue."""
+    """Audit the packages. Return 0 if CI may continue."""
     try:
         asked = subprocess.run(COMMAND, capture_output=True, text=True, timeout=MOST_S)
         found = verdict(asked.returncode, asked.stdout, asked.stderr)

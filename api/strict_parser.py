@@ -19,7 +19,7 @@ from ninja.parser import Parser
 from api.problem import FieldError, ProblemError, ProblemType
 from delivery.control_characters import CONTROL_CHARACTERS
 
-# The JSON of a valid call is nested no deeper than a list in an object.
+# The body of a valid call has at most lists in an object, so no valid call reaches this depth.
 DEEPEST = 8
 LONGEST_NAME_SHOWN = 60
 _SURROGATE = re.compile("[\ud800-\udfff]")

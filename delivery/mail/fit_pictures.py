@@ -14,7 +14,7 @@ _IMAGE = re.compile(rf"<img\b{_REST}>", re.IGNORECASE)
 _SIDE = re.compile(
     r"""(\s(?:width|height)\s*+=\s*+)["']?(\d{1,5}+)["']?(?=[\s/>])""", re.IGNORECASE
 )
-# An image without words beside it in its paragraph or figure, or an image outside of both.
+# An image whose paragraph or figure has no words, or an image without a paragraph or figure.
 _PICTURE = re.compile(
     rf"\s*+(?:<(p|figure)\b{_REST}>\s*+)?(?:<a\b({_REST})>\s*+)?<img\b({_REST})>"
     r"\s*+((?(2)</a\s*+>))\s*+(?(1)</\1\s*+>)",

@@ -148,7 +148,7 @@ _DELIVERIES_OF = f"""
 
 
 def load_unfinished() -> list[int]:
-    """Load the editions whose dropped deliveries or evidence are not all deleted."""
+    """Load the editions that still have deliveries or evidence to delete."""
     # ORDER BY makes each sub-query read one row of an index. Without ORDER BY, PostgreSQL could
     # read a whole table.
     with connection.cursor() as cursor:

@@ -80,7 +80,7 @@ class LeasedTask(models.Model):
         return {"state": TaskState.FAILED}
 
     def clear(self, end: str) -> None:
-        """Delete data that only the work needed, in the transaction that ends the task.
+        """Delete what was needed for the work, in the transaction that ends the task.
 
         `end` is the new state; `state` is still the previous state.
         """

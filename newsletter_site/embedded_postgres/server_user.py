@@ -30,10 +30,11 @@ class ServerUser:
 
 
 def server_user(data_dir: Path) -> ServerUser:
-    """Return the current user.
+    """Return the user that runs the server: the current user, if it is not root.
 
-    If the current user is root, return the owner of the folder or of a server in it, or else
-    `postgres` or `nobody`.
+    PostgreSQL refuses to run as root. So if the current user is root, return the owner of the data
+    folder, or of a server's folder in it. If root owns these folders too, return the user
+    `postgres`, or `nobody` if there is no user `postgres`.
     """
     if os.geteuid() != 0:
         return ServerUser(os.geteuid(), os.getegid())

@@ -20,8 +20,8 @@ from newsletter_site.sign_in import two_step_devices
 from newsletter_site.sign_in.reauthenticate import identity_error
 from newsletter_site.sign_in.two_step_devices import pause_sentence
 
-# Under this key, the session stores the pending device, and the hash of the only session that may
-# show the device's secret.
+# Under this key, the session stores the id of the pending device and a hash of the password. The
+# page shows the device's secret only as long as the hash is right.
 _PENDING = "two-step.pending"
 
 

@@ -198,7 +198,7 @@ class Outbox:
     def find_page(
         self, matches: Matches, offset: int, count: int, among: Sequence[int] | None = None
     ) -> tuple[int, list[int]]:
-        """Count all matches, and return one page of their numbers, newest first."""
+        """Return the count of all matches, and the ids of one page, newest first."""
         numbers = range(self.count - 1, -1, -1) if among is None else among
         found = [number for number in numbers if matches(self.messages[number])]
         return len(found), found[offset : offset + count]

@@ -1,4 +1,4 @@
-"""Read issues from the complete export of another Homing site, unchanged."""
+"""Read the issues of another Homing site, as its complete export contains them."""
 
 import json
 import re

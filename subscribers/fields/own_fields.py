@@ -53,7 +53,10 @@ def load_fields_by_key(keys: Collection[str]) -> tuple[ReaderField, ...]:
 
 
 def hold_fields(keys: Collection[str]) -> set[str]:
-    """Prevent deletion of these own fields in this transaction; return existing keys."""
+    """Keep these fields from being deleted until this transaction ends.
+
+    Return the keys of the fields that exist.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT key FROM reader_field WHERE key = ANY(%s) ORDER BY key FOR KEY SHARE", [[*keys]]

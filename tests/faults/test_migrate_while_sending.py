@@ -195,7 +195,7 @@ def test_silent_database_ends_the_run_with_one_sentence() -> None:
 
 LetGo = Callable[[], None]
 
-# Transactions that have written to the table must end before its new index is complete.
+# PostgreSQL completes the new index only after all transactions that wrote to its table ended.
 A_ROW_WRITTEN = "UPDATE delivery SET name = name WHERE version = 0"
 
 

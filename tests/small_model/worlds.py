@@ -90,8 +90,8 @@ LARGER_WORLDS = {
         replace(PROMPT_SEARCH, held_after_start=1, max_tries=1)
     ),
     # One empty result counts if the search shows later mail, even before the schedule has ended.
-    # The provider does not say that its search keeps the order of mail, so the real rules do not
-    # use this (docs/decisions/0036-a-crash-costs-seconds.md).
+    # The provider does not promise that its search shows mail in the order of sending, so the real
+    # rules do not rely on the order (docs/decisions/0036-a-crash-costs-seconds.md).
     "one silence, in order": replace(LAGGING_SEARCH, one_silence=True),
 }
 

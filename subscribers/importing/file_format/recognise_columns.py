@@ -306,7 +306,8 @@ def layout_of(
         rule = replace(rule, left_out=tuple(left_out))
     if reading and reading.is_guess:
         rule = replace(rule or SILENT, is_doubted=True)
-    # A column of statuses may also be read as the date of sign-up, but not as another field.
+    # A column that is used for the status may also be used for the date of sign-up, but for no
+    # other field.
     kept = taken.union({address}, names)
     dated = _first_columns(words, header_words.SINCE, kept)
     # Put the most certain column of dates first, even if the columns were mapped by hand.
@@ -435,7 +436,7 @@ def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
 
 
 def _width_of_rows(header: list[str], sample: Rows) -> int:
-    """Return the number of columns; a longer row is faulty, perhaps by a stray comma."""
+    """Return the number of columns; a longer row is faulty, perhaps through a comma."""
     if not header:
         # Also count empty cells at the end of a row, because most readers may have no name.
         lengths = Counter(map(len, sample))

@@ -73,7 +73,7 @@ def test_a_long_count_stops_at_its_limit(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(reader_list, "MOST_COUNTED", 2)
     SubscriberFactory.create_batch(3)
     assert count_readers(ReaderFilter(text="reader")) == ReaderCount(2, is_exact=False)
-    # A filter by state only needs no limit, because the totals by state are stored.
+    # The totals by state are stored, so counting readers of one state needs no limit.
     assert count_readers(ReaderFilter("confirmed")) == ReaderCount(3, is_exact=True)
 
 
