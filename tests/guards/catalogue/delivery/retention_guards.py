@@ -41,7 +41,7 @@ nothing is dropped during a publication
     test_nothing_is_dropped_while_a_correction_is_published
 the newest issue's copies stay
     _STATUS: THEN «'newest' → ''»
-    test_some_states_and_dates_keep_copies
+    test_the_newest_issue_keeps_all_its_versions
 copies stay that a scheduled correction needs
     _STATUS: THEN «'scheduled_correction' → ''»
     test_scheduled_correction_protects_the_copies
