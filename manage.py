@@ -38,7 +38,7 @@ def main() -> None:
 
         install_exception_hooks()
 
-    # Django begins the line of an error with the name of the error's class.
+    # Django writes the name of the error's class before the error: “homing: …”.
     base.CommandError.__name__ = "homing"
 
     class NamedParser(base.CommandParser):
@@ -130,12 +130,12 @@ def _print_versions() -> None:
 def _end_on_signals() -> None:
     """End with exit code 0 on a signal, until the command handles signals itself.
 
-    This is safe, because the process has not claimed any work yet. It is needed, because loading
-    Django takes a second, and the database may not answer.
+    This is safe, because the process has not claimed any work yet. Without this function, a signal
+    would have to wait, because loading Django takes a second and the database may not answer.
     """
     for number in STOPPING_SIGNALS:
         signal.signal(number, lambda *_: os._exit(0))
-    # The script `homing` blocked these signals. A signal that has arrived since then takes effect
+    # The script `homing` blocked these signals. A signal that arrived in the meantime takes effect
     # now.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING_SIGNALS)
 

@@ -150,7 +150,7 @@ def _output(*command: str) -> str:
 
 
 def _run(*command: str, cwd: Path = ROOT, **variables: str) -> None:
-    """Run a step. End with its exit code if it fails."""
+    """Run a command. If it fails, end this script with the same exit code."""
     sys.stdout.flush()
     environment = os.environ | variables
     if code := subprocess.run(command, cwd=cwd, env=environment, check=False).returncode:

@@ -19,7 +19,8 @@ from ninja.parser import Parser
 from api.problem import FieldError, ProblemError, ProblemType
 from delivery.control_characters import CONTROL_CHARACTERS
 
-# The body of a valid call has at most lists in an object, so no valid call reaches this depth.
+# The body of a valid call is an object that may contain lists, so no valid call reaches this
+# depth.
 DEEPEST = 8
 LONGEST_NAME_SHOWN = 60
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -83,7 +84,7 @@ def refuse_unknown_queries(run: Run) -> Run:
 
 
 def read_json(body: bytes) -> Any:
-    """Read a JSON value. Raise `ProblemError` if it is not valid."""
+    """Read a JSON value. Raise `ProblemError` if the body is not valid JSON."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:

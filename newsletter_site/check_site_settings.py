@@ -63,7 +63,8 @@ def check_tables_are_released(
 ) -> Iterable[CheckMessage]:
     """Refuse a database of an unreleased version of Homing.
 
-    In such a database, an app has tables, but not the first migrations of this code.
+    In a database of an unreleased version, an app has tables, but not the first migrations of this
+    code.
 
     A database of a later release is not refused, because it also contains the first migrations of
     this release.

@@ -32,8 +32,8 @@ from subscribers.signup import expire_unconfirmed
 
 logger = logging.getLogger(__name__)
 
-# After each piece, the run pauses as long as deleting the piece took, but never longer than this,
-# so that the worker can stop quickly.
+# After each piece, the run pauses as long as deleting the piece took. This is the longest pause, so
+# that the worker can stop quickly.
 MAX_PAUSE_S = 0.5
 
 # The daily task.
@@ -245,7 +245,7 @@ def _kept(days: int, setting: str) -> str:
 def prune_if_due(is_stopping: Callable[[], bool]) -> bool:
     """Run the daily task `prune` if it is due and no other worker is running it.
 
-    The task extends its lease after each piece. Return whether this worker ran it.
+    The task extends its lease after each piece. Return whether this worker ran the task.
     """
     periodic_task_lease.ensure_exists(TASK, due_in_s=FIRST_AFTER_S)
     lease = periodic_task_lease.acquire(TASK, uuid.uuid4(), lease_s=LEASE_S)

@@ -160,7 +160,7 @@ class Environment:
     def database(self, name: str) -> dict[str, Any]:
         """Return Django's settings of the PostgreSQL database at an address.
 
-        No error shows the address, because it may contain a password.
+        No error message shows the address, because the address may contain a password.
         """
         address = self.text(name)
         if not address.startswith(("postgres://", "postgresql://")):

@@ -24,7 +24,7 @@ class User(AbstractUser):
 
     class Meta(AbstractUser.Meta):
         db_table = "author"
-        # django-stubs takes Django's own lazy names for `str`.
+        # django-stubs expects `str` here, although Django's own names are lazy.
         verbose_name = _("author")  # type: ignore[assignment]
         verbose_name_plural = _("authors")  # type: ignore[assignment]
 

@@ -1,4 +1,4 @@
-"""Load permissions with one query instead of three: open pages reload often."""
+"""Load permissions with one query, not three, because open pages reload often."""
 
 from typing import Any
 

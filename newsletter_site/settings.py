@@ -1,4 +1,4 @@
-"""Django's settings. Nothing else reads the environment (docs/configuration.md)."""
+"""Django's settings. No other module reads the environment (docs/configuration.md)."""
 
 import os
 import secrets
@@ -120,8 +120,8 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "newsletter_site.middleware.content_security_policy.content_security_policy",
-    # This comes after the middleware for static files, which need no database and therefore no
-    # slot.
+    # This middleware comes after the middleware for static files, because static files need no
+    # database and therefore no slot.
     "newsletter_site.operations.concurrency_limit.LimitConcurrency",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -236,7 +236,8 @@ SECURE_HSTS_SECONDS = 0 if DEBUG else 31_536_000
 # and a preload list is hard to leave.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 # Django 6 wants the app django.contrib.postgres for array columns. Our array columns do not need
-# this app. In each new process it would query the types of two extensions that Homing does not use.
+# this app. In each new process, the app would query the types of two extensions that Homing does
+# not use.
 SILENCED_SYSTEM_CHECKS += ["postgres.E005"]
 # One-click unsubscribing must never be redirected (RFC 8058), and health checks use no TLS.
 SECURE_REDIRECT_EXEMPT = [r"(?i)^unsubscribe/", r"^health/"]

@@ -22,7 +22,8 @@ class Sandbox:
     `tokens` are the accepted server tokens; if empty, any token is accepted. `verified` are the
     domains and addresses allowed in From; None allows any. `latency_s` is the minimum duration of
     every API call. `webhook_waits_s` are the delays between the attempts of a webhook. `desk_url`
-    is the URL of the desk, to which the pages link. If it is empty, the pages have no such link.
+    is the URL of the desk, to which the pages link. If `desk_url` is empty, the pages do not link
+    to a desk.
     """
 
     def __init__(

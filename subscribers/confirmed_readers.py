@@ -27,7 +27,7 @@ class Audience(QuerySet[Subscriber]):
 
 
 def values_of(keys: Sequence[str]) -> Func:
-    """Select a reader's values of the own fields with these keys, as an array."""
+    """Select, as an array, a reader's values of the author's own fields with these keys."""
     values = map(_value_of, keys)
     return Func(*values, template="ARRAY[%(expressions)s]", output_field=ArrayField(TextField()))
 
@@ -45,9 +45,9 @@ def confirmed(
 ) -> QuerySet[Subscriber, tuple[Any, ...]]:
     """Select confirmed, unsuppressed readers as unordered (id, email, *reader fields).
 
-    If keys of own `fields` are given, one more column has the readers' values of these fields. If
-    `with_tags` are given, only readers with at least one of these tags are selected. Readers with
-    any of `without_tags` are never selected.
+    If `fields` has keys of the author's own fields, one more column has the readers' values of
+    them. If `with_tags` are given, only readers with at least one of these tags are selected.
+    Readers with any of `without_tags` are never selected.
     """
     suppressed = Suppression.objects.filter(address_key=OuterRef("email_key"), lifted_at=None)
     readers = Audience(Subscriber).filter(~Exists(suppressed), state=Subscriber.State.CONFIRMED)

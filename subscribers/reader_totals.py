@@ -8,7 +8,8 @@ from django.db.models import Sum
 
 from subscribers.models import NewReaders, ReaderTotal, Subscriber
 
-# If a table has more rows than this, merge them: this costs less than reading all rows each time.
+# If a table has more rows than this, merge the rows. A merge costs less than reading all rows each
+# time.
 MANY_ROWS = 500
 
 _MERGE = """

@@ -28,7 +28,7 @@ def record_activity(
 ) -> None:
     """Record an action of a user on `thing`, a row of the database.
 
-    If the row may be deleted, pass its model as `thing`, and its name as `name`.
+    If the row may already be deleted, pass its model as `thing`, and its name as `name`.
     """
     if isinstance(thing, Model):
         name, key = name or str(thing), thing.pk
@@ -59,7 +59,7 @@ def record_readers_activity(
 
 
 def record_export(by: uuid.UUID, state: str) -> None:
-    """Record a download of all readers, of one state's, or of suppressed addresses."""
+    """Record a download of all readers, readers in one state, or suppressed addresses."""
     record_activity("download_list", by, Subscriber, name="the list", state=state)
     logger.info("the list of %s was downloaded", f"{state} readers" if state else "readers")
 

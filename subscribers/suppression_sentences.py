@@ -9,7 +9,7 @@ from subscribers.models.suppression import Suppression
 
 Reason, Origin = Suppression.Reason, Suppression.Origin
 
-# An entry is on one of two lists: Homing's own list, or the provider's.
+# An entry is either on Homing's own list or on the provider's list.
 OURS, OF_PROVIDER = "ours", "of_provider"
 
 BLOCKED = "blocked"
@@ -39,7 +39,7 @@ def suppression_code(reason: str, origin: str) -> str:
 
 
 def provider_code(reason: str, origin: str) -> str:
-    """Return the code of an entry on the provider's list, by the provider's words."""
+    """Return the code for the provider's reason and origin of an entry on its list."""
     if reason == "ManualSuppression":
         return Reason.UNSUBSCRIBE if origin == "Recipient" else MANUAL_AT_PROVIDER
     return {"HardBounce": Reason.BOUNCE, "SpamComplaint": Reason.COMPLAINT}.get(reason, reason)

@@ -1,8 +1,8 @@
 """Take the screenshots of the docs from the running program: `make pictures`.
 
 It starts the same programs as the demo (a database in a temporary folder, the sandbox, the site and
-two workers) and imports readers and past issues. Then it does an author's work in a real browser
-and takes the screenshots. All programs end with it.
+two workers) and imports readers and past issues. Then this script does an author's work in a real
+browser and takes the screenshots. All programs end when the script ends.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def running_program() -> Iterator[Services]:
         terminal = Terminal(OutputWrapper(sys.stdout))
         children = stack.enter_context(Children(folder, terminal))
         open_database(terminal)
-        # The default hold, so that the screenshots show it.
+        # Use the default hold, so that the screenshots show it.
         services = start_services(children, hold_s=HOLD_S)
         name_everything(services)
         for number, _ in enumerate(PAST):

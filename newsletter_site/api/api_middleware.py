@@ -67,7 +67,7 @@ class ApiBoundary:
     def _respond(self, request: HttpRequest) -> HttpResponseBase:
         if settings.SECURE_SSL_REDIRECT and not request.is_secure():
             # Refuse the call instead of redirecting it to https. If the call were redirected, it
-            # would succeed, and nobody would notice the wrong URL. Then every later call would be
+            # would succeed, nobody would notice the wrong URL, and every later call would be
             # unencrypted too.
             return problem_response(
                 ProblemType.USE_HTTPS,

@@ -58,8 +58,8 @@ class Target:
     """The database to restore into.
 
     `migrations` are the migrations applied to this database. `sessions` is the number of other
-    sessions of Homing's role, and `workers` is the number of active workers. For an empty database,
-    all these values are empty or 0.
+    sessions of Homing's role, and `workers` is the number of active workers. If the database is
+    empty, `migrations` is empty, and both numbers are 0.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Target:
 def fingerprint(key: str) -> str:
     """Return a fingerprint, which shows whether two keys are equal but not the key.
 
-    The fingerprint does not make guessing the key easier. Guesses can already be tried on the
+    The fingerprint does not make it easier to guess the key. Guesses can already be tried on the
     sessions in the dump, because these sessions are signed with the key.
     """
     return salted_hmac("newsletter_site.backup", "key", secret=key, algorithm="sha256").hexdigest()

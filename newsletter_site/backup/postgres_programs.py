@@ -63,7 +63,7 @@ def find_programs(connection: BaseDatabaseWrapper, *, newer: bool) -> Programs:
 
 
 def programs_for(server: int, found: Mapping[int, Path], *, newer: bool) -> int:
-    """Return the major version in `found` to use, or raise BackupRefusedError.
+    """Choose a major version from `found`, or raise BackupRefusedError.
 
     With `newer`, a newer version is used if the server's own version is not found. pg_dump reads
     older servers, but pg_restore's script for a newer server may fail on an older one.

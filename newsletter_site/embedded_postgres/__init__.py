@@ -35,7 +35,7 @@ def database_url(data_dir: Path, name: str = "homing") -> str:
 
     The URL works while this process uses the server.
     """
-    # Imported late, so that settings can be read without libpq.
+    # Import this late, so that settings can be read without libpq.
     from newsletter_site.embedded_postgres.server_folder import cluster_in
 
     return cluster_in(Path(data_dir)).url(name)

@@ -24,7 +24,7 @@ def prepare_data_dir(data_dir: Path) -> Path:
 
     If root creates the folder, it belongs to the owner of the parent folder, so that this owner can
     use it later. If root owns the parent folder too, other users may pass through the new folder,
-    because its server does not run as root.
+    because PostgreSQL runs as another user.
     """
     data_dir = data_dir.expanduser().absolute()
     if not data_dir.exists():

@@ -1,8 +1,8 @@
 """The first process starts the server, and the last one stops it.
 
 Every process that uses the server holds a shared lock on `users.lock` until the process ends. A
-process that joins or leaves the server holds `gate.lock` for a moment. If this process can then
-lock `users.lock` exclusively, no other process uses the server.
+process that starts or stops using the server holds `gate.lock` for a moment. When a process stops
+using the server, it can lock `users.lock` exclusively only if no other process uses the server.
 """
 
 import atexit
@@ -38,8 +38,8 @@ def join(cluster: Cluster, database: str | None = None) -> None:
         with private_files.held(cluster.home / GATE, cluster.user):
             lock = private_files.open_lock(cluster.home / USERS, cluster.user)
             try:
-                # This cannot fail: an exclusive lock is taken only with the gate, and this process
-                # holds the gate.
+                # This cannot fail: only the process that holds `gate.lock` may lock exclusively,
+                # and here this process holds it.
                 private_files.try_lock(lock, shared=True)
                 start_and_stop_server.start(cluster)
                 if database is not None:
@@ -71,7 +71,7 @@ def leave(cluster: Cluster) -> None:
 
 
 def stop_if_unused(cluster: Cluster) -> None:
-    """Stop the server if no process uses it. The caller holds the gate."""
+    """Stop the server if no process uses it. The caller holds `gate.lock`."""
     lock = private_files.open_lock(cluster.home / USERS, cluster.user)
     try:
         if private_files.try_lock(lock):

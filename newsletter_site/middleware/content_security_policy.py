@@ -8,7 +8,7 @@ POLICY = (
     "default-src 'self'; img-src 'self' data: https:; object-src 'none'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
 )
-# Browser features that our pages do not use, so the policy forbids them.
+# The policy forbids these browser features, because our pages do not use them.
 UNUSED_FEATURES = (
     *("accelerometer", "camera", "display-capture", "geolocation", "gyroscope", "hid"),
     *("magnetometer", "microphone", "midi", "payment", "screen-wake-lock", "serial", "usb"),
@@ -22,7 +22,7 @@ HEADERS = {
 def content_security_policy(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Add both headers to every response.
+    """Add both policies as headers to every response.
 
     If a view has set one of these headers itself, as the preview of a mail does, the view's value
     stays.

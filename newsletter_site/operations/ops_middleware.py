@@ -13,8 +13,8 @@ OPERATIONS_URLS = "newsletter_site.operations.urls"
 class OperationsMiddleware(MiddlewareMixin):
     """Answer requests of monitors.
 
-    This comes after the middleware of the log, and before all middleware that redirects or refuses
-    requests.
+    This middleware comes after the middleware of the log, and before all middleware that redirects
+    or refuses requests.
     """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
@@ -26,7 +26,7 @@ class OperationsMiddleware(MiddlewareMixin):
         if request.method not in {"GET", "HEAD"}:
             return HttpResponseNotAllowed(["GET", "HEAD"])
         response: HttpResponse = match.func(request, *match.args, **match.kwargs)
-        # Set the length here, because CommonMiddleware does not run. Without it the web server
-        # would close the connection.
+        # Set the length here, because CommonMiddleware does not run. Without this header, the web
+        # server would close the connection.
         response["Content-Length"] = str(len(response.content))
         return response

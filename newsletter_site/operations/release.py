@@ -27,7 +27,7 @@ class Release(NamedTuple):
 
 @cache
 def running_release() -> Release:
-    """Return the release of this checkout or image. A process reads it only once."""
+    """Return the release of this checkout or image. A process looks it up only once."""
     return Release(version_of(_read(ROOT / "CHANGELOG.md")), find_commit(ROOT, _ARCHIVED_COMMIT))
 
 
@@ -36,7 +36,7 @@ def _read(file: Path) -> str:
 
 
 def version_of(changelog: str) -> str:
-    """Return the newest release in the changelog, with a mark if changes follow it."""
+    """Return the newest release in the changelog, with a mark for unreleased changes."""
     headings = re.findall(r"^## ([^,\s]+)", changelog, re.MULTILINE)
     if headings[:1] == ["Unreleased"]:
         return "+".join([*headings[1:2], "unreleased"])

@@ -44,8 +44,8 @@ class Connection(HTTPChannel):
     """A channel that asks the site before it receives a large or slow body.
 
     A complete request goes to a thread at once. An incomplete request may be refused because of its
-    header: the site runs until it reads the body, which raises BodyAwaited. Then the event loop
-    receives the rest, and the site runs again from the beginning.
+    header: the site runs until it reads the body, which raises BodyAwaited. After BodyAwaited, the
+    event loop receives the rest of the request, and the site runs again from the beginning.
     """
 
     parser_class = RequestParser
@@ -82,7 +82,7 @@ class Connection(HTTPChannel):
             self._close()
 
     def service(self) -> None:
-        """Run the site in a thread: answer a complete request, or ask about a header."""
+        """Run the site in a thread, to answer a request or to check only its header."""
         try:
             super().service()
         except BodyAwaited:

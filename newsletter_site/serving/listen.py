@@ -13,9 +13,9 @@ FIRST_FROM_SYSTEMD = 3
 def listen(address: str, port: int | None) -> socket.socket:
     """Return a listening socket. Call this before any process is forked.
 
-    `address` is HOST:PORT or fd://NUMBER. If `address` is empty, use systemd's socket. Without such
-    a socket, listen on `port` at every address of the machine, or without `port` at 127.0.0.1:8000.
-    Raise OSError or ValueError if that fails.
+    `address` is HOST:PORT or fd://NUMBER. If `address` is empty, use systemd's socket. Without
+    systemd's socket, listen on `port` at every address of the machine. Without `port`, listen at
+    127.0.0.1:8000. Raise OSError or ValueError if that fails.
     """
     if not address and os.environ.get("LISTEN_PID") == str(os.getpid()):
         address = f"fd://{FIRST_FROM_SYSTEMD}"

@@ -126,7 +126,7 @@ class RequestParser(HTTPRequestParser):
         return size if size > IN_MEMORY else 0
 
     def refuse(self, kind: ProblemType) -> None:
-        """Answer with an error instead of waiting for the rest."""
+        """Answer with an error instead of waiting for the rest of the request."""
         self.error = utilities.BadRequest(kind)
         self.completed = True
 

@@ -47,7 +47,7 @@ class Server(TcpWSGIServer):
             recv_bytes=HEADER_BYTES // 2,
             inbuf_overflow=IN_MEMORY,
             log_socket_errors=False,
-            # Only the site reads a proxy's headers, if TRUST_PROXY is on.
+            # Keep a proxy's headers: the site reads them if TRUST_PROXY is on.
             clear_untrusted_proxy_headers=False,
             asyncore_use_poll=True,
             ident="",

@@ -43,7 +43,7 @@ def network_address(request: HttpRequest) -> str:
 def may_try(request: HttpRequest, name: str) -> bool:
     """Return whether a password or code may be checked.
 
-    If not, AxesMiddleware answers 429.
+    If it returns False, AxesMiddleware answers 429.
     """
     if AxesProxyHandler.is_allowed(request, {"username": name}):
         return True

@@ -21,7 +21,7 @@ from newsletter_site.sign_in.reauthenticate import identity_error
 from newsletter_site.sign_in.two_step_devices import pause_sentence
 
 # Under this key, the session stores the id of the pending device and a hash of the password. The
-# page shows the device's secret only as long as the hash is right.
+# page shows the device's secret only while the hash matches the password.
 _PENDING = "two-step.pending"
 
 
@@ -51,7 +51,7 @@ def two_step_qr_code(request: HttpRequest) -> HttpResponse:
     if device is None:
         raise Http404
     image = io.BytesIO()
-    # Draw light modules too: otherwise apps cannot read the code on a dark page.
+    # Draw the light squares of the QR code too: otherwise apps cannot read it on a dark page.
     segno.make(device.config_url, error="m").save(
         image, kind="svg", scale=6, border=4, dark="#000", light="#fff", xmldecl=False
     )

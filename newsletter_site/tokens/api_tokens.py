@@ -64,7 +64,7 @@ def create_token(
 ) -> NewToken:
     """Create a token.
 
-    Raise `TokenRefusedError`, also for a second post of the same `form_key`.
+    Raise `TokenRefusedError`, for example if the same `form_key` is posted again.
     """
     name = clean_name(name)
     chosen = set(scopes)

@@ -129,7 +129,7 @@ class MessageEvents:
             self._webhooks.send([subscription_webhook(stream, address.lower(), origin, now_ns())])
 
     def reactivate(self, message: Message, address: str) -> None:
-        """Lift a suppression: as the account if the account may, otherwise as the reader."""
+        """Lift a suppression as the account, or as the reader if the account may not."""
         held = self._suppressions.of(message.stream).get(address.lower())
         if held is None:
             raise ValueError(f"{address} is not suppressed on the stream {message.stream}.")
@@ -140,7 +140,7 @@ class MessageEvents:
         self.lift(message.stream, address, origin)
 
     def delivered(self, message: Message, address: str, times: int = 1) -> None:
-        """Deliver a message again; post the webhook `times` times."""
+        """Note a repeated delivery of a message, and post its webhook `times` times."""
         self._note(message, EventType.DELIVERED, "Delivered again", address)
         self._webhooks.send([_delivery_webhook(message, address)], times)
 

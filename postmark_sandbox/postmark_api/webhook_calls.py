@@ -29,7 +29,7 @@ def show_all(call: ApiCall) -> Response:
 
 
 def create(call: ApiCall) -> Response:
-    """Create a webhook. Verify it first, unless `Verify` is false."""
+    """Create a webhook, after verifying it unless `Verify` is false."""
     body = call.request.json
     hook = Webhook(call.sandbox.webhooks.hooks.next_id(), "")
     hook.update(body)

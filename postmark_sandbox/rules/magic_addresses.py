@@ -62,7 +62,7 @@ OWN_WORDS = {"complaint": "spamcomplaint", "bounce": "hardbounce"}
 
 
 class EventType(Enum):
-    """Kinds of events: automatic for a magic address, on request for other addresses."""
+    """Kinds of events, which a magic address causes or somebody asks for."""
 
     DELIVERED = "delivered"
     BOUNCED = "bounced"

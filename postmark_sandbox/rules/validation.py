@@ -73,7 +73,7 @@ class Account:
 
 @dataclass(slots=True)
 class CheckedMessage:
-    """An accepted message: `recipients` as typed, `inactive` recipients in lower case."""
+    """A message to accept. `recipients` are as typed, `inactive` ones in lower case."""
 
     item: dict[str, Any]
     stream: str

@@ -1,6 +1,7 @@
 """Erasure of readers.
 
-After an erasure, only a keyed hash of the address stays. With this hash, imports skip the address.
+After an erasure, only a keyed hash of the address stays. Imports recognise the address by this
+hash, and skip it.
 """
 
 import logging

@@ -108,7 +108,8 @@ def edit_reader(
     """Save the values of a reader's fields, and the tags unless `tags` is None.
 
     `seen` is the reader's `last_edit` at the time when the form showed the values. If the reader
-    was edited after that time, nothing is saved. A topic that the reader left is not added.
+    was edited after the form was opened, nothing is saved. A topic that the reader left is not
+    added.
     """
     with transaction.atomic():
         readers = Subscriber.objects.filter(pk=subscriber_id)

@@ -78,7 +78,7 @@ class ReaderCount(NamedTuple):
 def load_page(
     chosen: ReaderFilter, before: int | None = None, *, limit: int = PAGE, sort: str = NEWEST
 ) -> tuple[list[Subscriber], int | None]:
-    """Load up to `limit` readers, and the `before` of the next page, None without one.
+    """Load up to `limit` readers, and the `before` of the next page (None: last page).
 
     `before` is the id of the last reader on the previous page.
 
@@ -139,7 +139,7 @@ def with_suppressed(readers: QuerySet[Subscriber]) -> QuerySet[Any]:
 
     If Homing does not suppress the address, `suppressed` is the reason why the provider would
     refuse the reader's next mail. For a confirmed reader, the next mail is a letter. For any other
-    reader, the next mail is one that they request.
+    reader, it is a mail that the reader requests.
     """
     held = Suppression.objects.filter(address_key=OuterRef("email_key"), lifted_at=None)
     refused = ProviderSuppression.objects.filter(

@@ -137,7 +137,7 @@ def delete_field(key: str, by: uuid.UUID | None) -> bool:
 
 @transaction.atomic
 def delete_tag(tag: int, by: uuid.UUID | None) -> bool:
-    """Delete a tag. Workers remove it from the readers. `by` None is not logged.
+    """Delete a tag; workers then remove it from the readers. If `by` is None, log nothing.
 
     Raises `TagInUseError` if an issue or a draft uses the tag. If a tag that an issue excludes were
     deleted, the issue would reach more readers.

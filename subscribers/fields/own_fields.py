@@ -9,8 +9,8 @@ from delivery.reader_fields import FIELD_NAMES, READER_FIELDS, ReaderField
 from subscribers.models import ReaderFieldDefinition
 
 # These words cannot be the key of an own field. Each word means something else in a letter or as a
-# column of an import, or would confuse authors. Messages, forms and exports write a prefix before
-# the key of an own field, so they need no reserved words.
+# column of an import, or would confuse authors. Where messages, forms and exports write the key of
+# an own field, they put a prefix before the key. So they need no reserved words.
 RESERVED_KEYS = frozenset(
     [
         *(*BODY_FIELDS, "link", "newsletter"),

@@ -149,8 +149,8 @@ SKIP_GONE = """
       LEFT JOIN consent_record ON consent_record.id = subscriber.opt_in_id
      WHERE candidate.line = import_candidate.line AND candidate.why IS NULL AND candidate.has_left
 """
-# Select the rows of readers who left, each with the effects of its status. A reader who was blocked
-# in another product keeps their state here.
+# Select the rows of readers who left, each with the effects of its status. If the file says
+# “blocked”, the reader keeps their state here.
 LEFT = """
     (VALUES ('unsubscribed', 'unsubscribe', 'unsubscribed', 'left'),
             ('bounced', 'bounce', 'bounced', 'bounced'),
@@ -191,8 +191,8 @@ UPDATE_GONE = f"""
             OR gone.status = 'unsubscribed' AND unsubscribed_at IS NULL)
 """  # noqa: S608
 # Record an act only if the reader has no record of the same act since the last opt-in. A lifted
-# bounce is recorded again. An operator's block here does not prevent the record of a block in the
-# file.
+# bounce is recorded again. If the file says that a reader was blocked, the block is recorded, even
+# if an operator blocked the address here.
 RECORD_GONE = f"""
     INSERT INTO consent_record (subscriber_id, act, how, subscriber_import_id, at, detail)
     SELECT subscriber.id, act, 'import', %s, left_at, '{FILE_SAYS}' || gone.status
@@ -465,8 +465,8 @@ def _add(cursor: CursorWrapper, record: SubscriberImport) -> tuple[int, int, int
     """Add readers; return three numbers of readers.
 
     The first number counts the added readers, and the second those who stay pending despite a
-    statement. The third number, which only a check needs, counts the readers whom a statement about
-    the list would confirm.
+    statement of consent. The third number, which only a check needs, counts the readers whom a
+    statement about the list would confirm.
     """
     if record.state == State.CHECKING:
         cursor.execute(COUNT_NEW)

@@ -142,7 +142,7 @@ def lists_sentence(lists: Sequence[str]) -> str:
 
 
 def second_sentence(second: Mapping[str, Any], read_as: Description) -> str:
-    """Say which columns are read instead of an ignored column."""
+    """Say that a column is ignored, and which columns are read instead."""
     field = second["field"]
     sentence = (
         _("{column} is ignored: only one column can be the email address, and that is {instead}.")
@@ -180,7 +180,7 @@ def count_lost(record: SubscriberImport) -> int:
 
 
 def _doubts(read_as: Description) -> str:
-    """Warn about columns of statuses that are not read; empty if all are read."""
+    """Warn if a column of statuses is not read; empty if all are read."""
     if not read_as.doubts:
         return ""
     sentence = _(
@@ -287,7 +287,7 @@ def chosen_answers(record: SubscriberImport) -> list[str]:
 
 
 def offers(record: SubscriberImport) -> list[str]:
-    """Offer to read columns as tags, each with the command's option that does it."""
+    """Offer to read columns as tags; each offer names the option of the command."""
     sentence = _("{offer} To do so, add {option}")
     offered = tags_offered(record)
     shown = [

@@ -1,7 +1,7 @@
 """Run imports under a lease, one chunk at a time.
 
 The number of counted rows is the checkpoint. After a crash, the next process reads the file again
-and skips this number of rows.
+and skips the rows that were counted.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -139,8 +139,8 @@ def _apply_chunk(running: Running, chunk: list[Row | BadRow], file: ReaderFile) 
     record = running.task
     validated = [validate_row(row, file.fields) for row in chunk]
     with running.step() as cursor:
-        # Take this lock first. Without it, an address that is being erased at the same time could
-        # be added again.
+        # Take this lock first. Without this lock, an address that is being erased at the same time
+        # could be added again.
         cursor.execute(LOCK_ENQUEUE)
         running.hold()
         cursor.execute(ONE_AT_A_TIME)

@@ -11,7 +11,7 @@ from subscribers.importing.import_sentences import deleted_rows_sentence, reason
 from subscribers.models import RejectedRow, SubscriberImport
 
 AT_ONCE = 250  # rows in memory at the same time; a row may have 65,000 characters
-# The reading for imports of earlier releases, which stored no reading.
+# Used for imports of earlier releases, which did not store how they read the file.
 _ADDRESSES_ONLY = Reading((EMAIL,), 1, "", 0)
 
 
@@ -52,8 +52,8 @@ def reject_header(record: SubscriberImport) -> str:
 def reject_line(record: SubscriberImport, row: RejectedRow) -> str:
     """Return a line of CSV with one rejected row and its cells.
 
-    If a row cannot be split, its text is put into the column of addresses. As an address, the text
-    is rejected at each import until somebody corrects it.
+    If a row cannot be split, its text is put into the column of addresses. Because the text is no
+    address, each import rejects the row until somebody corrects it.
     """
     cells = row.parameters.get("row", row.email)
     if isinstance(cells, str):

@@ -37,8 +37,8 @@ def seal_all(purpose: str, payloads: Sequence[bytes]) -> list[str]:
         parts.append(tag.digest())
         cover.update(parts[-1])
         parts.append(cover.digest())
-    # Encrypt and encode all tokens together, which is faster. This works because each token fills
-    # whole base-64 characters.
+    # Encrypt and encode all tokens together, which is faster. Each token fills whole base-64
+    # characters, so the text can be cut into tokens.
     blank = bytes(tag_bytes)
     sealed = _xor(b"".join(parts), blank + blank.join(payloads))
     text = urlsafe_b64encode(sealed).decode("ascii")

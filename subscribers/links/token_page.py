@@ -1,4 +1,4 @@
-"""Load the newsletter for public pages; render pages that their secret URL opens."""
+"""Load the newsletter for public pages, and render pages that have a secret URL."""
 
 from typing import Any
 
@@ -39,7 +39,8 @@ def damaged_link_page(request: HttpRequest, *, leaves: bool = False) -> HttpResp
 def protect_token_page(response: HttpResponse) -> HttpResponse:
     """Hide the page from caches and search engines, and its URL from other sites.
 
-    The header is not `no-referrer`, because Django's CSRF check would then refuse the page's forms.
+    The Referrer-Policy is not `no-referrer`, because Django's CSRF check would then refuse the
+    page's forms.
     """
     response["Cache-Control"] = "no-store"
     response["Referrer-Policy"] = "same-origin"

@@ -64,7 +64,8 @@ class ConsentRecord(ReaderColumns):
     """One act that starts or ends consent.
 
     Triggers forbid changing a record, and deleting it before its reader. The record has the values
-    of fields as a visitor typed them. The confirmation copies these values to the reader.
+    of fields as a visitor typed them. When the visitor confirms, these values are copied to the
+    reader.
     """
 
     id = models.BigAutoField(primary_key=True)

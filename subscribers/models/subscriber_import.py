@@ -28,8 +28,8 @@ NO_COUNTS: Mapping[str, Any] = {
 KEPT = ("kept_mailed", "kept_opted_in", "kept_changed")  # readers whom an undo keeps
 # A key in `statuses`: counts the added readers who stay pending even with --confirmed.
 ADDED_PENDING = "added, pending"
-# A key in `statuses`: counts the readers whom an import would add, but whom only the option
-# --list-is-confirmed would confirm.
+# A key in `statuses`: counts the new readers whom the import would confirm only with the option
+# --list-is-confirmed.
 ADDED_UNSTATED = "added, unstated"
 GONE = ("blocked", "bounced", "unsubscribed", "complained")  # statuses of rows
 LONGEST_EXCERPT = 320  # long enough to recognise a row

@@ -104,8 +104,8 @@ def _make_a_reader(reader: Subscriber, asked: ConsentRecord, consent: Mapping[st
         opt_in=consent_id,
         confirmed_at=Now(),
         unsubscribed_at=None,
-        # Anyone can type a name for an address. Only the confirmation makes this name the reader's
-        # own name.
+        # Anyone can type a name next to somebody's address. The reader gets this name only by
+        # confirming.
         **{name: getattr(asked, name) or getattr(reader, name) for name in FIELD_NAMES},
         fields={**reader.fields, **typed},
         # A form does not bring a reader back to a topic that they left, because it does not show

@@ -35,7 +35,7 @@ class _TextField(forms.Field):
 
 
 class AddressField(_TextField):
-    """An address, as `read_address` reads it."""
+    """The field of an address, which `read_address` checks."""
 
     widget = forms.EmailInput(
         attrs={
@@ -106,7 +106,7 @@ class SignUpForm(forms.Form):
         return {field.name: self.cleaned_data[field.control] for field in self._reader_fields}
 
     def is_too_fast(self, now: float) -> bool:
-        """Whether the form was sent too soon for a human, or its signed time is forged."""
+        """Tell whether the form was sent too soon for a human, or its time is forged."""
         if "shown" not in self.data:
             return False
         try:

@@ -67,8 +67,8 @@ def embedded(request: HttpRequest) -> HttpResponse:
 
     The header `Origin` names the site of the form; in a browser, no site can forge it. The form
     below a letter signs the visitor up. A form on one of the author's own sites also signs the
-    visitor up, if it shows the wording that is stored. Any other form changes nothing: the answer
-    is our form with the typed values.
+    visitor up, if it shows the wording that is stored. A form on any other site changes nothing:
+    the answer is our form with the typed values.
     """
     if request.method != "POST":
         return form_page(request, SignUpForm())
@@ -121,7 +121,7 @@ def _asked(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest) -> HttpResponse:
-    """Show the button for GET and confirm for POST. Both can be repeated safely.
+    """Show the button for GET and confirm for POST. Repeated requests are safe.
 
     GET changes nothing, because link scanners fetch the URL. POST needs the CSRF token too.
     """

@@ -1,7 +1,7 @@
 """Lift suppressions that the provider lifts, and bounces that an author lifts.
 
-Neither the provider nor an author can lift a complaint or an unsubscribe. Triggers enforce this
-rule (docs/decisions/0047-lifting-a-bounce.md).
+Neither the provider nor an author can lift a complaint or an unsubscribe. Triggers forbid such
+lifts (docs/decisions/0047-lifting-a-bounce.md).
 """
 
 from datetime import datetime

@@ -59,7 +59,8 @@ def _remaining_reason(reader: Subscriber, blocked: Suppression) -> Reason | None
     reasons = reported_reasons(reader)
     opted_in_since = reader.opt_in is not None and reader.opt_in.at >= blocked.at
     if blocked.reason != Reason.MANUAL and not opted_in_since:
-        # The suppression with this reason existed before the block, maybe even before the reader.
+        # The address was suppressed for this reason before it was blocked, maybe even before the
+        # reader was added.
         reasons.append(Reason(blocked.reason))
     return max(reasons, key=_BY_GRAVITY.index, default=None)
 

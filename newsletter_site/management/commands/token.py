@@ -62,8 +62,8 @@ class Command(BaseCommand):
             expires_days=options["expires_days"],
             from_command_line=True,
         )
-        # Show this text without the colour of errors. It is written to stderr because programs read
-        # the last line of stdout.
+        # Show this text without the colour of errors. The text goes to stderr, because programs
+        # read the last line of stdout.
         self.stderr.style_func = str
         self.stderr.write(
             _(

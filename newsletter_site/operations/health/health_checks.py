@@ -195,7 +195,7 @@ def health(request: HttpRequest, check: str) -> HttpResponse:
     response: HttpResponse
     if result.is_healthy and _is_prometheus(request):
         # Prometheus can scrape this address like any target. Prometheus' own metric `up` then shows
-        # the result.
+        # whether the check passed.
         response = HttpResponse(
             f'homing_health{{check="{check}"}} 1\n', content_type=PROMETHEUS_TEXT
         )

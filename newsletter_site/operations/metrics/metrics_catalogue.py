@@ -173,7 +173,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "counter",
         "Requests by route and class of status; 5xx does not include 503.",
         {"route": (), "status": ()},
-        # Write the series of errors of a route even while it is 0. Otherwise Prometheus would not
+        # Write the number of errors of a route even while it is 0. Otherwise Prometheus would not
         # count the first errors as an increase.
         beside=("status", site_metrics.SERVER_ERRORS),
     ),

@@ -78,8 +78,8 @@ def check_access(meta: Mapping[str, object], token: str) -> HTTPStatus:
     """
     if token:
         given = str(meta.get("HTTP_AUTHORIZATION", ""))
-        # Compare hashes of the tokens. With the tokens themselves, `compare_digest` would reveal
-        # whether their lengths differ.
+        # Compare hashes, because `compare_digest` on the tokens themselves would reveal whether
+        # their lengths differ.
         hashes = (hashlib.sha256(each.encode()).digest() for each in (given, f"Bearer {token}"))
         is_right = hmac.compare_digest(*hashes)
         return HTTPStatus.OK if is_right else HTTPStatus.UNAUTHORIZED

@@ -15,9 +15,9 @@ from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, Metr
 # Values with their labels, as `delivery.monitoring.metrics_storage` loads them.
 Labelled = Sequence[tuple[Mapping[str, str], float]]
 
-# The label that names the database of a counter. A restored backup sets counters back, and its
-# database gets a new value of this label. So the counters become new series, and Prometheus sees no
-# reset of the old series.
+# The label that names the database of a counter. A restored backup has lower counters, so the
+# restored database gets a new value of this label. Then the counters become new series, and
+# Prometheus sees no reset of the old series.
 DATABASE = "database"
 
 

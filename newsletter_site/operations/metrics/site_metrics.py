@@ -13,8 +13,8 @@ REQUESTS = "homing_http_requests_total"
 REQUEST_SECONDS = Histogram(
     "homing_http_request_duration_seconds", (0.025, 0.1, 0.25, 1.0, 2.5, 10.0)
 )
-# The route of all files and unknown URLs. Such a URL has no series of its own, because visitors can
-# invent any number of URLs.
+# The route of all files and unknown URLs. Unknown URLs share one series, because visitors can
+# invent any number of them.
 NO_ROUTE = "(none)"
 SERVER_ERRORS = "5xx"
 UNAVAILABLE = "503"

@@ -1,4 +1,4 @@
-"""Read dates in cells. A cell can mean several dates; its column may prove which.
+"""Read dates in cells. If a cell can mean several dates, its column may decide.
 
 A date of sign-up is never a guess. 3/4/2023 has a meaning only if another cell of the column shows
 whether the day or the month comes first.
@@ -138,8 +138,8 @@ class FormOfColumn:
         [number] = self._numbers if len(self._numbers) == 1 else [""]
         if number == _SERIAL and self._orders is not None:
             # Excel turns 3/4/2023 into a number, perhaps with day and month swapped, and leaves
-            # 13/4/2023 as text. So if a column has numbers and also such texts, the numbers have no
-            # certain meaning.
+            # 13/4/2023 as text. So if a column has numbers and also dates as texts, the numbers
+            # have no certain meaning.
             number = ""
         return DateForm(self._latest, order, number or None)
 

@@ -42,8 +42,8 @@ ADDRESS = keys("""
     电子邮箱, 邮件地址, 電子郵件, 電郵, 信箱, 이메일, 메일, 이메일 주소, 전자우편,
     البريد الإلكتروني, بريد إلكتروني, ایمیل, דוא"ל, דואל, אימייל, ईमेल
 """)
-# These headers may also mean a postal address or a telephone number. The column counts as e-mail
-# addresses only if its values in the sample are e-mail addresses.
+# These headers may also mean a postal address or a telephone number. A column with such a header
+# counts as e-mail addresses only if its values in the sample are e-mail addresses.
 _PERHAPS_ADDRESS = keys("""
     address, adresse, adress, adres, adresa, aadress, osoite, cím, dirección, indirizzo, endereço,
     adreça, contact, kontakt, contacto, contatto, contato, recipient, subscriber, reader, to,
@@ -62,8 +62,8 @@ FULL_NAME = keys("""
     nume complet, ime i prezime, ime in priimek, ad soyad, adı soyadı, ονοματεπώνυμο, фио,
     полное имя, імя та прізвище, 氏名, お名前, 姓名, 성명
 """)
-# Next to a column of first names or of last names, a column with one of these headers has the other
-# part of the name.
+# If another column has only first names, a column with one of these headers has the last names, and
+# vice versa.
 NAME = keys("""
     name, names, nom, nombre, nome, naam, navn, namn, nimi, nimed, név, jméno, meno, ime, nume,
     numele, nafn, vārds, isim, ad, όνομα, имя, имена, імя, 名前, 名字, 이름, الاسم, نام, שם, नाम,

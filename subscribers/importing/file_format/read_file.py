@@ -85,7 +85,8 @@ class Row(NamedTuple):
     since: datetime | None = None
     lost_date: str = ""  # the cell's text if its date cannot be read
     consent: str = ""  # the notes on consent
-    # Each answer has a tag, what the row says about the tag, and whether the tag is chosen.
+    # Each answer has three parts: a tag, what the row says about this tag, and whether it is
+    # chosen.
     answers: tuple[tuple[str, Answer, bool], ...] = ()
     cells: Cells = ()
 
@@ -163,7 +164,7 @@ class ReaderFile:
 
     @property
     def import_hash(self) -> bytes:
-        """Return the hash that identifies an import: of the content and the columns' uses."""
+        """Return a hash of the content and the columns' uses, which identifies an import."""
         status = self._layout.status
         before = self._reading_before
         if not self.mapping and status is None and before is None:
@@ -251,7 +252,7 @@ class ReaderFile:
 
     @property
     def forms(self) -> dict[str, tuple[str | None, str | None]]:
-        """Return the form of the dates in each column, as the rows prove it.
+        """Return the form of the dates in each column, found from all rows.
 
         Read all rows before calling this.
         """
@@ -265,7 +266,7 @@ class ReaderFile:
         return (one if isinstance(one, BadRow) else _without_front(*one) for one in found)
 
     def _find_forms(self) -> dict[int, DateForm]:
-        """Read all dates to find each column's form, because any row may prove it."""
+        """Read all dates to find each column's form, because one row may decide it."""
         now = datetime.now(UTC)
         columns = self._layout.columns_of.get(SINCE, ())
         found = [(at, FormOfColumn(now)) for at in columns]
@@ -387,7 +388,7 @@ class ReaderFile:
         self.mapping = self.mapping or mapping
 
     def _with_found_fields(self, layout: Layout) -> Mapping:
-        """Add recognised own fields to the mapping, so that later edits have no effect."""
+        """Store recognised own fields in the mapping, so that later edits change nothing."""
         by_hand = {to for _, to in self.mapping}
         found = tuple(
             (f"column {column + 1}", one.name)

@@ -64,7 +64,8 @@ TAGS, LEFT_TOPICS, SINCE, CONSENT = OTHERS = ("tags", "left_topics", "since", "c
 class Reading:
     """How a file was read, so that its rejected rows are read in the same way.
 
-    Columns are numbered from 0. A part that is None is unknown; the rejected rows show what it is.
+    Columns are numbered from 0. If an attribute is None, it is unknown; the rejected rows show its
+    value.
     """
 
     header: Sequence[str]  # the header above the rejected rows, without empty cells at its end
@@ -441,7 +442,7 @@ def _width_of_rows(header: list[str], sample: Rows) -> int:
         # Also count empty cells at the end of a row, because most readers may have no name.
         lengths = Counter(map(len, sample))
         return max(lengths, key=lambda length: (lengths[length], length), default=1)
-    # The header may not name the last columns. Then all rows are longer than the header.
+    # If the header does not name the last columns, all rows are longer than the header.
     filled = (max(at for at, field in enumerate(row, 1) if field.strip()) for row in sample)
     return max(len(header), min(filled, default=0))
 

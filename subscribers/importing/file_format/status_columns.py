@@ -329,7 +329,7 @@ SILENT = StatusRule("", (), Status.UNCONFIRMED)
 def _left_at(
     gravest: Status, found: Sequence[tuple[Verdict, _StatusColumn, str]]
 ) -> datetime | None:
-    """Return the latest date of the gravest status, or else of any status of leaving."""
+    """Return the latest date with the gravest status, or else with another status."""
     dates = [
         (verdict is gravest, at)
         for verdict, column, value in found
@@ -361,7 +361,7 @@ def is_word(value: str) -> bool:
 
 
 def are_statuses(values: Collection[str]) -> bool:
-    """Return whether values are statuses: all words are, or most and one means “left”."""
+    """Return whether values are statuses: all are known, or most and one says “left”."""
     words = [key(value) for value in values]
     known = [word for word in words if word in _ANY_PRODUCT]
     says_gone = any(isinstance(one := _KNOWN.get(word), Status) and one.is_gone for word in known)
@@ -387,8 +387,8 @@ def rule_of(
 ) -> StatusRule | None:
     """Find the rule for the status of rows; None if the file has no status.
 
-    `values` returns the first values of a column. `mapped` columns have statuses; `taken` columns
-    have something else.
+    `values` returns the first values of a column. The columns in `mapped` have statuses, and the
+    columns in `taken` have other uses.
     """
     named = [key(word) for word in header]
     product = _product_of(frozenset(named), filename)

@@ -21,8 +21,8 @@ def read_tags(*cells: str) -> tuple[str, ...] | InputRefusal:
     """Return the names of tags in the order of the cells, or a refusal.
 
     The names in several cells are joined. A cell can be a list in JSON, as listmonk and Homing
-    write it, or a line of CSV, as Mailchimp writes it. A cell can also have commas, semicolons,
-    vertical bars or line breaks between the names.
+    write it, or a line of CSV, as Mailchimp writes it. In other cells, the names are separated by
+    commas, semicolons, vertical bars or line breaks.
     """
     if sum(map(len, cells)) > _LONGEST_CELL:
         return refuse("tags_too_long", most=MOST_TAGS_OF_A_ROW, longest=LONGEST_TAG)

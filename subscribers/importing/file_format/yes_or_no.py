@@ -23,7 +23,7 @@ _NO = frozenset(map(key, NO)) | keys(
     "free, none, null, never, inactive, unpaid, expired, canceled, cancelled"
 )
 _YES = frozenset(map(key, YES))
-# If a header contains one of these texts, something ends at the dates in its column.
+# A header that contains one of these texts names a column of end dates.
 _ENDS = ("expir", "until", "enddate", "endsat")
 
 
@@ -54,7 +54,7 @@ class TagColumn(NamedTuple):
     is_chosen: bool = True
 
     def read(self, row: Sequence[str]) -> Answer:
-        """Return the answer of a row about the tag."""
+        """Return what a row says about the tag."""
         value = row[self.column].strip() if self.column < len(row) else ""
         word = key(value)
         if not word:
