@@ -22,7 +22,7 @@ NOT_OFFERED = {
 
 
 def main() -> None:
-    """Run one management command. Errors of the database end it with one sentence."""
+    """Run one management command. A database error ends the command with one sentence."""
     if sys.argv[1:2] in (["deliver"], ["serve"]):
         _end_on_signals()
     if sys.argv[1:] in (["--version"], ["version"]):
@@ -56,7 +56,7 @@ def main() -> None:
     if sys.argv[1:2] not in (["check"], ["migrate"], ["runserver"]):
         # Django would print the warnings of its checks before the output of every command. In
         # Homing, the long-running processes log these warnings once (delivery/check_settings.py).
-        # Errors still end a command.
+        # If a check finds an error, the command still ends.
         base.BaseCommand.check = _refuse_errors(base.BaseCommand.check)  # type: ignore[method-assign]
     try:
         try:
@@ -90,7 +90,7 @@ def main() -> None:
 
 
 def _withdraw_commands() -> None:
-    """Remove the commands that Homing does not offer. End if one of them is typed."""
+    """Remove the commands that Homing does not offer. If one is typed, exit."""
     from django.core import management
 
     if sys.argv[1:2] and sys.argv[1] in NOT_OFFERED:

@@ -17,7 +17,7 @@ from idempotency.run_once import RETRY_AFTER_S, run_once
 from idempotency.saved_response import DifferentContentError
 
 _KEY_SCHEMA = {"type": "string", "pattern": KEY_PATTERN, "minLength": 1, "maxLength": LONGEST_KEY}
-# The part of the OpenAPI document about the header that a call must have if it changes something.
+# The part of the OpenAPI document about the key header, which every changing call must have.
 KEY_PARAMETER: dict[str, Any] = {
     "parameters": [
         {

@@ -1,4 +1,4 @@
-"""Django's settings. No other module reads the environment (docs/configuration.md)."""
+"""Django's settings, which alone read the environment (docs/configuration.md)."""
 
 import os
 import secrets
@@ -30,7 +30,7 @@ HOMING_DATA_DIR = env.folder("HOMING_DATA_DIR", BASE_DIR / ".homing")
 HEARTBEAT_FILE = env.text("HOMING_HEARTBEAT_FILE")
 SITE_URL = env.url("SITE_URL", "http://127.0.0.1:8000")
 DATABASE_IS_NAMED = "DATABASE_URL" in env
-# True if the operator chose the value of DEBUG. Otherwise `serve` answers only this machine.
+# True if the operator set DEBUG. If DEBUG is on and was not set, `serve` answers only this machine.
 DEBUG_IS_NAMED = "DEBUG" in env
 if not DEBUG:
     _HTTPS = "an https address, because links in mail start with it"
@@ -115,7 +115,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 MIDDLEWARE = [
     "newsletter_site.logs.log_requests.RequestLogging",
     "newsletter_site.operations.ops_middleware.OperationsMiddleware",
-    # This comes before the other middleware, so that API calls get no redirects and no pages.
+    # ApiBoundary comes before the other middleware, so that API calls get no redirects and no
+    # pages.
     "newsletter_site.api.api_middleware.ApiBoundary",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -133,11 +134,11 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "newsletter_site.sign_in.enforce_two_step.EnforceTwoStep",
-    # This answers 429 if django-axes refused a sign-in.
+    # AxesMiddleware answers 429 if django-axes refused a sign-in.
     "axes.middleware.AxesMiddleware",
     "newsletter_site.middleware.error_pages.NotFoundPage",
-    # This is the innermost middleware. It answers 503 if a view fails because the database is
-    # unavailable.
+    # This is the innermost middleware. DatabaseUnavailable answers 503 if a view fails because the
+    # database is unavailable.
     "newsletter_site.middleware.error_pages.DatabaseUnavailable",
 ]
 ROOT_URLCONF = "newsletter_site.urls"
@@ -222,7 +223,7 @@ AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_ENABLE_ADMIN = AXES_ENABLE_ACCESS_FAILURE_LOG = AXES_VERBOSE = False
 AXES_DISABLE_ACCESS_LOG = True
 LOGIN_URL = "admin:login"
-# The page after a sign-in without `next`. Everyone who can sign in may open it.
+# The page after a sign-in without `next`. Everyone who can sign in may open this page.
 LOGIN_REDIRECT_URL = "admin:index"
 
 # --- Security --------------------------------------------------------------------------------
@@ -232,8 +233,8 @@ if TRUST_PROXY:
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = not DEBUG
 SESSION_COOKIE_AGE = 7 * 24 * 3600
 SECURE_HSTS_SECONDS = 0 if DEBUG else 31_536_000
-# These two checks ask for HSTS on subdomains and in preload lists. Subdomains may not support TLS,
-# and a preload list is hard to leave.
+# These two checks ask for HSTS on subdomains and in preload lists. But some subdomains may lack
+# TLS, and a preload list is hard to leave.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 # Django 6 wants the app django.contrib.postgres for array columns. Our array columns do not need
 # this app. In each new process, the app would query the types of two extensions that Homing does

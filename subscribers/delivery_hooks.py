@@ -57,7 +57,7 @@ class RegisteredReaders:
     def mark_inactive(self, recipients: Sequence[int], kind: str, version: int) -> None:
         """Ask the provider to lift its suppressions of readers who requested this mail.
 
-        If an author, a program or an import caused the mail, the provider is not asked.
+        If an author, a program or an import caused the mail, do not ask the provider.
         """
         if kind not in REQUESTED_BY:
             return

@@ -18,7 +18,7 @@ REQUESTS_APART = 1_000  # larger than the number of any reader's requests
 def reserve_ids() -> None:
     """Skip a range of ids, and warn if the database role lacks the privilege.
 
-    A rollback does not undo this.
+    The ids stay skipped even after a rollback.
     """
     with connection.cursor() as cursor:
         cursor.execute(

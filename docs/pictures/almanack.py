@@ -79,7 +79,7 @@ WELCOME = (
     "Welcome to the lane, {{ name|reader }}",
     "Dear {{ name|reader }}, you will hear from me on Thursday.",
 )
-# As Beehiiv exports readers.
+# Readers in the form of a Beehiiv export.
 ELSEWHERE = (
     "email,status,created_at,tier,unsubscribed_at,tags,Home town\n"
     "alma.weir@orchard.example.org,active,2021-03-04T08:30:00Z,free,,Friends,Nether Wick\n"

@@ -38,8 +38,8 @@ _HEADERS: dict[str, Any] = {
     },
 }
 
-# The links of each operation that creates a resource. A link has a parameter, the new resource's
-# value of this parameter, and the operations that use the resource.
+# The links of each operation that creates a resource. A link has three parts: a parameter, where
+# the new resource has the value of this parameter, and the operations that take the parameter.
 _LINKS = {
     "publishIssue": (
         "issue",

@@ -131,7 +131,7 @@ def stop(cluster: Cluster) -> None:
 
 
 def make_database(cluster: Cluster, name: str) -> None:
-    """Create the database `name` if it is missing. The caller holds the gate."""
+    """Create the database `name` if it is missing. The caller holds `gate.lock`."""
     parameters = cluster.parameters("postgres")
     with psycopg.connect(make_conninfo(**parameters), autocommit=True) as connection:
         known = connection.execute("SELECT FROM pg_database WHERE datname = %s", [name])

@@ -25,8 +25,8 @@ logger = logging.getLogger(__name__)
 
 HEADER = "X-Request-ID"
 _ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
-# Monitoring systems request these paths every few seconds. Only failures are logged, and the
-# metrics do not count these requests.
+# Monitoring systems request these paths every few seconds. The log shows only requests that fail,
+# and the metrics count none of these requests.
 _QUIET = ("/health/", "/metrics")
 
 
@@ -74,7 +74,7 @@ class RequestLogging:
 class BindAuthor(MiddlewareMixin):
     """Bind the id of the signed-in user to the log lines of this request.
 
-    This must come after the middleware that reads the session.
+    This middleware must come after the middleware that reads the session.
     """
 
     def process_request(self, request: HttpRequest) -> None:

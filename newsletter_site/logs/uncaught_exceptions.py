@@ -1,4 +1,4 @@
-"""Log uncaught exceptions. Outside debug mode, leave out their messages."""
+"""Log uncaught exceptions, outside debug mode without the exceptions' messages."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ from newsletter_site.middleware.error_pages import service_unavailable
 logger = logging.getLogger(__name__)
 
 MAX_CONCURRENT_REQUESTS = 8
-# A request that finds no free slot waits at most this long. A page takes less time, even on a busy
-# machine. The wait is short, because the waiting request may occupy a thread that a health check
-# needs.
+# A request that finds no free slot waits at most this long. Even on a busy machine, a page needs
+# its slot for less time. The wait is short, because the waiting request may occupy a thread that a
+# health check needs.
 MAX_WAIT_S = 3.0
 
 

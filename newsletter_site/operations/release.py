@@ -54,7 +54,7 @@ def find_commit(root: Path, archived: str) -> str:
 
 
 def _commit_of_checkout(root: Path) -> str:
-    # Pass the folder of the repository. Without it, git would refuse a checkout that another user
+    # Pass the folder of the repository. Otherwise git would refuse a checkout that another user
     # owns, and the variable GIT_DIR could name another repository.
     command = ["git", f"--git-dir={root}/.git", "rev-parse", "HEAD"]
     try:

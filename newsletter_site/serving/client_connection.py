@@ -135,8 +135,8 @@ class Connection(HTTPChannel):
         if request.on_disk and not self.server.has_room():
             self._refuse(request, ProblemType.NOT_AVAILABLE)
         elif request.headers_finished and not request.chunked:
-            # The site is not asked about a chunked request: without the body's length it would
-            # think that the body is empty.
+            # The site is not asked about a chunked request: without the body's length, the site
+            # would take the body for empty.
             request.is_asked = True
             self._serve(request)
 

@@ -25,8 +25,8 @@ HEADER_BYTES = 64 * 1024
 # Bodies up to this size stay in memory. A larger body is written to a file, so first ask the site
 # whether it accepts the body.
 IN_MEMORY = 512 * 1024
-# A request has this time to arrive, and for each received byte as much more time as the byte takes
-# at the slowest allowed rate.
+# A request has this time to arrive. Each received byte adds the time that it takes at the slowest
+# allowed rate.
 ARRIVES_WITHIN_S = 15.0
 SLOWEST_BYTES_PER_S = 50_000
 

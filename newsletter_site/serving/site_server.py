@@ -83,8 +83,8 @@ class Server(TcpWSGIServer):
     def run(self) -> None:
         """Serve until `stop` is called and all running requests have been answered."""
         while not self._has_ended():
-            # Wait at most one second, so that the call of `maintenance` below is regular: while a
-            # server stops, waitress no longer does this call.
+            # Wait at most one second, so that `maintenance` is called regularly below: while a
+            # server stops, waitress does not call it.
             wasyncore.loop(timeout=1, use_poll=True, map=self._map, count=1)
             if self.is_stopping:
                 self.maintenance(time.time())

@@ -136,7 +136,7 @@ def end_pauses(author: Any) -> None:
 def remove(author: Any, *, by_operator: bool = False) -> bool:
     """Turn two-step sign-in off and end all sessions.
 
-    Return False if it was already off.
+    Return False if two-step sign-in was already off.
     """
     with _locked(author):
         was_on = is_on(author)

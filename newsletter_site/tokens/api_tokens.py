@@ -81,7 +81,7 @@ def create_token(
     if expires_days is not None:
         new.expires_at = cast("Any", Now()) + timedelta(days=expires_days)
     with transaction.atomic():
-        # Ignore a conflict. With an error instead, PostgreSQL would write the row into its log.
+        # Ignore a conflict. If the conflict raised an error, PostgreSQL would log the row.
         ApiToken.objects.bulk_create([new], ignore_conflicts=True)
         row = ApiToken.objects.filter(hash=hash_token(token)).first()
         if row is None:

@@ -26,7 +26,7 @@ PAUSED_AFTER = 10
 
 @dataclass(order=True, slots=True)
 class _Post:
-    """An event to be posted. It has the webhook's id, because the URL may change."""
+    """An event to post, with the webhook's id instead of the URL, which may change."""
 
     due: float
     order: int = field(init=False, default_factory=count().__next__)

@@ -9,7 +9,8 @@ class Gate:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        # One list for each held call. When the call is released, the outcome is added to its list.
+        # One list for each held call. When a call is released, the outcome is added to the call's
+        # list.
         self._held: list[list[str]] = []
         self._stopped = threading.Event()
 

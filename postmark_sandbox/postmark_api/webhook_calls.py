@@ -54,7 +54,7 @@ def remove(call: ApiCall) -> Response:
 
 
 def verify(call: ApiCall) -> Response:
-    """Verify a webhook. It then gets the events of the triggers whose test succeeded.
+    """Verify a webhook, which then gets events of the triggers whose test succeeded.
 
     The status is 200 even if the verification fails.
     """

@@ -11,7 +11,8 @@ from postmark_sandbox.rules.streams import SERVER_ID
 from postmark_sandbox.state.accepted_messages import Message
 from postmark_sandbox.times import eastern_text, now_ns
 
-# Like Postmark's ids, these fit into 32 bits. JavaScript rounds integers above 2**53.
+# Like Postmark's ids, these fit into 32 bits. Larger ids could cause errors: JavaScript rounds
+# integers above 2**53.
 FIRST_ID = 692_560_173
 
 

@@ -53,7 +53,7 @@ def record_consent(
 
 
 def columns_of(values: Mapping[str, str]) -> dict[str, Any]:
-    """Return a reader's values as columns: the name, and a dict of the own fields."""
+    """Return a reader's values as columns: the name, and a dict of the other fields."""
     own = {key: value for key, value in values.items() if value and key not in FIELD_NAMES}
     return {name: values[name] for name in FIELD_NAMES if name in values} | {"fields": own}
 

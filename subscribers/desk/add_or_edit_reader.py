@@ -68,8 +68,8 @@ def add_reader(
     how, user = How.API if is_call else How.OPERATOR, by.get_full_name() or by.get_username()
     key = address.lower()
     with transaction.atomic(), connection.cursor() as cursor:
-        # Take this lock first. Without it, an address that is being erased at the same time could
-        # be added again.
+        # Take this lock first. Without this lock, an address that is being erased at the same time
+        # could be added again.
         cursor.execute(LOCK_ENQUEUE)
         known = Subscriber.objects.filter(email_key=key).first()
         if reason := skip_reason(known, key):
@@ -144,7 +144,7 @@ def correct_address(subscriber_id: int, address: str, *, by: UUID) -> Subscriber
             return refuse("address_unchanged")
         if old.unsubscribed_at is not None or old.state == Subscriber.State.COMPLAINED:
             return refuse("address_of_leaver")
-        # The state of a reader does not show every unsubscribe: if an imported file says that a
+        # The state of a reader does not show every unsubscribe. If an imported file says that a
         # pending reader left elsewhere, the reader stays pending here.
         left = Suppression.objects.filter(address_key=old.email_key, lifted_at=None)
         if left.filter(reason__in=[Reason.UNSUBSCRIBE, Reason.COMPLAINT]).exists():

@@ -76,8 +76,8 @@ class EditForm(forms.Form):
             label=gettext_lazy("Tags"),
             widget=forms.CheckboxSelectMultiple,
         )
-        # The form hides the topics that the reader left. But it accepts their ids, because the
-        # reader may have left a topic while the form was open.
+        # The form hides the topics that the reader left. But the form accepts the ids of these
+        # topics, because the reader may have left a topic while the form was open.
         shown_tags = [(tag.pk, tag.name) for tag in tags if tag.pk not in left]
         self.fields["tags"].widget.choices = shown_tags
 

@@ -32,7 +32,7 @@ BLOCKED = gettext_lazy("An author blocked this address, so it gets no mail.")
 
 
 def reader_headline(data: PersonalData) -> StateLabel:
-    """Say whether this reader gets letters, or why not; a suppression comes first."""
+    """Say whether this reader gets letters. If not, say why, a suppression first."""
     suppression = data.suppression
     if suppression and suppression["lifted_at"]:
         suppression = None

@@ -61,7 +61,7 @@ def register_drafts(with_tag: Callable[[int], str], with_field: Callable[[str], 
 
 
 def draft_uses(*, tag: int | None = None, field: str = "") -> bool:
-    """Return whether an open draft uses this tag, or perhaps this field."""
+    """Return whether an open draft uses this tag, or may use this field."""
     ((with_tag, with_field),) = _find_draft
     return bool(with_tag(tag) if tag is not None else with_field(field))
 
@@ -73,7 +73,7 @@ def can_add_field() -> bool:
 
 @transaction.atomic
 def add_field(field: ReaderFieldDefinition, by: uuid.UUID | None) -> bool:
-    """Add a field as the last; return False if there are 20 or the key is used.
+    """Add a field at the end; return False if there are 20 or the key exists.
 
     `by` None is not logged.
     """
@@ -137,7 +137,7 @@ def delete_field(key: str, by: uuid.UUID | None) -> bool:
 
 @transaction.atomic
 def delete_tag(tag: int, by: uuid.UUID | None) -> bool:
-    """Delete a tag; workers then remove it from the readers. If `by` is None, log nothing.
+    """Delete a tag; workers remove it from the readers. If `by` is None, log nothing.
 
     Raises `TagInUseError` if an issue or a draft uses the tag. If a tag that an issue excludes were
     deleted, the issue would reach more readers.
@@ -167,7 +167,7 @@ def record_saved(code: str, thing: ReaderFieldDefinition | Tag, by: uuid.UUID) -
 
 
 def remove_chunk(is_stopping: Callable[[], bool] = lambda: False) -> bool:
-    """Remove a deleted field or tag from a chunk of readers; False if none is deleted."""
+    """Remove a deleted field or tag from a chunk of readers; False if there is none."""
     with short_transaction() as cursor:
         rows = DeletedFieldOrTag.objects.select_for_update(skip_locked=True).order_by("pk")
         removed = rows.first()

@@ -43,7 +43,7 @@ class _OneLineForm(_ModelForm):
         return cleaned
 
     def is_saved(self) -> bool:
-        """Save a valid form; if its name was taken meanwhile, add an error, return False."""
+        """Save a valid form. If the name is now taken, add an error and return False."""
         try:
             with transaction.atomic():
                 self.save()
@@ -55,7 +55,7 @@ class _OneLineForm(_ModelForm):
 
 
 class FieldForm(_OneLineForm):
-    """The form of an own field. Its key cannot be changed later."""
+    """The form of an author's own field, whose key cannot be changed later."""
 
     class Meta:
         model = ReaderFieldDefinition

@@ -24,7 +24,7 @@ class FilePiece(models.Model):
 def store_pieces(file: IO[bytes], kind: type[FilePiece], **task: Any) -> bytes:
     """Store the file in pieces of this kind; return the SHA-256 of the file.
 
-    `task` gives each piece the value of its foreign key to the task.
+    `task` is the foreign key of each piece to its task, such as `subscriber_import=…`.
     """
     digest = hashlib.sha256()
     file.seek(0)

@@ -37,8 +37,7 @@ class Statement(NamedTuple):
 
     confirmed: bool = False  # the readers gave their consent elsewhere
     where: str = ""  # where and how the readers gave their consent
-    # The readers gave their consent elsewhere, but only in rows whose status says nothing about the
-    # subscription.
+    # Like `confirmed`, but only for readers whose status says nothing about the subscription.
     list_is_confirmed: bool = False
     # The readers of all valid rows get these tags. Tags that do not exist are created.
     tags: Sequence[str] = ()
@@ -73,9 +72,9 @@ def accept_lists(
 ) -> tuple[list[tuple[SubscriberImport, bool]], list[str]]:
     """In the caller's transaction, store each list of an upload for a check.
 
-    Return two lists. The first has pairs: an import, and whether it is new. The second has the
-    names of fields and tags that were added because the upload is an export of another Homing.
-    `columns` are options such as `Town=city`.
+    Return two lists. The first list has pairs: an import, and whether it is new. The second list
+    has the names of fields and tags that were added because the upload is an export of another
+    Homing. `columns` are options such as `Town=city`.
     """
     added = add_fields_and_tags(content, importer.pk)
     fields = load_fields()
@@ -153,7 +152,7 @@ def start_leavers_beside(record: SubscriberImport, importer: Any) -> list[Subscr
 
 
 def discard(import_id: int, by: uuid.UUID | None = None) -> bool:
-    """Delete a file that is not imported yet; return False without one.
+    """Delete a file that is not imported yet; return False if there is none.
 
     If `by` is None, the deletion is not logged.
     """

@@ -250,7 +250,8 @@ ADD = """
     )
     INSERT INTO import_added SELECT id, email, state FROM added
 """
-# Readers who are already on the list get the file's tags too. Lock these readers in id order first.
+# Readers who are already on the list get the file's tags too. First lock these readers in the order
+# of their ids.
 LOCK_KNOWN = """
     SELECT count(*) FROM (
         SELECT id FROM subscriber

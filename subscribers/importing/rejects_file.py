@@ -72,8 +72,8 @@ def find_reading(
 ) -> tuple[Reading, Mapping] | None:
     """Find how a file was read, by the header and line numbers of its rejected rows.
 
-    If imports match but were read differently, the import of the file that `filename` names counts.
-    Returns None if the reading is still unclear.
+    If several imports match but their files were read differently, use the import of the file that
+    `filename` names. Returns None if the reading is still unclear.
     """
     imports = SubscriberImport.objects.filter(read_as__reading__header=list(header))
     found: dict[str, list[tuple[SubscriberImport, tuple[Reading, Mapping]]]] = {}

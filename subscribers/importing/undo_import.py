@@ -148,7 +148,7 @@ def _undo_chunk(running: ClaimedTask[SubscriberImport], first: int) -> None:
 
 
 class MadeThings(NamedTuple):
-    """Names of tags and fields that an import made. Nothing else uses the `free` ones."""
+    """Names of tags and fields that an import made; nothing else uses those in `free`."""
 
     free: list[str]
     used: list[str]

@@ -1,6 +1,7 @@
 """Tokens of the links in letters: the reader's id, sealed (`sealed_token.py`).
 
-There are tokens for unsubscribing and tokens for choosing topics; each works for its purpose only.
+There are tokens for unsubscribing and tokens for choosing topics; each token works only for its
+purpose.
 """
 
 from collections.abc import Iterable

@@ -57,8 +57,8 @@ class SubscriberImport(LeasedTask):
 
     An import cannot be deleted, because its statement is the reason why its readers may be mailed.
     `rows` is the checkpoint. `done` is the number of bytes read, and `total` the size of the file.
-    `requested_at` is the time of the upload, and later the time of the decision to import. While a
-    file is checked or an import is undone, its state is one of the open states too.
+    `requested_at` is the time of the upload, and later the time of the decision to import. The
+    states in which a file is checked or an import is undone belong to `OPEN` too.
     """
 
     State = State
@@ -113,8 +113,8 @@ class SubscriberImport(LeasedTask):
     kept_changed = models.PositiveIntegerField(default=0, db_default=0)
     undo_checkpoint = models.BigIntegerField(default=0, db_default=0)
     undone_at = models.DateTimeField(null=True)
-    # Which tags and fields in `made` an undo deleted and kept; null if it was not asked to delete
-    # any.
+    # Which tags and fields in `made` an undo deleted, and which it kept; null if the undo was not
+    # asked to delete any.
     unmade = models.JSONField(null=True)
 
     class Meta:

@@ -108,8 +108,8 @@ def _make_a_reader(reader: Subscriber, asked: ConsentRecord, consent: Mapping[st
         # confirming.
         **{name: getattr(asked, name) or getattr(reader, name) for name in FIELD_NAMES},
         fields={**reader.fields, **typed},
-        # A form does not bring a reader back to a topic that they left, because it does not show
-        # its tags.
+        # A form does not bring a reader back to a topic that they left, because visitors do not see
+        # the form's tags.
         tags=Func("tags", "left_topics", Value(list(tags), _TAGS), function="tags_with_1"),
     )
     suppressions = Suppression.objects.filter(address_key=reader.email_key, lifted_at=None)

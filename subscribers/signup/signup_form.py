@@ -116,7 +116,7 @@ class SignUpForm(forms.Form):
 
 
 def form_fields() -> tuple[ReaderField, ...]:
-    """Load the fields of the form: the name, and the own fields chosen for the form."""
+    """Load the fields of the form: the name, and the author's own fields on the form."""
     return (*READER_FIELDS, *load_own_fields(on_form=True))
 
 

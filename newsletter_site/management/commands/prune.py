@@ -28,7 +28,7 @@ INTERRUPTED = 130  # shells report this exit code if Ctrl-C ended the program
 
 class Command(BaseCommand):
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        # Replace Django's --version: here it names the version of an edition.
+        # Replace Django's option --version: here, --version is the version of an edition.
         return super().create_parser(prog_name, subcommand, conflict_handler="resolve", **kwargs)
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -44,7 +44,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.stderr.style_func = str
-        # Treat this signal like Ctrl-C, so that the programs that this process started end with it.
+        # Treat this signal like Ctrl-C, so that the programs that this process started end too.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         progress = ProgressLine(self.stderr)
         try:

@@ -38,8 +38,8 @@ class Metric:
     """One metric.
 
     `labels` maps each label to its known values. `bounds_s` are the upper bounds of a histogram's
-    buckets, in seconds. `beside` is a label with one of its values: for each counted series, the
-    series with this label value is also written, with 0 if it has no count.
+    buckets, in seconds. `beside` is a label with one of its values. If a series has a count, the
+    same series with this label value is also written, even if it is 0.
     """
 
     name: str

@@ -68,7 +68,7 @@ class Question(NamedTuple):
 
 
 def question(action: str, number: int, tag: str) -> Question:
-    """Return the question whether to change these readers, and what it does to them."""
+    """Ask whether to change these readers, and say what the change does to them."""
     words = {
         Action.TAG: ngettext(
             "Put the tag “{tag}” on {n} reader?", "Put the tag “{tag}” on {n} readers?", number

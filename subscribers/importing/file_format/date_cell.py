@@ -79,7 +79,7 @@ class Lost(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DateForm:
-    """The form of a column's dates. A part is None if the column does not prove it."""
+    """The form of a column's dates; attributes that the column leaves open are None."""
 
     latest: datetime
     order: str | None = None  # the part that comes first in 3/4/2023: day, month or year
@@ -133,7 +133,7 @@ class FormOfColumn:
                 self._orders = set(found) if self._orders is None else self._orders & set(found)
 
     def form(self) -> DateForm:
-        """Return the form of dates that all seen cells of the column together prove."""
+        """Return the form of dates that fits all cells of the column seen so far."""
         [order] = self._orders if self._orders and len(self._orders) == 1 else [None]
         [number] = self._numbers if len(self._numbers) == 1 else [""]
         if number == _SERIAL and self._orders is not None:

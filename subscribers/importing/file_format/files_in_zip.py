@@ -17,8 +17,8 @@ HOMING_MARK = "homing.json"
 _HOMING = ("suppressions.csv", "readers.csv")
 _SUBSTACK_LIST = re.compile(r"email_list\b.*\.csv", re.IGNORECASE)
 _OF_ISSUES = re.compile(r"(posts|emails)\.csv|.*\.(delivers|opens)\.csv", re.IGNORECASE)
-# Keys are files in a ZIP file, values are patterns: if the ZIP file contains the file, the paths of
-# its posts match the pattern. All versions of an issue of Homing count as one post.
+# If a ZIP file contains the file that a key names, the paths of its posts match the key's pattern.
+# All versions of an issue of Homing count as one post.
 _POSTS = {
     "posts.csv": re.compile(r"(?:.*/)?posts/([^/]+)\.html"),
     "emails.csv": re.compile(r"(?:.*/)?emails/([^/]+)\.md"),

@@ -64,8 +64,8 @@ _SAMPLES, _LONGEST_SAMPLE = 3, 80
 LONGEST_CONSENT = 1_000  # characters
 IN_FRONT = ("line", "reason")  # in a file of rejected rows, these columns come first
 # A function that finds how a file was read, from the file of its rejected rows. The function takes
-# the header of that file, the line numbers of some of its rows, and its name. The function returns
-# the reading and the mapping.
+# the header of the file of rejected rows, the line numbers of some of its rows, and its name. The
+# function returns the reading and the mapping.
 FindReading = Callable[[Sequence[str], Sequence[int], str], tuple[Reading, Mapping] | None]
 
 

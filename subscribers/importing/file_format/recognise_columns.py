@@ -297,8 +297,8 @@ def layout_of(
     elif rule is None and (status_like & taken or unmapped):
         rule = SILENT
     if rule is not None:
-        # If a column looks like a column of statuses, but has another mapping or an unknown header,
-        # Homing does not read the statuses and only shows a warning.
+        # A column may look like a column of statuses, but have another mapping or an unknown
+        # header. Homing does not read the statuses of such a column, and only shows a warning.
         mapped_away = [one for one in (unmapped or rule).status_columns if one.column in taken]
         like = rule_by_values(by_values).status_columns if not rule.product else ()
         doubts = {one.column: one for one in (*like, *mapped_away)}
@@ -437,7 +437,7 @@ def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
 
 
 def _width_of_rows(header: list[str], sample: Rows) -> int:
-    """Return the number of columns; a longer row is faulty, perhaps through a comma."""
+    """Return the number of columns; a row with more cells is faulty."""
     if not header:
         # Also count empty cells at the end of a row, because most readers may have no name.
         lengths = Counter(map(len, sample))
@@ -473,8 +473,8 @@ def _name_columns(header: list[str], address: int, sample: Rows) -> tuple[int, .
     if full:
         return full
     if name and len(halves) == 1:
-        # Next to a column of first names or of last names, as in “Nom, Prénom”, the column “name”
-        # has the other part of the name, unless its cells have both parts.
+        # If another column has only first names or only last names, as in “Nom, Prénom”, the column
+        # “name” has the other part of the name, unless its cells have both parts.
         if _holds(sample, name[0], halves[0]):
             return name
         return halves + name if given else name + halves

@@ -47,7 +47,7 @@ Words = Mapping[str, Verdict]
 class RowStatus(NamedTuple):
     """A row's status, and when the reader left.
 
-    An unreadable date becomes a future date.
+    If the date cannot be read, `left_at` is UNREADABLE_DATE, which is in the future.
     """
 
     status: Status
@@ -182,8 +182,9 @@ _FLAGS: Mapping[str, Words] = {
     ),
     **dict.fromkeys(keys("confirmed, is confirmed, email confirmed"), _IS_CONFIRMED),
 }
-# Headers of columns that say who left. Each header has the words for the column's values, the
-# status of a row with a date in the column, and whether any text in the column counts as a date.
+# Headers of columns that say who left. The value of each header has three parts: the words in the
+# column, the status of a row with a date in the column, and whether any text in the column counts
+# as a date.
 _WHO_IS_GONE: Mapping[str, tuple[Words, Status, bool]] = {
     **dict.fromkeys(
         keys("""

@@ -48,8 +48,9 @@ def _names_in(cell: str) -> list[str]:
             names = None
         if isinstance(names, list) and all(isinstance(name, str) for name in names):
             return names
-    # In a cell with quotation marks, only commas separate names. In any other cell, the first of
-    # these delimiters that occurs separates names, so that a name may contain a comma.
+    # In a cell with quotation marks, only commas separate names. In any other cell, the first
+    # delimiter of this list that occurs in the cell separates names, so that a name may contain a
+    # comma.
     found = (one for one in _DELIMITERS if one in cell and '"' not in cell)
     delimiter = next(found, ",")
     rows = csv.reader(_LINE_BREAKS.split(cell), delimiter=delimiter, skipinitialspace=True)

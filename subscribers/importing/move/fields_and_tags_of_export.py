@@ -43,7 +43,7 @@ def _read_list(entries: ZipEntries, name: str) -> list[dict[str, Any]]:
 
 
 def _usable(one: dict[str, Any]) -> dict[str, str | bool]:
-    """Keep only texts and flags, for a form. Half a surrogate pair becomes “?”."""
+    """Return only texts and flags for a form; half a surrogate pair becomes “?”."""
     texts = {name: value for name, value in one.items() if isinstance(value, str)}
     flags = {name: value for name, value in one.items() if isinstance(value, bool)}
     return {name: text.encode("utf-8", "replace").decode() for name, text in texts.items()} | flags
