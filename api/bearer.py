@@ -45,7 +45,7 @@ _registered: list[Callable[[str], Caller | None]] = []
 def register_token_lookup(find_caller: Callable[[str], Caller | None]) -> None:
     """Register the function that finds the caller of a token.
 
-    The function returns None for a token that is not accepted.
+    `find_caller` returns None for a token that is not accepted.
     """
     _registered[:] = [find_caller]
 

@@ -73,8 +73,8 @@ def register_hooks() -> None:
     form_posted.connect(site_metrics.count_form, dispatch_uid="posted forms are counted")
 
 
-# Both tasks share a thread and its connection. Even if a change fails again and again, imports
-# still run.
+# Imports and changes of many readers share a thread and its connection. Imports run even if a
+# change fails again and again.
 def _run_change_or_import(is_stopping: Callable[[], bool]) -> bool:
     return run_separately(import_task.IMPORTS.name, is_stopping) or change_readers.run_chunk()
 

@@ -1,4 +1,4 @@
-"""Django's settings, which alone read the environment (docs/configuration.md)."""
+"""Django's settings. No other code reads the environment (docs/configuration.md)."""
 
 import os
 import secrets
@@ -242,12 +242,12 @@ SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SILENCED_SYSTEM_CHECKS += ["postgres.E005"]
 # One-click unsubscribing must never be redirected (RFC 8058), and health checks use no TLS.
 SECURE_REDIRECT_EXEMPT = [r"(?i)^unsubscribe/", r"^health/"]
-# If a form was opened before the current session began, its CSRF token is refused. This page gives
-# the author the posted text back.
+# If a form was opened before the current session began, its CSRF token is refused. The page for
+# this refusal gives the author the posted text back.
 CSRF_FAILURE_VIEW = "publishing.publish.csrf_failure_view.csrf_refused"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 12 * 1024 * 1024
 # DATA_UPLOAD_MAX_MEMORY_SIZE does not limit uploaded files, so pages that expect no files skip
-# them.
+# uploaded files.
 FILE_UPLOAD_HANDLERS = ["newsletter_site.middleware.reject_uploads.RejectUploads"]
 
 # --- Language, time, files -------------------------------------------------------------------
@@ -344,8 +344,8 @@ DETAILS_KEEP_DAYS = env.whole("DETAILS_KEEP_DAYS", 90, least=1, most=3650)
 DELIVERIES_KEEP_DAYS = env.optional_whole("DELIVERIES_KEEP_DAYS", least=1, most=36_500)
 IMPORT_EXPIRES_DAYS = env.whole("IMPORT_EXPIRES_DAYS", 7, least=1, most=3650)
 IMPORT_MAX_MB = env.whole("IMPORT_MAX_MB", 200, least=1, most=2000)
-# This must be longer than PostgreSQL's deadlock_timeout. Otherwise autovacuum would never give its
-# lock up for a migration.
+# This must be longer than PostgreSQL's deadlock_timeout, because autovacuum gives its lock up only
+# after a session has waited for deadlock_timeout.
 MIGRATE_LOCK_TIMEOUT_S = env.seconds("MIGRATE_LOCK_TIMEOUT_S", 2, least=0.01)
 MIGRATE_PATIENCE_S = env.seconds("MIGRATE_PATIENCE_S", 300, least=0.01)
 METRICS_TOKEN = env.secret("METRICS_TOKEN")

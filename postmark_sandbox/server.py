@@ -31,8 +31,8 @@ from postmark_sandbox.state.call_log import LoggedCall
 from postmark_sandbox.times import now_ns
 
 HOST = "127.0.0.1"
-# A request beyond the size limit is read and discarded up to this number of bytes, so that its
-# caller gets the 413.
+# Up to this number of bytes, a request that is too large is read and discarded, so that its caller
+# gets the status 413.
 MAX_DRAINED_BYTES = 4 * BATCH_BYTES
 DRAIN_CHUNK_BYTES = 1024 * 1024
 # A linger time of zero seconds makes a closing socket send RST instead of FIN.
@@ -136,8 +136,8 @@ class _Handler(BaseHTTPRequestHandler):
             sandbox.gate.changed()
             if fault.kind == "reset":
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
-                # Close the socket here, which sends RST. Otherwise the server would shut the
-                # connection down, which sends FIN.
+                # Close the socket here, which sends RST. If the socket stayed open, the server
+                # would shut the connection down, which sends FIN.
                 self.connection.close()
             self.close_connection = True
             return

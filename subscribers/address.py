@@ -42,7 +42,7 @@ def read_address(text: str) -> str | InputRefusal:
 
 
 def read_address_cell(cell: str) -> tuple[str | InputRefusal, str]:
-    """Return a cell's address or its refusal, and the name beside it; empty if none."""
+    """Return a cell's address or its refusal, and the name in the cell, if any."""
     email = strip_invisible(unguarded(cell))
     address = read_address(email)
     if isinstance(address, InputRefusal) and (copied := _NAME_AND_ADDRESS.fullmatch(email)):

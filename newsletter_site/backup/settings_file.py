@@ -13,7 +13,7 @@ from newsletter_site.settings import env
 
 @contextmanager
 def settings_file(path: Path, *, replaces: bool) -> Iterator[None]:
-    """Write every variable that Homing read, and SECRET_KEY from wherever it came.
+    """Write every variable that Homing read, and always SECRET_KEY.
 
     The file appears when the block ends without an error.
     """

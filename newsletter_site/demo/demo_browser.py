@@ -24,8 +24,8 @@ class Browser:
         self.session = requests.Session()
         # Ignore proxies from the environment and passwords from a .netrc file.
         self.session.trust_env = False
-        # Close each connection after its answer. Otherwise the web server would wait for the open
-        # connection when it ends.
+        # Close each connection after its answer, because the web server waits for open connections
+        # when it ends.
         self.session.headers["Connection"] = "close"
 
     def open(self, path: str) -> requests.Response:

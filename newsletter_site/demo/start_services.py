@@ -86,8 +86,8 @@ def open_database(terminal: Terminal) -> None:
 def refuse_other_readers() -> None:
     """Raise `DemoError` if the database has readers, but not the readers of the demo.
 
-    Further readers are allowed in the demo's own database, because they may sign up or be added
-    between two runs of the demo.
+    The demo's own database may have further readers, who signed up or were added between two runs
+    of the demo.
     """
     if Subscriber._meta.db_table not in connection.introspection.table_names():
         return

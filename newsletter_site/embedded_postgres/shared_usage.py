@@ -1,4 +1,4 @@
-"""The first process starts the server, and the last one stops it.
+"""The first process starts the server, and the last process stops the server.
 
 Every process that uses the server holds a shared lock on `users.lock` until the process ends. A
 process that starts or stops using the server holds `gate.lock` for a moment. When a process stops

@@ -1,6 +1,6 @@
 """Initialise, start and stop the server.
 
-The server is up if one can connect to it.
+The server is up if a client can connect to it.
 """
 
 import shutil

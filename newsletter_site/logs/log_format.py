@@ -71,8 +71,8 @@ class LineFormatter(logging.Formatter):
         if not self._with_messages:
             return frames_of(error)
         traceback = self.formatException((type(error), error, error.__traceback__))
-        # Redact each line separately. An unclosed quotation is redacted up to the end of the text,
-        # so in a text of many lines it would hide all later lines too.
+        # Redact each line separately. An unclosed quotation is redacted up to the end of the text.
+        # In a text of many lines, an unclosed quotation would hide all later lines.
         return "\n".join(map(self._redactor.redact, traceback.splitlines()))
 
 

@@ -60,7 +60,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 class NotFoundPage(MiddlewareMixin):
     """Show our 404 page in debug mode, such as in the demo.
 
-    Otherwise Django would show a page with the site's URL patterns.
+    Django's own page would show the site's URL patterns.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

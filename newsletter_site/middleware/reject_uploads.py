@@ -1,6 +1,6 @@
 """Skip uploaded files, except on pages that expect files.
 
-Otherwise Django would store the files before it checks permissions.
+Without this module, Django would store uploaded files before it checks permissions.
 """
 
 from typing import Any

@@ -26,7 +26,7 @@ def drop_head_bodies(application: WSGIApplication) -> WSGIApplication:
 def ignore_charset(application: WSGIApplication) -> WSGIApplication:
     """Read forms as UTF-8, even if a request names another charset.
 
-    Otherwise Django would refuse the request or fail.
+    For another charset, Django itself would refuse the request or fail.
     """
 
     def wrapped(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

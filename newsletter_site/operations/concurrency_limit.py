@@ -1,6 +1,6 @@
 """Allow fewer concurrent requests than the web server has threads.
 
-The other threads stay free for health checks.
+Threads above this limit stay free for health checks.
 """
 
 import logging

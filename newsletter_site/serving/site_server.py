@@ -42,8 +42,8 @@ class Server(TcpWSGIServer):
             channel_timeout=IDLE_S,
             max_request_header_size=HEADER_BYTES,
             max_request_body_size=largest_body(),
-            # Receive half of the longest header at once. So the server has read the path before it
-            # finds that a header is too long.
+            # Receive at most half of the longest header at once, so that the server has read the
+            # path before it finds that a header is too long.
             recv_bytes=HEADER_BYTES // 2,
             inbuf_overflow=IN_MEMORY,
             log_socket_errors=False,

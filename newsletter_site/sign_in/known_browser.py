@@ -23,7 +23,7 @@ def read_browser_number(request: HttpRequest, name: str) -> str:
 
 
 def set_cookie(response: HttpResponse, name: str) -> None:
-    """Make this browser known for the author who signed in."""
+    """Mark this browser as known for the author who signed in."""
     _write_cookie(response, _hash(name), get_random_string(22))
 
 
@@ -33,7 +33,7 @@ def link_token(name: str) -> str:
 
 
 def set_cookie_by_link(response: HttpResponse, token: str) -> bool:
-    """Make this browser known by an operator's link.
+    """Mark this browser as known by an operator's link.
 
     Return False if the link's token is invalid or expired.
     """

@@ -143,7 +143,7 @@ sign_in = SignIn.as_view()
 
 @require_safe
 def unblock_sign_in(request: HttpRequest, token: str) -> HttpResponse:
-    """Make this browser known, by the link that `manage.py unblock_sign_in` prints."""
+    """Mark this browser as known, by the link that `manage.py unblock_sign_in` prints."""
     response = HttpResponseRedirect(reverse("admin:login"))
     if not known_browser.set_cookie_by_link(response, token):
         return render(request, "sign_in/link_too_old.html", status=410)

@@ -51,8 +51,8 @@ class WebhookQueue:
         self._of_calls: deque[tuple[Iterator[dict[str, Any]], int]] = deque()
         # A heap of posts that are due, late or to be retried.
         self._pending: list[_Post] = []
-        # The active shuffle rule, its deadline, and the posts it holds back until then. If enough
-        # posts wait, they are posted before the deadline.
+        # The active shuffle rule, its deadline, and the posts that the rule holds back until then.
+        # If enough posts wait, they are posted before the deadline.
         self._window: FaultRule | None = None
         self._window_due = 0.0
         self._mixed: list[_Post] = []

@@ -192,8 +192,8 @@ class FaultRules:
 def read_rule(data: dict[str, Any], number: int, seed: int) -> FaultRule:
     """Read a rule from JSON: `kind`, the kind's parameters, and when it acts.
 
-    Without `calls`, `nth`, `every` or `probability`, the rule acts on the next call only, or on
-    every call if its kind is lasting. With `"calls": null`, the rule acts on every call.
+    Without `calls`, `nth`, `every` or `probability`, a rule of a lasting kind acts on every call,
+    and any other rule only on the next call. With `"calls": null`, the rule acts on every call.
     """
     name = data.get("kind")
     kind = FAULT_KINDS.get(str(name))

@@ -30,7 +30,7 @@ TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 @dataclass(slots=True)
 class Webhook:
-    """A webhook and its settings. With `stream` None, it is for events of all streams.
+    """A webhook and its settings; with `stream` None, it gets events of all streams.
 
     `verified` are the event types that the webhook gets; the others wait for a verification. `lost`
     is the number of lost events in a row, by type.

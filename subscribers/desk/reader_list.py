@@ -56,8 +56,8 @@ _SEARCHED = Lower(
 )
 
 # The orders of the list, by the value of the parameter `sort` in the list's URL. Each order has an
-# index. There is no order by the column “Since”, which shows for some readers the day of joining,
-# and for others the day of leaving.
+# index. The list cannot be sorted by the column “Since”, because this column shows the day of
+# joining for some readers and the day of leaving for others.
 NEWEST = ""
 SORTS = {NEWEST: "-id", "oldest": "id", "address": "email_key", "address-down": "-email_key"}
 
@@ -139,7 +139,7 @@ def with_suppressed(readers: QuerySet[Subscriber]) -> QuerySet[Any]:
 
     If Homing does not suppress the address, `suppressed` is the reason why the provider would
     refuse the reader's next mail. For a confirmed reader, the next mail is a letter. For any other
-    reader, it is a mail that the reader requests.
+    reader, the next mail is a mail on request.
     """
     held = Suppression.objects.filter(address_key=OuterRef("email_key"), lifted_at=None)
     refused = ProviderSuppression.objects.filter(

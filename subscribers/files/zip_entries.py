@@ -57,7 +57,7 @@ class ZipEntries:
         return path in self._entries
 
     def find(self, end: str) -> str | None:
-        """Return the shortest path that ends with `end`, in any folder; None without one."""
+        """Return the shortest path that ends with `end`, in any folder, or None."""
         found = [path for path in self.paths if f"/{path}".endswith(f"/{end}")]
         return min(found, key=len, default=None)
 

@@ -90,8 +90,9 @@ REMOVE_DUPLICATES = """
     DELETE FROM import_candidate
      WHERE line NOT IN (SELECT line FROM first_time)
 """
-# This statement runs for the whole file before the first chunk is applied. Otherwise an early row
-# could add a reader, who would get mail although a later row says that this reader left.
+# This statement runs for the whole file before the first chunk is applied. If chunks were applied
+# first, an early row could add a reader, who would get mail although a later row says that this
+# reader left.
 NOTE_GONE = """
     INSERT INTO import_seen_address (subscriber_import_id, email_key, line, has_left)
     SELECT DISTINCT ON (email_key) %s, email_key, line, true

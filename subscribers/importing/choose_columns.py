@@ -179,7 +179,7 @@ def _mapping_of(
     if not changed_to:
         return None
     # If the author chose a use that another column already has, join the two columns. The author
-    # expects them to be joined, because the page shows the uses of all columns.
+    # expects joined columns, because the page shows the uses of all columns.
     for number, (_name, read_as, _samples) in enumerate(columns, 1):
         if read_as == targets[number - 1] and read_as in changed_to and read_as:
             mapping.setdefault(f"column {number}", read_as)

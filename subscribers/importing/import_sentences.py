@@ -161,7 +161,7 @@ def second_sentence(second: Mapping[str, Any], read_as: Description) -> str:
 
 
 def _lost_sentence(lost: Mapping[str, Any]) -> str:
-    """Say how many values of a column are lost, why, and name examples."""
+    """Say how many values of a column are lost and why, with examples."""
     shown = [
         _("line {line}: {value}").format(line=digits(line), value=quoted(value))
         for line, value in lost["examples"]

@@ -30,10 +30,10 @@ from subscribers.models.subscriber_import import NO_COUNTS
 State = SubscriberImport.State
 
 CHUNK = 5_000  # rows in a chunk
-# This limits the memory: a row may have cells with 65,000 characters of 4 bytes.
+# This limits the memory of a chunk: one row may have cells with 65,000 characters of 4 bytes.
 MOST_CHARACTERS_IN_CHUNK = 2_000_000
 
-# Only one import at a time may apply a chunk. Otherwise two imports with the same addresses in a
+# Only one import at a time may apply a chunk, because two imports with the same addresses in a
 # different order could deadlock.
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('homing: one import at a time', 0))"
 Running = ClaimedTask[SubscriberImport]

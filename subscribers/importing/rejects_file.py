@@ -11,7 +11,7 @@ from subscribers.importing.import_sentences import deleted_rows_sentence, reason
 from subscribers.models import RejectedRow, SubscriberImport
 
 AT_ONCE = 250  # rows in memory at the same time; a row may have 65,000 characters
-# Used for imports of earlier releases, which did not store how they read the file.
+# Use this reading for imports of earlier releases, which did not store how they read the file.
 _ADDRESSES_ONLY = Reading((EMAIL,), 1, "", 0)
 
 
@@ -73,7 +73,7 @@ def find_reading(
     """Find how a file was read, by the header and line numbers of its rejected rows.
 
     If several imports match but their files were read differently, use the import of the file that
-    `filename` names. Returns None if the reading is still unclear.
+    `filename` names. Returns None if it stays unclear how the file was read.
     """
     imports = SubscriberImport.objects.filter(read_as__reading__header=list(header))
     found: dict[str, list[tuple[SubscriberImport, tuple[Reading, Mapping]]]] = {}

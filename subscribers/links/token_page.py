@@ -27,7 +27,7 @@ def token_page(
 
 
 def damaged_link_page(request: HttpRequest, *, leaves: bool = False) -> HttpResponse:
-    """Say that a link is damaged, and offer to mail a new one.
+    """Say that a link is damaged, and offer to mail a new link.
 
     A GET gets the status 200, because some browsers and proxies replace error pages with their own.
     A POST gets the status 404, because a mail program must see that it unsubscribed nobody.

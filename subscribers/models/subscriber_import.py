@@ -72,8 +72,8 @@ class SubscriberImport(LeasedTask):
     statement = models.CharField(
         max_length=LONGEST_STATEMENT, blank=True, default="", db_default=""
     )
-    # The importer states that the exported list held confirmed subscriptions only. This statement
-    # counts for rows whose status says nothing about the subscription.
+    # The importer states that the exported list held only confirmed subscriptions. The statement
+    # counts only for rows whose status says nothing about the subscription.
     list_is_confirmed = models.BooleanField(default=False, db_default=False)
     imported_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,

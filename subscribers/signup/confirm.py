@@ -34,7 +34,7 @@ class LinkState(StrEnum):
 def open_link(token: str, **consent: str) -> tuple[LinkState, Subscriber | None] | None:
     """Return a link's state, and its reader if any; None if the token is unknown.
 
-    If `consent` (the network and the wording) is given and the link is open, confirm the reader.
+    If `consent` (the network and the wording) is given and the state is OPEN, confirm the reader.
     """
     request = read(Edition.Kind.CONFIRMATION, token)
     if request is None:
@@ -118,7 +118,8 @@ def _make_a_reader(reader: Subscriber, asked: ConsentRecord, consent: Mapping[st
     earlier = suppressions.exclude(origin=Suppression.Origin.OPERATOR).filter(at__lte=at)
     lifted = earlier.update(lifted_at=Now(), lifted_by=consent_id)
     had_gone = reader.gone_at is not None
-    # Homing stores no suppression of an erased reader, but the provider may still have one.
+    # Homing stores no suppression of an erased reader, but the provider may still suppress the
+    # address.
     came_back = had_gone or lifted or erased_among([reader.email_key])
     if came_back and not suppressions.exists():
         # The provider may still refuse mail because of the old bounce, complaint or unsubscribe.

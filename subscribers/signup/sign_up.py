@@ -1,7 +1,7 @@
 """Store requests of visitors to sign up, and queue the confirmation mail.
 
-The answer is the same for an address on the list and for any other. Otherwise visitors could find
-out who is on the list.
+The answer is the same whether an address is on the list or not, so that visitors cannot find out
+who is on the list.
 """
 
 from collections.abc import Mapping, Sequence

@@ -159,7 +159,8 @@ def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datet
     """Suppress the address with the more serious of the old and the new reason.
 
     A lifted reason counts again only for later events. Unblocking lifts only the operator's block.
-    Lifting a bounce never lifts an unsubscribe or a complaint, not even an earlier one.
+    Lifting a bounce lifts no unsubscribe and no complaint, not even if these are older than the
+    bounce.
     """
     cursor.execute(
         """

@@ -22,7 +22,7 @@ from subscribers.models.consent_record import Act, How
 State = Subscriber.State
 Origin, Reason, LiftedHow = Suppression.Origin, Suppression.Reason, Suppression.LiftedHow
 
-# A lifting undoes acts of these kinds that happened before it.
+# Lifting a suppression undoes earlier acts of these kinds.
 LIFTABLE = (Act.BOUNCED, Act.BLOCKED)
 # Whether Homing asked the provider to lift an entry of its list after the entry was made.
 _ASKED = Exists(

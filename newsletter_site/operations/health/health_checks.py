@@ -64,9 +64,9 @@ def run_check(check: str, host: str = "") -> CheckResult:
 
     `live` does not query the database: if `live` fails, a supervisor restarts the site, which would
     not repair the database. `ready` needs UTF8, every migration and a database that accepts writes.
-    It also warns of unsuitable settings of the database server. `workers` needs an active worker
-    whose writes succeed (on `host`, if a host is named). It also warns of missing workers and of
-    problems that workers report.
+    `ready` also warns of unsuitable settings of the database server. `workers` needs an active
+    worker whose writes succeed (on `host`, if a host is named). `workers` also warns of missing
+    workers and of problems that workers report.
     """
     try:
         match check:

@@ -1,7 +1,7 @@
 """The metrics of /metrics. docs/metrics.md explains some of them.
 
 The catalogue lists known label values, so that each series exists with the value 0 before its first
-event. Otherwise Prometheus would miss the increase from 0 to 1.
+event. If a series began with the value 1, Prometheus would miss the first event.
 """
 
 import platform
@@ -38,8 +38,8 @@ class Metric:
     """One metric.
 
     `labels` maps each label to its known values. `bounds_s` are the upper bounds of a histogram's
-    buckets, in seconds. `beside` is a label with one of its values. If a series has a count, the
-    same series with this label value is also written, even if it is 0.
+    buckets, in seconds. `beside` is a label with one of its values. For each counted series, the
+    series with this value of the label is also written, even if its count is 0.
     """
 
     name: str
@@ -173,8 +173,8 @@ CATALOGUE: tuple[Metric, ...] = (
         "counter",
         "Requests by route and class of status; 5xx does not include 503.",
         {"route": (), "status": ()},
-        # Write the number of errors of a route even while it is 0. Otherwise Prometheus would not
-        # count the first errors as an increase.
+        # Write the number of errors of a route even while it is 0, because Prometheus does not
+        # count the first value of a new series as an increase.
         beside=("status", site_metrics.SERVER_ERRORS),
     ),
     _histogram(site_metrics.REQUEST_SECONDS, "Duration of requests, by route.", route=()),

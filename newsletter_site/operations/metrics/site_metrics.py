@@ -29,7 +29,7 @@ class SignInResult(StrEnum):
 
 
 def count_form(outcome: PostOutcome, **_: Any) -> None:
-    """Count a posted form. This receives the signal `form_posted` of `idempotency`."""
+    """Count a posted form, when `idempotency` sends the signal `form_posted`."""
     metrics_buffer.add(FORM_POSTS, result=outcome.value)
 
 

@@ -89,8 +89,8 @@ _TAGS = keys("""
     tags, tag, labels, schlagwörter, schlagworte, étiquettes, etiquetas, etichette, tagi, etiketten,
     الوسوم, תגיות
 """)
-# Headers for the date of a sign-up, the most certain first: dates of confirmations, dates of
-# sign-ups, and dates when readers were added.
+# Headers for the date of a sign-up, the most certain first: the date of a confirmation, then of a
+# sign-up, then of being added to the list.
 SINCE = (
     keys("confirm time, confirmed at, confirmed on, confirmation date, confirmed"),
     keys("""

@@ -65,7 +65,7 @@ LONGEST_CONSENT = 1_000  # characters
 IN_FRONT = ("line", "reason")  # in a file of rejected rows, these columns come first
 # A function that finds how a file was read, from the file of its rejected rows. The function takes
 # the header of the file of rejected rows, the line numbers of some of its rows, and its name. The
-# function returns the reading and the mapping.
+# function returns how the file was read (the `Reading`), and its mapping.
 FindReading = Callable[[Sequence[str], Sequence[int], str], tuple[Reading, Mapping] | None]
 
 
@@ -200,8 +200,8 @@ class ReaderFile:
         layout, top = self._layout, self._top
         width, address, status = layout.width, layout.address, layout.status
         delimiter = DELIMITERS[self._delimiter].removesuffix("s")
-        # This is a fast path for a field with one column: few fields have two columns, and a file
-        # may have millions of rows.
+        # Fields with one column get a fast path: few fields have two columns, and a file may have
+        # millions of rows.
         has_others = bool(layout.others)
         singles = [columns[0] for columns in layout.fields.values() if len(columns) == 1]
         are_single = len(singles) == len(layout.fields)

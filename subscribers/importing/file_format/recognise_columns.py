@@ -150,7 +150,7 @@ def looks_like_address(text: str) -> bool:
 
 
 def stated_delimiter(first_line: str) -> str | None:
-    """Return the delimiter stated by the first line, as in `sep=;`; None without one."""
+    """Return the delimiter that the first line states, as in `sep=;`, or None."""
     line = first_line.rstrip("\r\n").strip('"')
     delimiter = line[len(_STATED) :]
     return delimiter if line.lower().startswith(_STATED) and delimiter in DELIMITERS else None
@@ -242,7 +242,7 @@ def layout_of(
 
     `fields` are the name and the author's own fields. A header names a field by its key or its
     label. If the `reading` of an earlier file is given, the `records` are the header and the
-    rejected rows of this file.
+    rejected rows of that earlier file.
 
     Raises `UnreadableFileError` if `mapping` names an unknown column.
     """
@@ -297,8 +297,8 @@ def layout_of(
     elif rule is None and (status_like & taken or unmapped):
         rule = SILENT
     if rule is not None:
-        # A column may look like a column of statuses, but have another mapping or an unknown
-        # header. Homing does not read the statuses of such a column, and only shows a warning.
+        # Homing only warns about a column that looks like a column of statuses but has another
+        # mapping or an unknown header.
         mapped_away = [one for one in (unmapped or rule).status_columns if one.column in taken]
         like = rule_by_values(by_values).status_columns if not rule.product else ()
         doubts = {one.column: one for one in (*like, *mapped_away)}

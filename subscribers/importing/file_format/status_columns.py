@@ -274,8 +274,7 @@ class StatusRule:
     status_columns: tuple[_StatusColumn, ...]
     silence: Status | InputRefusal
     hidden: str = ""
-    # Columns that look like statuses but are not read as statuses. These columns only cause a
-    # warning.
+    # Columns that look like statuses but are not read as statuses; they only cause a warning.
     left_out: tuple[_StatusColumn, ...] = ()
     is_doubted: bool = False  # if true, no row makes its reader subscribed
 
@@ -423,8 +422,8 @@ def _product_of(named: frozenset[str], filename: str) -> _Product:
             silence=_RENAMED if is_dated else Status.UNCONFIRMED,
             hidden="mailchimp_renamed",
         )
-    # Exports of other products have a column of first names too. So a file with columns that Kit
-    # never writes is no export of Kit.
+    # Exports of other products have a column of first names too. A file with columns that Kit never
+    # writes is no export of Kit.
     may_be_kit = named >= {"firstname", "emailaddress", "createdat"} or not (
         "lastname" in named or named & _PLACES
     )

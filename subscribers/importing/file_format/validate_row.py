@@ -63,7 +63,7 @@ def excluded(
 ) -> RejectedRow:
     """Make a rejected or skipped row without storing it.
 
-    If the cells are longer than the longest allowed line, they are left out.
+    If the cells together are longer than the longest allowed line, leave them out.
     """
     why: dict[str, Any] = {"reason": reason.code, "parameters": dict(reason.parameters)}
     if cells and sum(map(len, cells)) <= LONGEST_LINE:

@@ -74,7 +74,7 @@ class Command(AnswerCommand):
         if options["add"]:
             return _add(address, values, added, options)
         readers = Subscriber.objects.filter(email_key=address.lower())
-        # Lock the reader. Otherwise this change could remove a topic that the reader chooses at the
+        # Lock the reader, because this change could remove a topic that the reader chooses at the
         # same time.
         reader = (readers.select_for_update() if added or removed else readers).first()
         if reader is None:
