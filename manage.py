@@ -135,8 +135,8 @@ def _end_on_signals() -> None:
     """
     for number in STOPPING_SIGNALS:
         signal.signal(number, lambda *_: os._exit(0))
-    # The script `homing` blocked these signals. A signal that arrived in the meantime takes effect
-    # now.
+    # The script `homing` blocked these signals. A signal that arrived while it was blocked takes
+    # effect now.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING_SIGNALS)
 
 

@@ -4,9 +4,9 @@
     .venv/bin/python .ci/django_versions.py package    idempotency/ alone, on 5.2 and the newest 6.x
     .venv/bin/python .ci/django_versions.py homing     some quick tests, on the newest 6.x
 
-`package` builds the wheel and the source archive, checks what is in them, and runs the tests of
-the example with the installed wheel. Django 6 needs Python 3.12. If no such Python is found, the
-part with Django 6 is skipped.
+`package` builds the wheel and the source archive, checks what is in them, and runs the tests of the
+example with the installed wheel. Django 6 needs Python 3.12 or newer. If this Python is not found,
+the part with Django 6 is skipped.
 """
 
 import os
@@ -150,7 +150,7 @@ def _output(*command: str) -> str:
 
 
 def _run(*command: str, cwd: Path = ROOT, **variables: str) -> None:
-    """Run a command. If it fails, end this script with the same exit code."""
+    """Run a command; if the command fails, end this script with its exit code."""
     sys.stdout.flush()
     environment = os.environ | variables
     if code := subprocess.run(command, cwd=cwd, env=environment, check=False).returncode:

@@ -76,7 +76,7 @@ SECRET_KEY = (
     env.secret("SECRET_KEY") if "SECRET_KEY" in env else _development_secret_key(HOMING_DATA_DIR)
 )
 # Signed links in mail are valid for years. After SECRET_KEY was changed, the old key still verifies
-# these links.
+# signed links.
 SECRET_KEY_FALLBACKS = env.texts("SECRET_KEY_FALLBACKS")
 ALLOWED_HOSTS = env.texts("ALLOWED_HOSTS")
 if not ALLOWED_HOSTS:

@@ -65,7 +65,7 @@ def spellings(address: str) -> list[str]:
 def in_ascii(text: str) -> str:
     """Convert a searched text to ASCII, because addresses are stored in ASCII.
 
-    If the text has an `@`, only the text after it is converted. A search for a part of an
+    If the text has an `@`, only the text after the `@` is converted. A search for a part of an
     international domain finds only complete labels, that is, the text between two dots.
     """
     local_part, at_sign, domain = text.rpartition("@")

@@ -1,7 +1,7 @@
 """Limit requests for mail: for each reader in a day, and each network in an hour.
 
-A form that was sent very fast is not refused, because browsers can fill in forms. But the limit of
-a network is lower for forms that were sent very fast.
+A form that was sent very fast is not refused, because browsers can fill in forms; but a network has
+a lower limit for such forms.
 """
 
 from collections.abc import Sequence

@@ -46,7 +46,7 @@ def provider_code(reason: str, origin: str) -> str:
 
 
 def code_of(entry: Sequence[str] | None) -> str:
-    """Return the code of `suppressed` (`with_suppressed`); empty if not suppressed."""
+    """Return the code of a reader's `suppressed`; empty if there is no suppression."""
     if entry is None:
         return ""
     list_, reason, origin = entry

@@ -124,7 +124,7 @@ def bring_in(first: int, last: int, folder: Path) -> None:
 
 
 def publish_past(services: Services, number: int, folder: Path, pause: Callable[[], None]) -> None:
-    """Import the readers of that time, publish an issue, and set its date back."""
+    """Import the readers who got a past issue, publish it, and set its date back."""
     from django.db import connection
 
     from delivery.rules.edition_state import EditionState

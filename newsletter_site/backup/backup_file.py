@@ -107,8 +107,8 @@ def _create(path: str, flags: int) -> int:
 def _lock(file: BinaryIO, unfinished: Path) -> None:
     """Lock the unfinished file, or raise BackupRefusedError if another run uses it.
 
-    If another run has just given the file its final name, `file` is the finished backup of this
-    other run, so raise the error in this case too.
+    If another run has just given the file its final name, `file` is that finished backup, so raise
+    the error in this case too.
     """
     with suppress(OSError):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -125,8 +125,8 @@ def _extensions(connection: BaseDatabaseWrapper) -> set[str]:
 def _entries(programs: Programs, backup: BackupFile, *, besides: Collection[str]) -> str:
     """Return pg_restore's list of contents without the extensions in `besides`.
 
-    The database already has these extensions. If a superuser owns these extensions, our role may
-    change nothing about them, not even their comments.
+    The database already has these extensions. If a superuser owns an extension, our role may not
+    even change its comment.
     """
     with tempfile.TemporaryFile() as listed, tempfile.TemporaryFile() as errors:
         with programs.start(

@@ -119,7 +119,7 @@ def _describe(cursor: CursorWrapper, keys: Sequence[str], programs: Programs) ->
 
 
 def _dump(programs: Programs, snapshot: str) -> Generator[bytes]:
-    """Yield a dump, read from a pipe: when this process ends, pg_dump ends too."""
+    """Yield a dump from a pipe, so that pg_dump ends when this process ends."""
     with tempfile.TemporaryFile() as errors:
         pg_dump = programs.start(
             *("pg_dump", "--format=custom", "--no-password", f"--snapshot={snapshot}"),

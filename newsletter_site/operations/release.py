@@ -54,8 +54,8 @@ def find_commit(root: Path, archived: str) -> str:
 
 
 def _commit_of_checkout(root: Path) -> str:
-    # Pass the folder of the repository. Otherwise git would refuse a checkout that another user
-    # owns, and the variable GIT_DIR could name another repository.
+    # Pass the folder of the repository. Without --git-dir, git would refuse a checkout that another
+    # user owns, and the variable GIT_DIR could name another repository.
     command = ["git", f"--git-dir={root}/.git", "rev-parse", "HEAD"]
     try:
         done = subprocess.run(

@@ -16,7 +16,7 @@ KEPT_FIELDS = ("MessageStream", "ServerID", "MessageID", "Tag", "Metadata")
 class PlannedEvent:
     """An event with the delays of its posts.
 
-    If `window` is a rule, the event waits for other events. All of these events are then posted in
+    If `window` is a rule, the event waits for other events, and all these events are then posted in
     another order.
     """
 

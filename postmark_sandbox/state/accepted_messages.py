@@ -1,8 +1,8 @@
 """Store accepted messages until the inbox is emptied, and search them.
 
-Messages are numbered in the order of acceptance. Their content is stored once per request,
-compressed, outside the search index. The MessageID is the message's number in the form of a UUID,
-so a search by MessageID needs no index.
+Messages are numbered in the order of acceptance. The content of messages is stored once per
+request, compressed, outside the search index. The MessageID is the message's number in the form of
+a UUID, so a search by MessageID needs no index.
 """
 
 import threading

@@ -1,7 +1,7 @@
 """Erasure of readers.
 
-After an erasure, only a keyed hash of the address stays. Imports recognise the address by this
-hash, and skip it.
+After an erasure, only a keyed hash of the address stays. An import recognises an erased address by
+this hash, and skips the address.
 """
 
 import logging
@@ -29,12 +29,10 @@ def erase(subscriber_id: int) -> bool:
         key = readers.values_list("email_key", flat=True).first()
         if key is None:
             return False
-        # Lock the data requests before the reader. The worker that answers data requests locks in
-        # this order too.
+        # Lock the data requests before the reader, as the worker that answers data requests does.
         DataRequest.objects.filter(email_key=key).delete()
         wait_for_enqueues()
-        # Lock the deliveries before the reader. A worker that settles deliveries locks in this
-        # order too.
+        # Lock the deliveries before the reader, as a worker that settles deliveries does.
         anonymise_recipient(subscriber_id, key)
         forget_in_imports(key)
         ImportSeenAddress.objects.filter(email_key=key).delete()

@@ -53,8 +53,8 @@ def forget_in_imports(key: str) -> None:
     )
     row = _HOLDS.format(text="concat_ws(' ', email, parameters::text)")
     values = {"spellings": spellings(key)}
-    # Lock the import before its rows. Code that discards or restarts an import locks in the same
-    # order.
+    # Lock the import before its rows, in the same order as code that discards or restarts an
+    # import.
     with connection.cursor() as cursor:
         cursor.execute(
             f"""

@@ -1,4 +1,4 @@
-"""Change the author's fields and tags, and remove deleted ones from the readers."""
+"""Change fields and tags, and remove deleted fields and tags from the readers."""
 
 import uuid
 from collections.abc import Callable

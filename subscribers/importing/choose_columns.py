@@ -104,7 +104,7 @@ def _tag_labels(name: str, read_as: str) -> dict[str, str]:
 def check_again(
     record: SubscriberImport, posted: Map[str, str], by: Any
 ) -> tuple[SubscriberImport, bool] | None:
-    """Check a file again with other uses of its columns; this replaces the import.
+    """Check a file again with other uses of its columns, and discard the old check.
 
     Return the import of the new check, and whether this import is new: an earlier import may have
     read the file in the same way. Return None if no use has changed. If `ColumnError` or

@@ -79,7 +79,7 @@ def require_any(options: Mapping[str, Any], needed: Sequence[str], *names: str) 
 def decoded_option(option: str, given: str) -> str:
     """Return an option's text. Raises `CommandError` for bytes that are not UTF-8.
 
-    Python passes such bytes to the command as lone surrogates.
+    Python passes bytes that are not UTF-8 to the command as lone surrogates.
     """
     try:
         given.encode()

@@ -16,5 +16,5 @@ def unconstrained_key(to: str, **options: Any) -> "ForeignKey[Any, Any]":
 
 
 def unindexed_key(to: str, **options: Any) -> "ForeignKey[Any, Any]":
-    """Make a nullable foreign key without an index, for a column rarely searched."""
+    """Make a nullable foreign key without an index, for a rarely searched column."""
     return ForeignKey(to, PROTECT, null=True, db_index=False, **options)

@@ -1,4 +1,4 @@
-"""`manage.py health`: the health checks from a shell, for containers and units."""
+"""`manage.py health`: the health checks from a shell, for containers and systemd."""
 
 import json
 import socket
@@ -16,7 +16,7 @@ PAUSE_S = 0.5
 
 
 class Command(BaseCommand):
-    # System checks query the database without a time limit, which a health check needs.
+    # Skip the system checks, because they query the database without a time limit.
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -28,8 +28,8 @@ from idempotency.run_once import PostOutcome
 from newsletter_site.operations.metrics import site_metrics
 from subscribers.importing.import_metrics import read_import_gauges
 
-# One value, or a dict of values by label value. If a metric has several labels, the dict's keys are
-# tuples.
+# One value, or a dict of values with label values as keys. If a metric has several labels, the
+# dict's keys are tuples.
 Reading = float | Mapping[Any, float] | None
 
 

@@ -138,8 +138,8 @@ class FormOfColumn:
         [number] = self._numbers if len(self._numbers) == 1 else [""]
         if number == _SERIAL and self._orders is not None:
             # Excel turns 3/4/2023 into a number, perhaps with day and month swapped, and leaves
-            # 13/4/2023 as text. So if a column has numbers and also dates as texts, the numbers
-            # have no certain meaning.
+            # 13/4/2023 as text. If a column has numbers and also dates as texts, the numbers have
+            # no certain meaning.
             number = ""
         return DateForm(self._latest, order, number or None)
 

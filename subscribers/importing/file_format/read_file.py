@@ -52,7 +52,7 @@ from subscribers.importing.file_format.yes_or_no import Answer
 from subscribers.refusal_sentences import InputRefusal, refuse
 
 _PIECE = 1024 * 1024  # bytes read at once for the content hash
-# These limit the sample of lines from which the layout of a file is found.
+# These numbers limit the sample of lines from which the layout of a file is found.
 _FILLED_LINES = 300
 _MOST_LINES = 10_000
 _MOST_CHARACTERS = 2_000_000
@@ -388,7 +388,7 @@ class ReaderFile:
         self.mapping = self.mapping or mapping
 
     def _with_found_fields(self, layout: Layout) -> Mapping:
-        """Store recognised own fields in the mapping, so that later edits change nothing."""
+        """Map recognised own fields now, so that later edits of a field change nothing."""
         by_hand = {to for _, to in self.mapping}
         found = tuple(
             (f"column {column + 1}", one.name)

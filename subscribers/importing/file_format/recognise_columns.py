@@ -47,7 +47,7 @@ MAX_ROWS_ABOVE_HEADER = 10  # spreadsheets may have titles and dates above the h
 _MOSTLY = 0.6  # in a column of names, at least this share of values is names
 _NUMBER = re.compile(r"(?:column )?([0-9]{1,5})", re.IGNORECASE)
 _SHOWN, _MAX_SHOWN = 60, 12  # characters and columns that an error shows
-# with this number of rows or more, a column whose values are all the same has no names
+# with this number of rows or more, a column of equal values is no column of names
 _MANY_ROWS = 5
 
 Record = tuple[int, list[str]]

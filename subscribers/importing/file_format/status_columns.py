@@ -460,8 +460,8 @@ def _status_column(
             return None
         return _StatusColumn(column, name, product.words, may_be_empty=is_place and not found)
     if word in _FLAGS:
-        # A column such as “subscribed” may contain dates. In such a column, an empty cell says
-        # nothing about the status.
+        # A column such as “subscribed” may contain dates, and an empty cell in a column with dates
+        # says nothing about the status.
         has_dates = any(map(looks_like_date, values(column)))
         return _StatusColumn(column, name, _FLAGS[word], Status.SUBSCRIBED, may_be_empty=has_dates)
     if word in _WHO_IS_GONE:
