@@ -1,7 +1,7 @@
 """The parts of the queue, the provider and reconciliation that other apps may use.
 
-An import rule in pyproject.toml refuses imports of other parts. Values, models, mail and reports
-are imported from their folders.
+An import rule in pyproject.toml lets other apps import these parts only from here. Values, models,
+mail and reports are imported from their folders.
 """
 
 from delivery.feedback import event_inbox

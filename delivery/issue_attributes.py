@@ -70,7 +70,7 @@ class IssueAttribute:
 
     @property
     def is_part(self) -> bool:
-        """Whether the attribute is a whole part of the mail; scripts read it from a file."""
+        """Whether the attribute is a whole part of the mail (HTML or text)."""
         return self.kind in {Kind.HTML, Kind.TEXT}
 
     @property

@@ -1,6 +1,6 @@
 """Ids that are bound to the log lines of a scope (docs/logs.md).
 
-Names, addresses and texts are never bound.
+Only ids are added to the log lines, never names, addresses or texts.
 """
 
 from collections.abc import Callable, Iterator

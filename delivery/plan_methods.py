@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 from django.db.backends.utils import CursorWrapper
 
-# PostgreSQL expects few rows in a table that was never analysed, as after a restored dump. A nested
-# loop over readers and suppressions then takes minutes.
+# PostgreSQL expects few rows in a table that was never analysed, for example after a dump was
+# restored. A nested loop over readers and suppressions then takes minutes.
 NESTED_LOOPS = "enable_nestloop"
 SCANS = ("enable_seqscan", "enable_bitmapscan")
 
@@ -16,9 +16,10 @@ def plan_without(cursor: CursorWrapper, *methods: str) -> Iterator[None]:
     """Plan the statements of this block without methods such as `enable_seqscan`.
 
     Requires the caller's transaction. If no other method is possible, the planner uses a forbidden
-    method. PostgreSQL before 18 then adds 10,000,000,000 to the statement's cost. PostgreSQL then
-    compiles each statement whose cost is above `jit_above_cost` (100,000), and compiling takes
-    longer than running the statement. So JIT compilation is off in the block too.
+    method. If PostgreSQL before 18 uses such a method all the same, it adds 10,000,000,000 to the
+    statement's cost. PostgreSQL then compiles each statement whose cost is above `jit_above_cost`
+    (100,000), and compiling takes longer than running the statement. So JIT compilation is off in
+    the block too.
     """
     # The names are constants of this program. SET accepts no parameters.
     names = ("jit", *methods)

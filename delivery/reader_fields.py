@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 class ReaderField:
     """One field of a reader.
 
-    `name` is its column or key, merge field and API key. `example` is the value in previews, and
-    `fallback` the value for readers without one. `headers` are column names that an import
-    recognises, separated by commas. `is_own`: an author has defined it, and may have chosen any
-    word as its name.
+    `name` names the field everywhere: as column or key, as merge field and in the API. `example` is
+    the value in previews, and `fallback` the value for readers without one. `headers` are column
+    names that an import recognises, separated by commas. `is_own`: an author has defined it, and
+    may have chosen any word as its name.
     """
 
     name: str
@@ -33,7 +33,7 @@ class ReaderField:
 
     @property
     def with_fallback(self) -> str:
-        """Write the field as inside the braces of a merge field: name|reader."""
+        """Return the field as it is written between the braces of a merge field: name|reader."""
         return f"{self.name}|{self.fallback}"
 
     @property

@@ -26,8 +26,8 @@ _SIGN_BEFORE_DOMAIN = r"\s{1,3}@|@(?=\s)|\s?[(\[{<]at[)\]}>]|=40|\+AEA-"
 _AT = re.compile(
     rf"(?:{_SIGN_BEFORE_DOMAIN})\s{{0,3}}(?=[^\W_][\w-]{{0,62}}\.[^\W\d])|{_SIGN}", re.IGNORECASE
 )
-# This pattern is matched backwards from the @: a quoted local part, or letters, escapes and
-# comments.
+# The text before the @ is matched backwards, so this pattern is written backwards: a quoted local
+# part, or letters, escapes and comments.
 _LOCAL_PART_BACKWARDS = re.compile(
     r"""
     "(?:"\\|[^"])*"
@@ -70,7 +70,7 @@ def redact_addresses(text: str, mark: str) -> str:
 
 
 def read_text(value: object, longest: int, *, cut_mark: str = "…") -> str:
-    """Redact a text's addresses, and cut it to one line of `longest` characters.
+    """Redact addresses in a text; cut the text to one line of `longest` characters.
 
     The result is empty for values that are not texts, because writing out deeply nested lists would
     exhaust the stack.

@@ -19,7 +19,7 @@ else:
 
 
 class HeaderPairsField(Field):
-    """A response's headers in order, each a name with raw bytes (saved_response.py)."""
+    """A response's headers in order: pairs of name and raw bytes (saved_response.py)."""
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str:
         return "header_pair[]"

@@ -81,8 +81,8 @@ def safe_to_retry(
                     return None
                 return _with_status(200, show_form(request, filled(), key))
 
-            # Render the pages of errors outside the transaction, because it may have been rolled
-            # back.
+            # Render error pages outside the transaction, because the transaction may have been
+            # rolled back.
             try:
                 return run_once(
                     request,

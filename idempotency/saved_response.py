@@ -59,7 +59,7 @@ class SavedResponse:
 class DifferentContentError(Exception):
     """The key was used for other content.
 
-    `earlier_url` is the URL of the earlier result, if known.
+    `earlier_url` is the URL of the earlier result, if this URL is known.
     """
 
     def __init__(self, earlier_url: str = "") -> None:

@@ -245,7 +245,7 @@ def _delete_if_of_nobody(event_id: int, address_key: str) -> None:
 def _delete_if_erased(event_id: int, delivery: EventDelivery, address_key: str) -> None:
     """Delete the event if its reader was erased meanwhile.
 
-    If the edition's copies are dropped, the event stays only if a reader has that address.
+    If the edition's copies are dropped, the event stays only if a reader has the event's address.
     """
     if delivery.address is None:
         is_erased = reader_hooks.registered().reader_at(address_key) is None

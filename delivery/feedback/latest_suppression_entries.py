@@ -32,10 +32,10 @@ def save_latest(cursor: CursorWrapper, event: AddressSuppressed | AddressReactiv
 
 
 def save_lifted(cursor: CursorWrapper, changes: Sequence[int]) -> None:
-    """Save that these accepted changes lifted entries.
+    """Save that the provider accepted these changes and lifted the entries.
 
-    The webhooks about these changes may be lost. An entry that is later than the request stays. An
-    erased address has no entry.
+    This is necessary because the provider's webhooks about the changes may be lost. An entry stays
+    if it is later than the request to lift it. An erased address has no entry.
     """
     cursor.execute(
         """

@@ -104,8 +104,8 @@ class _PollRun:
                 oldest_at = page.oldest_at
                 if not page.events or offset + PAGE_SIZE >= page.total:
                     return new
-            # One search shows a limited number of results. The other results are older than the
-            # last result shown, so the next search ends at that result's time.
+            # One search shows a limited number of results. All further results are older than the
+            # last result shown, so the next search covers the time up to that result.
             earlier = oldest_at + timedelta(seconds=1) if oldest_at is not None else None
             if earlier is None or (until is not None and to_eastern(earlier) >= to_eastern(until)):
                 raise TaskPostponedError(Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=BOUNCES))

@@ -11,7 +11,7 @@ from delivery.postmark.parse_events import AddressEvent
 
 
 class Readers(Protocol):
-    """The answers that delivery needs about recipients, by their ids."""
+    """The functions by which delivery reads and changes data of recipients."""
 
     def suppressed_among(self, addresses: Sequence[str]) -> Collection[str]:
         """Return the addresses among these that are suppressed."""
@@ -23,7 +23,7 @@ class Readers(Protocol):
         """
 
     def mark_inactive(self, recipients: Sequence[int], kind: str, version: int) -> None:
-        """Ask the provider to lift its suppressions of readers who requested this mail.
+        """Ask the provider to lift its suppressions of readers who requested a mail.
 
         `recipients` are the readers whose mail the provider just refused as inactive. Runs in the
         settling transaction.
@@ -57,8 +57,8 @@ class Readers(Protocol):
     def reserve_ids(self) -> None:
         """Skip reader ids that may have been used since the backup was taken.
 
-        The key of a copy that was sent since the backup contains the id of its reader. So a new
-        reader must not get that id.
+        Copies may have been sent since the backup, and the key of a copy contains its reader's id.
+        So a new reader must not get that id.
         """
 
 

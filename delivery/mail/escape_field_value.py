@@ -32,7 +32,7 @@ class Place(Enum):
     """The name of a tag or an attribute, or a script."""
 
 
-# Text that may be an address. Punctuation of other scripts ends an address, even without a blank.
+# Text that may be a web address. Punctuation of other scripts ends it, even without a blank.
 _RUN = re.compile("[^\\s<>\"'\u2000-\u206f\u3000-\u303f\uff00-\uffef]+")
 _SCHEME = re.compile(r"(?<![^\W_])(?:(?i:https?|ftp|webcal)://|(?:mailto|tel|sms|xmpp|geo):)")
 _OPAQUE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*+:(?!/)")

@@ -83,8 +83,8 @@ def _encode_braces(html: str, after_field: bool, before_field: bool) -> str:
 
 def _escape_braces(text: str, after_field: bool, before_field: bool) -> str:
     text = escape_braces(text)
-    # Three braces in a row are no field. So a blank must separate the last brace of the text from
-    # the two braces of the field.
+    # Three braces in a row do not begin a field. So a blank must separate a brace at the end of the
+    # text from the two braces of the field.
     if before_field and text.endswith("{"):
         text = f"{text} "
     elif before_field and text.endswith("\\"):

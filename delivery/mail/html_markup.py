@@ -21,7 +21,7 @@ class Kind(Enum):
 
 
 class Attribute(NamedTuple):
-    """An attribute with a value, and where the value is, without its quotes."""
+    """An attribute: its name, and the start and end of its value without quotes."""
 
     name: str
     start: int

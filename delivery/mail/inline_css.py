@@ -1,4 +1,4 @@
-"""Inline a letter's style sheet, because mail programs ignore parts of it.
+"""Inline a letter's style sheet, because mail programs read only parts of it.
 
 Gmail drops a style sheet when a mail is forwarded, and Outlook reads only half of a style sheet.
 Only dark colours and rules for phones stay in the head (templates/mail/parts/head_styles.html).

@@ -22,7 +22,8 @@ _IN_CSS = re.compile(
     rf"((?>(?:[^\s\"'()\\<>&]|(?!{_QUOTE})&)+))(?>{_QUOTE}?)"
     r"|\"[^\"\n]*+\"?|'[^'\n]*+'?"
 )
-# The character before an address that begins with a slash. Most letters have no such address.
+# The character before an address that begins with a slash. Most letters have no address that begins
+# with a slash.
 _MAY_BE_ROOTED = re.compile(r"""[\s"',(;]/(?!>)|=\s*+/""")
 
 

@@ -44,7 +44,7 @@ ANY_BRACES = re.compile(rf"{FIELD_OR_BRACES.pattern}|{TOUCHING_BRACES.pattern}")
 _ENTITY_IN_NAME = re.compile("&#12[35];")
 AS_ENTITIES = str.maketrans({"{": "&#123;", "}": "&#125;", "\\": "&#92;"})
 MAX_SHOWN_LENGTH = 40
-# A text with more unknown fields is probably meant for another program.
+# A text with more unknown fields than this is probably meant for another program.
 MAX_UNKNOWN_FIELDS = 20
 
 

@@ -88,8 +88,8 @@ class Renderer:
         self._automatic_headers = [AUTOMATIC] if is_automatic else []
         self._edition = edition
         self._urls = links
-        # `_values` has the merge fields that are the same for all readers. `_own` has the fields
-        # with a reader's own values, each with the key of its value.
+        # `_values` has the merge fields that are the same for all readers. `_own` maps each merge
+        # field that differs by reader to the key of its value.
         self._own: dict[str, Key]
         if self.is_transactional:
             self._values = newsletter_values(newsletter)

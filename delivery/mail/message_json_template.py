@@ -39,7 +39,7 @@ class Slot(NamedTuple):
             values = [at_place(value, self.place) for value in values]
         written = self._escape(SEPARATOR.join(values)).split(SEPARATOR.encode())
         if len(written) != len(values):
-            # A value contains the separator, so each value is escaped separately.
+            # Some value contains the separator, so escape each value separately.
             written = [self._escape(value) for value in values]
         if self.fallback and b"" in written:
             fallback = orjson.dumps(self.fallback)[1:-1]

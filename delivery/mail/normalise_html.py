@@ -18,8 +18,8 @@ MAX_FORMATTING_DEPTH = 10
 MAX_OPEN_FORMATTING = 3 * MAX_FORMATTING_DEPTH
 # A parser drops the earliest of four equal open tags.
 _MAX_EQUAL = 3
-# One tag for each 20 characters of the longest letter. Gmail clips a mail at a tenth of that
-# length.
+# This allows one tag for each 20 characters of the longest letter. Gmail clips a mail at a tenth of
+# that length.
 MAX_TAGS = 50_000
 # A parser compares each attribute of a tag with all others.
 MAX_ATTRIBUTES = 50
@@ -94,7 +94,7 @@ def normalise(html: str) -> str:
 
 
 def split_tags(html: str) -> Iterator[tuple[str, str, str]]:
-    """Split normalised HTML into texts, each with its tag.
+    """Split normalised HTML into texts, each with the tag that follows it.
 
     A tag has a name (`/name` at an end) and attributes.
     """

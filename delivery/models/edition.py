@@ -25,7 +25,7 @@ class Edition(models.Model):
         TEST = "test", "shows its author a letter before publication"
 
     class Control(models.TextChoices):
-        """What holds the edition back, if anything."""
+        """Whether the edition may be sent now, and if not, the reason."""
 
         SCHEDULED = "scheduled", "waits for its time; it has no audience before"
         RUNNING = "running"

@@ -9,7 +9,8 @@ from django.db import models
 from delivery.reader_fields import FIELD_NAMES, READER_FIELDS
 from delivery.rules.reason import Reason
 
-# A key to a row that may be deleted. Such a key has no constraint and no index.
+# A key to a row that may be deleted. A foreign key with these options has no constraint and no
+# index.
 UNCONSTRAINED: dict[str, Any] = {
     "on_delete": models.DO_NOTHING,
     "db_constraint": False,
@@ -54,7 +55,7 @@ else:
             return name, "django.db.models.CharField", args, kwargs
 
         def get_col(self, alias: str, output_field: Any = None) -> Any:
-            """Act as a plain text in expressions, because Django refuses mixed types there."""
+            """Act as a plain text column, because Django refuses expressions of mixed types."""
             is_own = output_field is None or output_field == self
             return super().get_col(alias, _PLAIN_TEXT if is_own else output_field)
 

@@ -70,8 +70,8 @@ def _is_about_nul(error: Error) -> bool:
 def stops_all_writes(error: BaseException) -> bool:
     """Whether other writes fail too, even with other data.
 
-    All writes fail on a full disk, in a read-only database or without a permission. A lock or an
-    encoding may concern only one row.
+    All writes fail on a full disk, in a read-only database or without a permission. A fault of a
+    lock or an encoding may concern only one row.
     """
     return isinstance(error, Error) and fault_of(error) in _STOPS_ALL_WRITES
 
@@ -185,10 +185,10 @@ class DatabaseFault:
     def explains(self, error: BaseException, work: str, began_s: float) -> bool:
         """Record that `work` failed, and return whether its cause is already logged.
 
-        The cause is already logged if a fault continues or has just begun, or if an outage ended
-        after `began_s`. The cause is also already logged if an earlier failure had the same code,
-        and this code needs an operator. Call this method within the `except`, without an open
-        transaction. The call may take as long as connecting to the database.
+        The cause is already logged in three cases: a fault continues or has just begun; an outage
+        ended after `began_s`; or an earlier failure had the same code, and this code needs an
+        operator. Call this method within the `except`, without an open transaction. The call may
+        take as long as connecting to the database.
         """
         if not isinstance(error, Error) or (code := fault_of(error)) is None:
             return False

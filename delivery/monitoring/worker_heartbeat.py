@@ -41,7 +41,7 @@ class WorkerActivity:
 
     @property
     def write_fault(self) -> Reason | None:
-        """The fault of the database that all active workers report."""
+        """The database fault, if all active workers report one."""
         return shared_write_fault(self.active, self.problems)
 
 

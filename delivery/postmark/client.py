@@ -46,8 +46,9 @@ MAX_HANDLING_LENGTH = 40
 PAGE_SIZE = 500
 # Postmark's limit for `count + offset`.
 MAX_SEARCH_RESULTS = 10_000
-# The errors of a network. Any other error is a bug of Homing. Such an error is logged with its
-# traceback (delivery/worker/worker_process.py), and the batch is recovered when its lease expires.
+# The errors of a network. Any error that is not listed here is a bug of Homing: it is logged with
+# its traceback (delivery/worker/worker_process.py), and the batch is recovered when its lease
+# expires.
 NETWORK_ERRORS = (HTTPError, http.client.HTTPException, OSError)
 
 
@@ -87,9 +88,10 @@ class Postmark:
     ) -> CallResult:
         """Send one batch: the JSON array `body` of the messages to `addresses`, in order.
 
-        Nothing is written after `deadline_at_s`, a reading of `now_s()`. `about_to_complete` is
-        called once, just before the last piece is written. Until then the provider cannot have
-        received the whole request. If `about_to_complete` raises an error, the call ends.
+        `deadline_at_s` is a time on the clock of `now_s()`. After this time, nothing is written.
+        `about_to_complete` is called once, just before the last piece is written. Until then the
+        provider cannot have received the whole request. If `about_to_complete` raises an error, the
+        call ends.
         """
         answer = self._call(
             "POST", _BATCH, body, deadline_at_s, about_to_complete=about_to_complete

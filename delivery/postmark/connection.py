@@ -112,8 +112,8 @@ class Connection:
         self.wrote = False
         is_kept = False
         try:
-            # If a kept connection is readable now, the server has closed it or has sent an answer
-            # to no call.
+            # If a kept connection is readable now, the server has closed it or has sent bytes that
+            # no call asked for.
             if not self._http.is_connected:
                 self._http.close()
                 self._http.timeout = min(CONNECT_TIMEOUT_S, max(0.001, deadline_at_s - now_s()))
@@ -179,7 +179,8 @@ class Connection:
         if usual is None or int(usual[1]) > MAX_RESPONSE_BYTES:
             return self._read_unusual_answer(method, begun, write)
         length, begun = int(usual[1]), begun[usual.end() :]
-        # Keep the connection only if no bytes follow the answer: the next call would read them.
+        # Keep the connection only if no bytes follow the answer, because the next call would read
+        # those bytes as its answer.
         is_kept = len(begun) <= length
         if len(begun) < length:
             begun += self._read_rest(length - len(begun))
@@ -199,8 +200,8 @@ class Connection:
         self, method: str, begun: bytes, write: Callable[[bytes], object] | None
     ) -> tuple[RawResponse, bool]:
         incoming: Any = _Incoming(begun, self.receive_into)
-        # `with` closes an answer that is read only in part. Without `with`, such an answer would
-        # stay open until the garbage collector finds it.
+        # Without `with`, an answer that is read only in part would stay open until the garbage
+        # collector finds it.
         with http.client.HTTPResponse(incoming, method=method) as response:
             response.begin()
             headers = HTTPHeaderDict(response.getheaders())

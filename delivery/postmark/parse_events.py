@@ -181,7 +181,7 @@ def _metadata(event: Mapping[str, object], name: str) -> object:
 
 
 def parse_delivery_key(event: Mapping[str, object]) -> DeliveryKey | None:
-    """Parse the delivery that an event's metadata names."""
+    """Return the key of the delivery that an event's metadata names."""
     key = _metadata(event, "delivery")
     return delivery_key.read(key) if isinstance(key, str) else None
 

@@ -42,9 +42,9 @@ def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> C
     """Claim the next due batch; None if no batch is due.
 
     The lease of `lease_s` seconds covers the time until the call starts. `rate_per_s` limits all
-    workers' deliveries per second. With this limit, or after a 429, a claim needs a permit. While
-    the permit is not due, the function returns None. After a restore no batch is claimed until a
-    worker notices the restore.
+    workers' deliveries per second. If `rate_per_s` is set, or after a 429, a claim needs a permit.
+    While the permit is not due, the function returns None. After a restore no batch is claimed
+    until a worker notices the restore.
     """
     if rate_per_s is None:
         claimed = _claim_next(worker, lease_s, unless_slowed=True)

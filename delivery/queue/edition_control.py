@@ -151,7 +151,7 @@ def send_now(edition: int) -> bool:
 
 
 def call_back(edition: int) -> int | None:
-    """Cancel an edition before anything is sent; return how many were withdrawn.
+    """Call an edition back during its hold; return how many copies were withdrawn.
 
     Returns None and changes nothing if the edition's hold has ended, a call has started, or the
     edition is not reconciled.

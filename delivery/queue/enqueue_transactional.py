@@ -46,7 +46,8 @@ _COPIED = (
 )
 
 
-# A backup may lack the first copy of an opt-in whose request is older than the restore.
+# If the opt-in is older than the restore, its mail may already have been sent after the backup. So
+# ask the provider before the mail is sent.
 _ASK_FIRST = """
     WITH asked AS (
         UPDATE batch SET state = 'unknown', unknown = waiting, waiting = 0,
@@ -63,9 +64,9 @@ _ASK_FIRST = """
 def request_mail(
     kind: str, version: int, recipients: Sequence[tuple[int, str]], *, ahead: bool
 ) -> None:
-    """Send a mail of this kind to each of `recipients`: (recipient id, address).
+    """Send a mail of this kind to `recipients`, pairs of recipient id and address.
 
-    The mail is the `version`-th of its kind for each recipient. With `ahead`, the mail is sent
+    For each recipient, this is the `version`-th mail of this kind. With `ahead`, the mail is sent
     before every newsletter. Must be called inside a transaction. The first request for a version
     creates the edition, and concurrent requests wait until that transaction ends. Raises
     `IntegrityError` if a recipient has this kind and version already, and `LookupError` if the

@@ -1,8 +1,9 @@
 """Recover the batches of crashed workers.
 
-Every worker looks for such batches, without a leader. A batch is recovered when its lease has
-expired, or earlier if its worker's process has ended. Every statement repeats the state, the epoch
-and the lease or the worker that it saw, so a worker that settles the batch meanwhile wins.
+Every worker looks for batches of crashed workers; there is no leader. A batch is recovered when its
+lease has expired, or earlier if its worker's process has ended. Every statement repeats the state,
+the epoch and the lease or the worker that it saw, so a worker that settles the batch meanwhile
+wins.
 """
 
 import logging
@@ -174,7 +175,8 @@ def _recover(held: _HeldBatch, is_unsent: bool) -> bool:
             )
             recovered = bool(cursor.rowcount)
         if recovered:
-            # Evidence that arrived meanwhile was left for the former holder of the batch.
+            # Evidence that arrived during the lease was left to the crashed worker, so apply it
+            # now.
             unapplied = unapplied_evidence(cursor, held.batch)
             if unapplied:
                 apply_evidence(cursor, held.edition, unapplied)

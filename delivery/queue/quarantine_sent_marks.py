@@ -22,8 +22,8 @@ from delivery.rules.reason import Reason, ReasonCode
 
 logger = logging.getLogger(__name__)
 
-# In SQL: whether an acceptance of the copy is recorded. OFFSET makes PostgreSQL check this by the
-# copy's key.
+# In SQL: whether an acceptance of the copy is recorded. With OFFSET, PostgreSQL looks up the
+# evidence by the copy's key.
 _IS_PROVED = """EXISTS (
     SELECT FROM evidence
     WHERE evidence.issue_id = delivery.issue_id AND evidence.version = delivery.version

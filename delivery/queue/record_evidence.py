@@ -63,7 +63,7 @@ def record_acceptances(
     acceptances: Sequence[tuple[int, Sent]],
     source: Evidence.Source,
 ) -> int:
-    """Record acceptances, pairs of recipient and acceptance; return how many are new.
+    """Record `acceptances` (recipient, acceptance); return how many are new.
 
     A second acceptance of a delivery raises an alarm and stops the edition, once. An acceptance
     without a delivery in the edition is logged. The caller has locked the edition, but no batch.

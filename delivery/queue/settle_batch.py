@@ -163,7 +163,7 @@ def _settle(
 
 
 def _needs_edition_lock(claim: Claim, settlement: Settlement) -> bool:
-    """Whether batches become ready or the edition stops, which rarely happens."""
+    """Whether other batches become ready or the edition stops, which is rare."""
     return (
         claim.probing
         or settlement.stop_edition is not None

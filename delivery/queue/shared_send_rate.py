@@ -20,7 +20,7 @@ from delivery.rules.send_rate import Slowdown, after_too_fast, has_ended, quiet_
 
 logger = logging.getLogger(__name__)
 
-# The time over which acceptances are measured: several calls, but still recent.
+# Acceptances are measured over this time: long enough for several calls, but still recent.
 MEASURED_OVER_S = 10
 
 # In SQL: whether a 429 slows the workers down. This condition takes no lock and costs almost

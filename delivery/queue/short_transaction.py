@@ -71,8 +71,9 @@ def call_function(cursor: CursorWrapper, name: str, **values: Any) -> tuple[Any,
 def call_alone(name: str, *, then: Calls | None = None, **values: Any) -> tuple[Any, ...]:
     """Call a function as a separate transaction, in one round trip.
 
-    The functions in `then` are called in the same transaction, and their results follow in the row.
-    Raises `RuntimeError` inside another transaction, unless the queue has joined it.
+    The functions in `then` are called in the same transaction. In the returned row, their results
+    follow the first function's result. Raises `RuntimeError` inside another transaction, unless the
+    queue has joined it.
     """
     if connection.in_atomic_block and not _is_joined.get():
         raise RuntimeError("A transaction of the queue must be the outermost one.")

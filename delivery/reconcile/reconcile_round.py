@@ -62,7 +62,7 @@ class SearchCoverage:
 
     Mail accepted before `since` is no longer kept, and mail accepted after `until` may not be
     indexed yet. If the search does not show the mail accepted last, `shows_later_mail` is false.
-    The search then covers only mail that is older than the newest mail that it shows. Times are by
+    In this case, the search covers only mail that is older than the newest mail shown. Times are by
     the database's clock.
     """
 
@@ -212,8 +212,8 @@ class ReconcileRound:
 
     def run(self) -> RoundReport:
         """Run the round. Raises `SearchUnavailableError` if the provider cannot be asked."""
-        # Before the walk, search for the mail that was accepted last. If the search shows this mail
-        # now, the walk also shows all earlier mail.
+        # Before the walk, search for the mail that was accepted last. If the search already shows
+        # that mail, the walk will also show all earlier mail.
         last = record_findings.find_last_accepted(self._stream)
         shows_later_mail = last is None or bool(self._search.about("attempt", last[0].hex))
         shows_later_mail &= self._shows_mail_after_the_restore()
@@ -271,7 +271,7 @@ class ReconcileRound:
             self._end(walked, walked.unreconciled_since)
 
     def _do_for(self, walked: EditionRecord, do: Callable[..., None], *what: object) -> bool:
-        """Call `do` for an edition; False if the database refuses it.
+        """Call `do` for an edition; return False if the database refuses the edition.
 
         The database refuses an edition whose counts do not balance, and then the round leaves this
         edition out.

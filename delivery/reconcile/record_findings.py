@@ -189,7 +189,7 @@ def load_alarmed(record: EditionRecord, keys: Sequence[str]) -> set[str]:
 
 
 def raise_not_at_provider_alarm(record: EditionRecord, key: str, recipient: int) -> bool:
-    """Raise an alarm: the provider does not show an acceptance that has evidence.
+    """Raise an alarm: our evidence says “accepted”, but the provider does not show it.
 
     Returns False if the alarm already existed.
     """

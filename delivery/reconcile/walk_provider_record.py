@@ -73,7 +73,7 @@ class PatientSearch:
 def iter_pages(
     search: PatientSearch, tag: str, span: Span
 ) -> Iterator[tuple[list[FoundMessage], int]]:
-    """Yield every page of messages with the tag, each with the first search's total.
+    """Yield every page of messages with the tag, and the total of the first search.
 
     If there are too many messages, the search is split into windows of time, the earliest first. A
     message can occur twice.

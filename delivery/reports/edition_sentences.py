@@ -30,7 +30,7 @@ AUDIENCE_WORDS: Mapping[str, Promise] = {
     "nobody": _("nobody (archive only)"),
 }
 
-# The words for the same audiences while the edition waits for its scheduled time.
+# The words for an audience while the edition waits for its scheduled time.
 _LATER_AUDIENCE_WORDS: Mapping[str, Promise] = {
     **AUDIENCE_WORDS,
     "everyone": _("everyone confirmed by then"),

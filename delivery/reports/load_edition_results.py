@@ -45,7 +45,7 @@ _READ = f"""
 
 @dataclass(frozen=True, slots=True)
 class EditionResults:
-    """For each kind of event: the number of an edition's `sent` copies that had it."""
+    """For each kind of event: how many of an edition's `sent` copies had such an event."""
 
     edition: int
     published_at: datetime

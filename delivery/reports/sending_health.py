@@ -88,9 +88,9 @@ _HEALTH = f"SELECT * FROM ({_STATE}) AS state, ({_CALLS}) AS calls"  # noqa: S60
 class Health:
     """The health of sending at `now` by the database's clock.
 
-    The last call and the last failure are searched for in the last day only. `response_s` is the
-    median duration of the last calls. `poll_failures` counts the failures since `polled_at`.
-    `write_fault` is a fault of the database that stops all workers.
+    Only the last day is searched for the last call and the last failure. `response_s` is the median
+    duration of the last calls. `poll_failures` counts the failures since `polled_at`. `write_fault`
+    is a fault of the database that stops all workers.
     """
 
     now: datetime
@@ -137,7 +137,7 @@ class HealthLine(NamedTuple):
 def health_lines(
     health: Health, zone: ZoneInfo, *, ceiling_per_s: float | None, takes_webhooks: bool
 ) -> list[HealthLine]:
-    """Write the lines, with times in `zone`."""
+    """Return the lines of the health report, with times in `zone`."""
 
     def at(moment: datetime) -> str:
         return clock_and_day(moment, health.now, zone)

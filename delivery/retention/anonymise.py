@@ -84,7 +84,7 @@ def _delete_events_about(addresses: Iterable[str]) -> None:
 
 
 def load_events_about(address: str) -> list[dict[str, Any]]:
-    """Load the events about an address as received, oldest first."""
+    """Load the events about an address, in their received form, oldest first."""
     rows = ProviderEvent.objects.filter(address_key=address.lower()).order_by("id")
     return [
         row | {"body": bytes(row["body"]).decode(errors="replace")}

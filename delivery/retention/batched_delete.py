@@ -34,7 +34,7 @@ def short_delete() -> Iterator[CursorWrapper]:
 
 @dataclass(frozen=True, slots=True)
 class OldRows:
-    """Rows whose time in the column `age` is older than `days`, and that `may_go`.
+    """Rows that are older than `days` by their column `age`, and that `may_go`.
 
     `along` are the columns of a unique index. `in_order` is true if later rows of this index are
     younger. If `in_order`, reading stops at the first row that is too young; otherwise the whole

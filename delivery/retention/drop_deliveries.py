@@ -111,7 +111,7 @@ def load_due(*, days: float) -> list[int]:
 
 
 def mark_dropped(edition: int, *, days: float) -> DropStatus:
-    """Mark deliveries as dropped if this is allowed; return the earlier status.
+    """Mark deliveries as dropped if allowed; return the status before the change.
 
     Publishing waits until this transaction has ended.
     """

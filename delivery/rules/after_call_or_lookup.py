@@ -48,7 +48,8 @@ SHORTEST_PAUSE_S = 0.02
 PUNCTUAL = 0.9
 
 # Homing waits for later mail for 4 times the last time of the schedule. This wait begins at the
-# check mail or, while no check mail is accepted, at the call. Then an author or operator decides.
+# check mail or, while no check mail is accepted, at the call. After the wait, an author or operator
+# decides.
 PATIENCE = 4
 
 # After this number of crashed workers in a row, their batch is suspected as the cause.
@@ -67,13 +68,13 @@ class Policy:
 
     @property
     def longest_wait_s(self) -> float:
-        """The longest wait for later mail."""
+        """The most seconds that Homing waits until the search shows later mail."""
         return PATIENCE * self.lookup_after_s[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptCounters:
-    """Counters of a batch: tries, crashes, look-ups, and events in a row."""
+    """Counters of a batch, such as its tries, crashes and look-ups."""
 
     tries: int = 0
     deferrals: int = 0
@@ -278,7 +279,7 @@ def after_lookup(
             Next.LOOK_UP,
             lookup_after_s=after,
             # After a clock change or a long time without workers, all look-ups would be due
-            # together. Three look-ups in a second prove no more than one.
+            # together. But three look-ups within one second prove no more than one look-up.
             delay_s=PUNCTUAL * (after - before),
             reason=Reason.of(ReasonCode.NOT_FOUND_YET),
             confirmed_absent=True,

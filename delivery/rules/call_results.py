@@ -120,7 +120,7 @@ LookupResult = SearchAnswered | SearchFailed
 
 
 class LaterMail(Enum):
-    """What a search shows of mail that was accepted on the stream after the call.
+    """Whether a search shows mail that was accepted on the stream after the call.
 
     A search that shows later mail also shows earlier mail. If the search shows no later mail, an
     empty result about the call proves nothing.

@@ -79,7 +79,8 @@ class EditionCounts:
     def still_since(self) -> datetime | None:
         """The time since which no due copy moved; None if copies moved lately.
 
-        A copy moves when its call starts or ends. The time before a copy was due does not count.
+        A copy moves when its call starts or ends. The time begins no earlier than the time at which
+        a copy was due.
         """
         began = [self.published_at, self.held_until, self.control_at, self.last_call_at]
         if self.queued_batches and not self.leased_batches:

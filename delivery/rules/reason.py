@@ -194,7 +194,7 @@ class Reason:
         return tuple(filter(None, (cls.loads(json.dumps(one)) for one in json.loads(text))))
 
     def dumps(self) -> str:
-        """Write the reason as a column stores it."""
+        """Return the text that a column stores for the reason."""
         return json.dumps(
             self,
             default=lambda reason: {"code": reason.code, **reason.params},
@@ -211,10 +211,10 @@ class Reason:
 
 
 def dumps(reason: Reason | None) -> str:
-    """Write a reason as a column stores it; empty for None."""
+    """Return the text that a column stores for a reason; empty for None."""
     return reason.dumps() if reason else ""
 
 
 def dumps_all(reasons: Iterable[Reason]) -> str:
-    """Write reasons as a column stores a list of them."""
+    """Return the text that a column stores for a list of reasons."""
     return f"[{','.join(reason.dumps() for reason in reasons)}]"

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 # A reduced rate doubles in this time. At the provider's true limit, about one call is refused in
 # each span of this length. If this time were much longer, calls that are refused by chance would
-# decide the rate. If one call in 20 is refused, a rate that doubles in a minute falls to the floor.
-# A rate that doubles in two seconds settles at some thousands per second.
+# decide the rate. If one call in 20 is refused, a rate that doubles in a minute falls to its lowest
+# value. A rate that doubles in two seconds settles at some thousands per second.
 DOUBLES_IN_S = 2.0
 
 # A reduced rate is at least the refused rate divided by this number. Six doublings restore the
@@ -16,7 +16,7 @@ SLOWED_TO_A = 64.0
 # The rate is never halved below this, because the pause after a batch is fixed at its claim.
 SLOWEST_PER_S = 100.0
 
-# Without a ceiling, a slowdown ends at the refused rate times this factor.
+# Without a ceiling, a slowdown ends when the rate reaches the refused rate times this factor.
 FORGOTTEN_AT = 2.0
 
 # After a 429, no worker makes a call for this time, or for the time that the provider asked for.

@@ -56,7 +56,7 @@ def register_task(
 ) -> None:
     """Have every worker run `task` in each round, or in each `every`-th round.
 
-    A round takes a few seconds. A drain continues while `is_due()`.
+    A round takes a few seconds. A drain does not end while `is_due()` returns True.
     """
     _short_tasks[name] = _Short(task, is_due, every)
 

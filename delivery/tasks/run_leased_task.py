@@ -28,8 +28,8 @@ Task = TypeVar("Task", bound=LeasedTask)
 FIRST_RETRY_S = 2.0  # the first wait after an error; later waits double, up to a lease's length
 NO_LEASE: dict[str, Any] = {"owner": None, "lease_until": None}
 _IS_FREE = Q(lease_until=None) | Q(lease_until__lt=Now())
-# The server ends a transaction that a frozen process leaves open, and notices a killed process
-# while it waits for a lock.
+# The server ends a transaction that a frozen process leaves open, and notices during a wait for a
+# lock that the client process was killed.
 _LIMIT_TRANSACTION = (
     "SELECT set_config('idle_in_transaction_session_timeout', %s, true),"
     " set_config('client_connection_check_interval', '1s', true)"
@@ -59,7 +59,8 @@ class ClaimedTask(Generic[Task]):
     def heartbeat(self, **columns: Any) -> None:
         """Renew the lease, set these columns, and stop the work if the worker stops.
 
-        Raises `TaskInterruptedError`, also if the task was cancelled or has another owner.
+        Raises `TaskInterruptedError` if the worker stops, the task was cancelled, or the task has
+        another owner.
         """
         if self._is_stopping():
             raise TaskInterruptedError
@@ -68,7 +69,7 @@ class ClaimedTask(Generic[Task]):
     def step(self) -> AbstractContextManager[CursorWrapper]:
         """Open the transaction of a step.
 
-        A frozen process loses this transaction and the lease.
+        If the process freezes, the server ends this transaction, and the lease expires.
         """
         return _limited_transaction(type(self.task))
 
@@ -174,7 +175,7 @@ def run_next(
     owner: UUID | None = None,
     pk: int | None = None,
 ) -> bool:
-    """Claim and run the oldest due task, or the one with this `pk`; False if none.
+    """Claim and run the oldest due task, or the task `pk`; False if none is due.
 
     If the work returns without ending the task, the task is released, and a later claim continues
     it.

@@ -45,7 +45,7 @@ class SeparateTask:
 
 
 class SeparateProcessError(Exception):
-    """The process failed for another reason than its limits. The log says why."""
+    """The process failed, but not because it reached its limits. The log says why."""
 
 
 _tasks: dict[str, SeparateTask] = {}

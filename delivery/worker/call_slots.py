@@ -19,7 +19,8 @@ QUICK_S = 1.0
 STOP_CHECK_S = 0.2
 
 
-# The connections of a worker's tasks, and of one web process (docs/deploy.md, “Size”).
+# The number of database connections for a worker's tasks, and for one web process (docs/deploy.md,
+# “Size”).
 TASKS_OF_A_WORKER = 8
 WEB_PROCESS = 14
 

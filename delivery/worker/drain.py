@@ -30,8 +30,8 @@ def _name(counts: EditionCounts) -> str:
 class Drain:
     """The editions that are open now, followed until the queue is drained.
 
-    An edition of transactional mail is open for years, so only its batches that are open now
-    count.
+    An edition of transactional mail is open for years, so the drain waits only for those of its
+    batches that are open now.
     """
 
     def __init__(self, output: OutputWrapper, *, is_terminal: bool) -> None:

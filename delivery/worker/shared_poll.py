@@ -11,7 +11,7 @@ DUE_FOR_S = 5.0
 
 
 class SharedPoll:
-    """The idle threads of a group, of which one polls.
+    """A poll for the idle threads of a group: only one of them polls at a time.
 
     `look()` queries the database and returns the names of the work that is due. `look()` runs in
     the thread that polls, with the connection of that thread. `pause()` waits for the next poll, or

@@ -196,7 +196,8 @@ class Dispatcher:
             renderer, rows = self._renderer(claimed), claimed.deliveries
             body = renderer.body(rows, attempt)
             phases.end(Phase.RENDER)
-            # Half of the lease remains for the start of the call.
+            # Wait for the slot during half of the lease, so that the other half remains to start
+            # the call.
             until_s = lease_until_s - settings.DELIVERY_LEASE_S / 2
             may_call = slot.acquire(until_s=until_s, is_stopping=is_stopping)
             phases.end(Phase.WAIT)
@@ -221,8 +222,8 @@ class Dispatcher:
             if not recipients:
                 return
             if recipients != [row[0] for row in rows]:
-                # Rarely, only some recipients of the batch may get the mail. Render the batch again
-                # for these recipients.
+                # In rare cases, some recipients of the batch must not get the mail any more. Render
+                # the batch again for the other recipients.
                 by_id = {row[0]: row for row in rows}
                 rows = [by_id[recipient] for recipient in recipients]
                 body = renderer.body(rows, attempt)

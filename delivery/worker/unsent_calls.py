@@ -197,7 +197,7 @@ def _header() -> bytes:
 
 
 def _database() -> str:
-    """Return the start of the names of this database's files."""
+    """Return the prefix of the file names for this database."""
     parameters = connection.get_connection_params()
     names = ("service", "host", "hostaddr", "port", "dbname")
     name = repr([parameters.get(one) for one in names])

@@ -1,4 +1,4 @@
-"""A worker: threads that repeat one step, and one that runs periodic duties.
+"""A worker: threads that repeat one step, and one thread for periodic duties.
 
 Any number of workers share one database, without a leader.
 """
@@ -124,7 +124,7 @@ class Worker:
         os._exit(128 + number)
 
     def run(self, *, until: Callable[[], bool] = lambda: False) -> bool:
-        """Work until stopped or `until()`, and until every call in flight is settled.
+        """Work until `until()` or a stop, then settle every call in flight.
 
         Return whether `until()` ended the work.
         """
@@ -360,7 +360,7 @@ class Worker:
 
 
 def _touch(path: Path) -> None:
-    """Touch the file whose age a container's health check reads, without Django."""
+    """Touch a file: a container's health check reads its age without Django."""
     try:
         path.touch()
     except OSError as error:

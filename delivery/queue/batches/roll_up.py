@@ -13,7 +13,8 @@ BATCHES_AT_ONCE = 2_000
 ROLLED_UP = ("size", "sent", "suppressed", "withdrawn", "failed", "bounced", "complained")
 _COLUMNS = ", ".join(ROLLED_UP)
 
-# Use this sub-query in place of the table `batch` to sum counts. The query must select an edition.
+# Use this sub-query in place of the table `batch` to sum counts. The query must have a condition
+# for the edition.
 COUNTED_BATCHES = f"""(
     SELECT edition_id, state, {_COLUMNS}, waiting, unknown FROM batch WHERE NOT rolled_up
     UNION ALL

@@ -80,7 +80,7 @@ def change_outcomes(cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Ou
 def write_outcomes(
     cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Outcome], *, old: str
 ) -> None:
-    """Write `outcomes` (by recipient) to the deliveries of `batch` that were `old`.
+    """Write `outcomes` (by recipient) to the `batch`'s deliveries with outcome `old`.
 
     The database function `settle_batch` writes accepted deliveries. A delivery that becomes unknown
     keeps its provider id and sent time. A delivery that gets any other outcome here loses its
