@@ -190,7 +190,7 @@ def check_server_settings(
 def check_unsubscribe_handling(postmark: Postmark) -> Reason | None:
     """Compare the stream's handling of unsubscribes with ours.
 
-    Returns None if both fit or Postmark gives no answer. See Postmark's API documentation,
+    Returns None if the two agree, or if Postmark gives no answer. See Postmark's API documentation,
     “Message streams”.
     """
     fitting, problem = {

@@ -41,7 +41,7 @@ def bound() -> dict[str, Any]:
 
 @contextmanager
 def scope() -> Iterator[None]:
-    """Restore at the end of this block the ids that were bound before the block."""
+    """Run a block; at its end, restore the log ids from before the block."""
     before = get_contextvars()
     try:
         yield

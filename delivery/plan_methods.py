@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from django.db.backends.utils import CursorWrapper
 
 # PostgreSQL expects few rows in a table that was never analysed, for example after a dump was
-# restored. A nested loop over readers and suppressions then takes minutes.
+# restored. With this wrong estimate, a nested loop over readers and suppressions takes minutes.
 NESTED_LOOPS = "enable_nestloop"
 SCANS = ("enable_seqscan", "enable_bitmapscan")
 

@@ -18,7 +18,7 @@ class ReaderField:
 
     `name` names the field everywhere: as column or key, as merge field and in the API. `example` is
     the value in previews, and `fallback` the value for readers without one. `headers` are column
-    names that an import recognises, separated by commas. `is_own`: an author has defined it, and
+    names that an import recognises, separated by commas. `is_own`: an author defined the field, and
     may have chosen any word as its name.
     """
 
@@ -33,7 +33,7 @@ class ReaderField:
 
     @property
     def with_fallback(self) -> str:
-        """Return the field as it is written between the braces of a merge field: name|reader."""
+        """Return what the braces of a merge field contain for this field: name|reader."""
         return f"{self.name}|{self.fallback}"
 
     @property

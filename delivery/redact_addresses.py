@@ -20,8 +20,8 @@ _SIGN = (
     r"%(?:25){0,3}[aA]0|&(?:amp;){0,3}(?:#0{0,20}64(?!\d);?|#[xX]0{0,20}40(?:;|(?![0-9a-fA-F]{1,4};))"
     r"|commat;?)|\\{1,16}(?:u0040|x40|100)"
 )
-# These signs also have other meanings. So a domain must follow one of these signs, with or without
-# spaces.
+# These signs also have other meanings. So a sign counts as an @ only if a domain follows, with or
+# without spaces.
 _SIGN_BEFORE_DOMAIN = r"\s{1,3}@|@(?=\s)|\s?[(\[{<]at[)\]}>]|=40|\+AEA-"
 _AT = re.compile(
     rf"(?:{_SIGN_BEFORE_DOMAIN})\s{{0,3}}(?=[^\W_][\w-]{{0,62}}\.[^\W\d])|{_SIGN}", re.IGNORECASE

@@ -16,8 +16,8 @@ LONGEST_KEY = 49
 # The primary key of a user, of any type that a site may use.
 UserId: TypeAlias = int | str | UUID
 
-# A key has no space at its ends. Headers drop such a space and form fields keep it, so one key
-# would become two different keys.
+# A key has no space at its ends. Headers drop spaces at the ends and form fields keep them, so one
+# key would become two different keys.
 KEY_PATTERN = r"^[!-~]([ -~]{0,47}[!-~])?$"
 
 

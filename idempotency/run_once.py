@@ -32,7 +32,8 @@ logger = logging.getLogger(__name__)
 # retry then gets the saved response.
 RETRY_AFTER_S = 1
 
-# How long a repeated post waits for the first post. The setting IDEMPOTENCY_WAIT_S replaces it.
+# How long a repeated post waits for the first post. The setting IDEMPOTENCY_WAIT_S replaces this
+# default.
 DEFAULT_WAIT_S = 10.0
 
 # Django sets this key of request.META when the CSRF token is read (django.middleware.csrf).

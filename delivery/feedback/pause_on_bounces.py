@@ -28,8 +28,8 @@ class Limit(NamedTuple):
 def find_exceeded_rate(left: int, rates: Mapping[ReasonCode, tuple[int, Limit]]) -> Reason | None:
     """Find the first rate that reaches its limit, if any.
 
-    `left` copies were sent since the last resume. `rates` has the number of bounces or complaints
-    and its limit, by the reason for the pause.
+    `left` is the number of copies sent since the last resume. `rates` has the number of bounces or
+    complaints and its limit, by the reason for the pause.
     """
     for code, (count, limit) in rates.items():
         percent = 100 * count / left if left else 0.0

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 MAX_BODY_BYTES = 1024 * 1024
 MAX_TRACE_LENGTH = 100
 # At most this many digits of a length are read, because Python refuses to convert thousands of
-# them.
+# digits.
 MAX_DIGITS = 18
 
 
@@ -112,7 +112,7 @@ def _trace(request: HttpRequest) -> str | None:
 
 
 def _content_length(request: HttpRequest) -> int | None:
-    """Read the body's length in bytes; None if unknown, which differs from empty."""
+    """Read the body's length in bytes: 0 for an empty body, None if unknown."""
     given = request.META.get("CONTENT_LENGTH") or ""
     if not given and "HTTP_TRANSFER_ENCODING" not in request.META:
         return 0

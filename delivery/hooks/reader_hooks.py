@@ -66,7 +66,7 @@ _registered: list[Readers] = []
 
 
 def register(readers: Readers) -> None:
-    """Register `readers` as the source of answers."""
+    """Register `readers` as the object whose methods delivery calls."""
     _registered[:] = [readers]
 
 

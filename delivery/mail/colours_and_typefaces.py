@@ -63,7 +63,7 @@ class Look:
 
     @property
     def start(self) -> str:
-        """The side where lines begin, left or right: mail programs know no logical sides."""
+        """The side where lines begin: mail programs do not support `start` and `end`."""
         return "right" if self.direction == "rtl" else "left"
 
     @property

@@ -101,10 +101,10 @@ class Places:
 
 
 def find_places(text: str, mark: str, are_urls: Sequence[bool], *, html: bool) -> Places:
-    """Find the place of each field, which the character `mark` replaces in the text.
+    """Find the place of each field. In the text, `mark` replaces each field.
 
-    `are_urls` says for each field whether its values are complete addresses. If they are, an
-    address begins at the field.
+    `are_urls` says for each field whether its values are complete addresses. If the values are
+    complete, an address begins at the field.
     """
     return _Finder(text, mark, are_urls).run(html=html)
 

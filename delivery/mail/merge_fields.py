@@ -288,7 +288,7 @@ class FieldTemplate:
 
 
 def _in_quotes(html: str, found: Places) -> str:
-    """Quote attributes with fields, because a blank in a value could end them."""
+    """Quote attributes with fields: a blank would end an attribute without quotes."""
     parts, end = list[str](), 0
     for start, stop in found.unquoted:
         value = html[start:stop].replace('"', "&quot;")

@@ -21,7 +21,7 @@ from delivery.models import Edition, Newsletter
 from delivery.reader_fields import FIELD_NAMES
 from delivery.rules.delivery_key import key_prefix
 
-# Postmark replaces this text by its own link if it handles unsubscribes.
+# If Postmark handles unsubscribes, it replaces this text by its own link.
 POSTMARK_UNSUBSCRIBE = "{{{ pm:unsubscribe }}}"
 ONE_CLICK = {"Name": "List-Unsubscribe-Post", "Value": "List-Unsubscribe=One-Click"}
 KEEP_ID = {"Name": "X-PM-KeepID", "Value": "true"}

@@ -10,8 +10,8 @@ from django.db.models.lookups import Exact
 
 from delivery.models.shared_columns import ChoiceField, ReasonField
 
-# Each edition has its own range of this many batch ids. INSERT … SELECT can then compute the batch
-# of a row, and editions never wait for a shared sequence.
+# Each edition has its own range of this many batch ids. So INSERT … SELECT can compute the batch of
+# a row, and editions never wait for a shared sequence.
 BATCHES_PER_EDITION = 1 << 20
 
 COUNTS = ("waiting", "sent", "unknown", "suppressed", "withdrawn", "failed")
@@ -63,7 +63,7 @@ class Batch(models.Model):
     attempt = models.UUIDField(null=True)  # The attempt that is in flight or unknown.
     # The number of tries that count, the same for every waiting delivery of the batch.
     tries = models.PositiveSmallIntegerField(default=0, db_default=0)
-    # Deferrals in a row that used up no try. Their number sets the backoff.
+    # Deferrals in a row that used up no try. The number of deferrals sets the backoff.
     deferrals = models.PositiveIntegerField(default=0, db_default=0)
     # Calls in a row that a proxy refused.
     blocked = models.PositiveSmallIntegerField(default=0, db_default=0)

@@ -51,7 +51,7 @@ class ProviderEvent(models.Model):
 class ProviderSuppression(models.Model):
     """The provider's latest statement about one address and stream, by its clock.
 
-    Homing decides nothing by these rows. Operators see in these rows why the provider refuses an
+    Homing bases no decision on these rows. Operators see in these rows why the provider refuses an
     address.
     """
 

@@ -9,8 +9,8 @@ from django.db import models
 from delivery.reader_fields import FIELD_NAMES, READER_FIELDS
 from delivery.rules.reason import Reason
 
-# A key to a row that may be deleted. A foreign key with these options has no constraint and no
-# index.
+# The options of a foreign key to a row that may be deleted. A foreign key with these options has no
+# constraint and no index.
 UNCONSTRAINED: dict[str, Any] = {
     "on_delete": models.DO_NOTHING,
     "db_constraint": False,
@@ -67,7 +67,7 @@ else:
 
 
 class ReasonField(_TextField):
-    """A reason or none: NULL if the column allows it, the empty text otherwise."""
+    """A reason. Without a reason: NULL if the column allows NULL, else the empty text."""
 
     def from_db_value(self, value: str | None, expression: Any, connection: Any) -> Reason | None:
         return Reason.loads(value)

@@ -62,7 +62,8 @@ class SendRate(models.Model):
     """The send rate: one row, used if `DELIVERY_RATE_PER_S` is set or after a 429.
 
     `slowed_to_per_s` is the rate that the last 429 led to, at `slowed_at`. `too_fast_per_s` is the
-    rate at which the provider refused calls. These columns are null while the rate is not reduced.
+    fastest rate at which the provider refused a call since the last slowdown ended. These columns
+    are null while the rate is not reduced.
     """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)

@@ -159,7 +159,7 @@ class _Fault:
 
 
 class DatabaseFault:
-    """The fault of the database now, for all threads of one process. Thread-safe.
+    """The current fault of the database, for all threads of one process. Thread-safe.
 
     Callers report failed and successful work by its kind, such as “call” or “heartbeat”. A fault
     ends when each kind of work that failed has succeeded, because small updates often succeed on

@@ -89,9 +89,9 @@ class Postmark:
         """Send one batch: the JSON array `body` of the messages to `addresses`, in order.
 
         `deadline_at_s` is a time on the clock of `now_s()`. After this time, nothing is written.
-        `about_to_complete` is called once, just before the last piece is written. Until then the
-        provider cannot have received the whole request. If `about_to_complete` raises an error, the
-        call ends.
+        `about_to_complete` is called once, just before the last piece is written. Before
+        `about_to_complete` is called, the provider cannot have received the whole request. If
+        `about_to_complete` raises an error, the call ends.
         """
         answer = self._call(
             "POST", _BATCH, body, deadline_at_s, about_to_complete=about_to_complete

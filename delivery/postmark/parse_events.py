@@ -126,7 +126,7 @@ class AddressSuppressed(AddressEvent):
 
     @property
     def meaning(self) -> BounceMeaning:
-        """The meaning for the address; `NOTED` if only the provider refuses it."""
+        """The meaning for the address; `NOTED` if only the provider refuses the address."""
         if self.reason == "ManualSuppression" and self.origin == "Recipient":
             return BounceMeaning.LEFT
         reasons = {"HardBounce": BounceMeaning.BOUNCED, "SpamComplaint": BounceMeaning.COMPLAINED}
@@ -137,14 +137,15 @@ class AddressSuppressed(AddressEvent):
 class AddressReactivated(AddressEvent):
     """The provider would mail the address again. This resubscribes no reader.
 
-    `is_our_own`: we requested this for a mail on request, so the event says nothing about letters.
+    `is_our_own`: we requested this reactivation for a mail on request, so the event says nothing
+    about letters.
     """
 
     is_our_own: bool = False
 
 
 def received_by(event: AddressEvent, received_at: datetime) -> AddressEvent:
-    """Return the event with the time `received_at` if the event's is missing or later.
+    """Return the event; if it has no time or a later time, with time `received_at`.
 
     The provider's clock may be ahead.
     """
@@ -217,8 +218,8 @@ def _number(value: object) -> str | None:
     return str(value) if is_number and 0 < value < 10**MOST_DIGITS else None  # type: ignore[operator]
 
 
-# The types of event that prove an acceptance, and the field of their time. This time is an upper
-# bound of the time of acceptance, which events do not contain.
+# The types of event that prove an acceptance, each with the field that contains the event's time.
+# This time is an upper bound of the time of acceptance, which events do not contain.
 _TIME_FIELDS = {
     "Delivery": "DeliveredAt",
     "Bounce": "BouncedAt",

@@ -21,7 +21,8 @@ class Claim:
     """A batch that one worker holds. A later claim of the batch has a higher `epoch`.
 
     `deliveries` are its waiting copies, in the order of their recipients. A claim for a look-up has
-    no deliveries. `settings` changes with the newsletter's settings.
+    no deliveries. `settings` is a value that differs after each change of the newsletter's
+    settings.
     """
 
     batch: int

@@ -68,9 +68,9 @@ def request_mail(
 
     For each recipient, this is the `version`-th mail of this kind. With `ahead`, the mail is sent
     before every newsletter. Must be called inside a transaction. The first request for a version
-    creates the edition, and concurrent requests wait until that transaction ends. Raises
-    `IntegrityError` if a recipient has this kind and version already, and `LookupError` if the
-    edition has no room for another batch.
+    creates the edition. Concurrent requests wait until the transaction of the first request ends.
+    Raises `IntegrityError` if a recipient has this kind and version already, and `LookupError` if
+    the edition has no room for another batch.
     """
     require_transaction()
     if not recipients:
@@ -151,7 +151,7 @@ def _new_batch(cursor: CursorWrapper, edition: int, place: int, deliveries: int)
 
 
 def requeue_inactive(cursor: CursorWrapper, key: DeliveryKey) -> bool:
-    """Queue a mail again that the provider refused as inactive; its tries start at 0.
+    """Queue again a mail that the provider refused as inactive; its tries start at 0.
 
     The mail keeps its key and link, and was provably not accepted. Returns False if the mail no
     longer counts as refused. Runs in the caller's transaction, which must not lock anything before

@@ -2,8 +2,8 @@
 
 Every worker looks for batches of crashed workers; there is no leader. A batch is recovered when its
 lease has expired, or earlier if its worker's process has ended. Every statement repeats the state,
-the epoch and the lease or the worker that it saw, so a worker that settles the batch meanwhile
-wins.
+the epoch and the lease or worker that were read before. So if a worker settles the batch meanwhile,
+the statement changes nothing.
 """
 
 import logging

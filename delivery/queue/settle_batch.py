@@ -1,6 +1,6 @@
 """Settle a batch: write the outcomes in one transaction, guarded by the epoch.
 
-A worker that lost its claim changes no outcome. The worker's results are kept as evidence.
+A worker that lost its claim changes no outcome, but its results are kept as evidence.
 """
 
 import logging
@@ -174,9 +174,10 @@ def _needs_edition_lock(claim: Claim, settlement: Settlement) -> bool:
 def _settle_alone(
     claim: Claim, settlement: Settlement, values: Mapping[str, Any], then: Calls | None = None
 ) -> tuple[Any, ...] | None:
-    """Settle a call in one statement; return its row, or None if this is not enough.
+    """Settle a call in one statement; return its row, or None if that is impossible.
 
-    The row's first value is None if the claim was lost. The results of `then` follow in the row.
+    The row's first value is None if the claim was lost. The further values are the results of the
+    functions in `then`.
     """
     if not isinstance(settlement.outcomes, AllSent) or _needs_edition_lock(claim, settlement):
         return None
@@ -245,7 +246,7 @@ def _values(claim: Claim, settlement: Settlement, looked_up: bool) -> dict[str, 
 
 
 def array_literal(values: Sequence[object]) -> str:
-    """Write a PostgreSQL array: the driver would adapt every value separately.
+    """Write a PostgreSQL array, because the driver would adapt each value separately.
 
     JSON writes numbers, times, printable strings and null as PostgreSQL reads them.
     """

@@ -86,7 +86,7 @@ def start(
 
 
 def _make_waiting(cursor: CursorWrapper, batch: int, misplaced: Sequence[int]) -> None:
-    """Make unknown deliveries that were put manually into a claimed batch wait again."""
+    """Set unknown deliveries to waiting if they were manually put into this batch."""
     unknown = Delivery.objects.filter(batch=batch, outcome="unknown")
     unknown.filter(recipient__in=misplaced).update(outcome="waiting")
     _recount(cursor, batch)

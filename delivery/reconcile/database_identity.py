@@ -52,7 +52,7 @@ class IdentityCheck:
 
 
 def check_identity() -> IdentityCheck:
-    """Compare the database's identity with the stored one, and store it.
+    """Compare the database's identity with the stored identity; store the new one.
 
     If the identity differs, every open edition stops in the same transaction. While the identity
     has not changed, the check takes only one statement.
@@ -79,8 +79,8 @@ def check_identity() -> IdentityCheck:
 def declare_restored() -> tuple[int, ...]:
     """Treat the database as restored at an operator's request.
 
-    Returns the editions to reconcile. Use this after restoring files of the same server, or tables
-    in the same database. `check_identity` cannot notice these restores.
+    Returns the editions to reconcile. Use this function after you restored files of the same
+    server, or tables in the same database, because `check_identity` cannot notice such a restore.
     """
     with short_transaction() as cursor:
         _lock_identity(cursor)

@@ -238,10 +238,9 @@ class ReconcileRound:
     def _shows_mail_after_the_restore(self) -> bool:
         """Whether the search shows mail accepted after the restore.
 
-        The last accepted mail on record may be older than the backup. Such a mail proves nothing
-        about mail that was accepted after the backup. So this method searches for mail that is
-        later than all calls before the restore. If there is no such mail, the method sends a check
-        mail.
+        The last accepted mail on record may be older than the backup. Then it proves nothing about
+        mail that was accepted after the backup. So this method searches for mail that is later than
+        all calls before the restore. If there is no such mail, the method sends a check mail.
         """
         open_since = [
             walked.unreconciled_since
@@ -352,7 +351,7 @@ class ReconcileRound:
                 self.report.found += is_new
 
     def _count_other(self, listed: FoundMessage) -> bool:
-        """Count, once per id, a message that our record lacks or that differs from it."""
+        """Count, once per id, a message that our record lacks or has with other values."""
         if listed.message_id in self._others:
             return False
         self._others.add(listed.message_id)

@@ -108,7 +108,7 @@ def find_last_accepted(stream: str) -> tuple[uuid.UUID, datetime] | None:
 
 
 def find_accepted_after(stream: str, after: datetime) -> tuple[uuid.UUID, bool] | None:
-    """Find the first accepted call on a stream after a time, and if it is check mail.
+    """Find a stream's first call accepted after a time; say if it is a check mail.
 
     A call with a future time was accepted before the database's clock was set back.
     """

@@ -244,7 +244,7 @@ def load_open_transactional_batches() -> list[int]:
 
 
 def sum_batches(batches: Sequence[int]) -> dict[str, int]:
-    """Sum up these batches: `audience` (the sum of their sizes), and every outcome."""
+    """Sum up these batches: their sizes as `audience`, and the count of each outcome."""
     columns = {"audience": "size", **{name: name for name in OUTCOMES}}
     sums = {name: Coalesce(Sum(column), 0) for name, column in columns.items()}
     return Batch.objects.filter(pk__in=batches).aggregate(**sums)

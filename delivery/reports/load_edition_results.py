@@ -45,7 +45,7 @@ _READ = f"""
 
 @dataclass(frozen=True, slots=True)
 class EditionResults:
-    """For each kind of event: how many of an edition's `sent` copies had such an event."""
+    """For each kind of event: how many of an edition's `sent` copies had the event."""
 
     edition: int
     published_at: datetime

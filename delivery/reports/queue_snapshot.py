@@ -89,9 +89,10 @@ TASKS = f"""
 class QueueSnapshot:
     """The waiting work with its age (in seconds, or None), and the faults.
 
-    `editions` are the counts of at most `MAX_EDITIONS` open editions, from their open batches only,
-    which are enough to derive their state. `newest` are the full counts of the newest `MAX_NAMED`
-    newsletters among these editions. `tasks` has the failures of each periodic task.
+    `editions` are the counts of at most `MAX_EDITIONS` open editions. These counts include only
+    open batches, which is enough to derive the state of each edition. `newest` are the full counts
+    of the newest `MAX_NAMED` newsletters among these editions. `tasks` has the failures of each
+    periodic task.
     """
 
     batches: Mapping[str, int]

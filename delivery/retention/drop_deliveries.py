@@ -25,7 +25,7 @@ DELIVERIES_AT_ONCE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class DropStatus:
-    """Whether deliveries may be dropped. `obstacle` is the reason why not, or ''."""
+    """Whether deliveries may be dropped; if not, `obstacle` is the reason, else ''."""
 
     edition: int
     obstacle: str

@@ -70,7 +70,7 @@ def count_test_letters(days: float) -> int:
 
 
 def delete_test_letters(days: float, *, batch_size: int = 100) -> Iterator[int]:
-    """Delete test letters older than `days`; yield how many each time."""
+    """Delete test letters older than `days`; yield how many each step deleted."""
     while True:
         with short_delete() as cursor:
             cursor.execute(

@@ -248,8 +248,8 @@ def after_lookup(
     `unknown` maps each delivery's key to its recipient. If `forgotten`, the provider may no longer
     have a record of the call. `elapsed_s` counts from the end of the call, or from its deadline if
     no end was recorded; before that moment, `elapsed_s` is negative. An empty result proves nothing
-    while the search hides `later_mail`, if `forgotten`, or before the first time of the schedule.
-    The last empty result counts only if the search shows later mail.
+    in three cases: the search hides `later_mail`; `forgotten` is true; the first time of the
+    schedule is not reached. The last empty result counts only if the search shows later mail.
     """
     retry = _put_off(Next.LOOK_UP, history, jitter, policy)
     # An early look-up may come before the deadline, from which the schedule counts.

@@ -64,7 +64,7 @@ class RefusedByProxy(WithReason):
 
 
 class TooLarge(WithReason):
-    """The call was too large. A call with half of its messages may pass."""
+    """The call was too large. A call with half of these messages may be accepted."""
 
 
 CallResult = (

@@ -179,7 +179,7 @@ class Reason:
 
     @classmethod
     def loads(cls, text: str | None) -> Reason | None:
-        """Read the reason from a column; None if it is null or empty."""
+        """Read the reason from a column; None if the column is null or empty."""
         if not text:
             return None
         try:

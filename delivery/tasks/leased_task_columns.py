@@ -72,7 +72,7 @@ class LeasedTask(models.Model):
 
     @property
     def most_claims(self) -> int:
-        """The claims without progress after which a worker gives up."""
+        """The number of claims without progress after which a worker gives up."""
         return self.MOST_CLAIMS
 
     def give_up(self) -> dict[str, Any]:

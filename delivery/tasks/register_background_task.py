@@ -23,8 +23,8 @@ class BackgroundTask:
     """Work with its own thread in every worker.
 
     `work(is_stopping)` does the next due work, returns whether there was any, and ends soon after
-    `is_stopping()` is true. The work is due while `waiting()` selects rows. Work without such rows
-    is tried every `every_s` seconds, and a drain waits for it while `is_busy()`.
+    `is_stopping()` is true. The work is due while `waiting()` selects rows. Without `waiting`, the
+    work is tried every `every_s` seconds, and a drain waits for the work while `is_busy()`.
     """
 
     name: str
@@ -103,7 +103,7 @@ def run_all(
     round_: int = 0,
     is_stopping: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Run the short tasks of a round once; all of them in round 0.
+    """Run the short tasks that are due in this round; round 0 runs all tasks.
 
     A task that fails is logged, and the others still run, unless the worker stops.
     """

@@ -47,7 +47,7 @@ class TaskRefusedError(Exception):
 class ClaimedTask(Generic[Task]):
     """A task that this process has claimed.
 
-    The work of the task reports its progress here.
+    The task's work reports its progress through this object.
     """
 
     def __init__(self, task: Task, is_stopping: Callable[[], bool] = lambda: False) -> None:

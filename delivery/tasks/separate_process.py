@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 MEMORY = 150 * 1024 * 1024  # bytes, in addition to the bytes that the process has before it begins
 STEP_CPU_S = 300  # seconds of CPU time from one call of `is_stopping` to the next
-# Signals that end the process without a fault of the file.
+# If one of these signals ended the process, the file is not at fault.
 _STOPPED = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 _LOOK_EVERY_S = 0.2
 

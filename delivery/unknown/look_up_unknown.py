@@ -243,8 +243,8 @@ def _search_all(
     """Search for later mail, then for the unknown deliveries.
 
     The search for later mail comes first: if it finds that mail, the searches that follow also show
-    all earlier mail. If this search came last, it could find later mail that was indexed only after
-    the other searches.
+    all earlier mail. If the search for later mail came last, it could find later mail that was
+    indexed only after the other searches.
     """
     later_mail = LaterMail.NONE
     if later is not None:

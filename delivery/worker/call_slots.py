@@ -28,7 +28,7 @@ WEB_PROCESS = 14
 def threads_for(calls: int) -> int:
     """Compute the threads for this many calls: 1.5 times as many, but 1 for 1 call.
 
-    The additional threads raised the rate of a worker with 8 calls of 200 ms from 72 to 88 % of the
+    With 8 calls of 200 ms, the additional threads raised a worker's rate from 72 to 88 % of the
     rate that these calls allow (row `slow_calls` of the benchmark).
     """
     return calls + calls // 2

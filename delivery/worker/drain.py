@@ -28,7 +28,7 @@ def _name(counts: EditionCounts) -> str:
 
 
 class Drain:
-    """The editions that are open now, followed until the queue is drained.
+    """Follow the editions that are open now, until the queue is drained.
 
     An edition of transactional mail is open for years, so the drain waits only for those of its
     batches that are open now.

@@ -78,7 +78,7 @@ class ProcessGroup(Generic[Runner]):
         self._reading, self._writing = os.pipe()
 
     def run(self) -> bool:
-        """Run until stopped or drained. Return whether every child then ended gracefully.
+        """Run until stopped or drained. Return whether every child ended gracefully.
 
         The first SIGTERM or Ctrl-C stops the children gracefully. The second signal kills the
         children and ends this process.

@@ -72,7 +72,7 @@ class UnsentCall:
     def remove(self) -> None:
         """Remove the attempt, before the last piece of its request is written.
 
-        If this raises an error, that last piece must not be written.
+        If this method raises an error, the caller must not write that last piece.
         """
         if self._is_listed and self._file is not None:
             os.pwrite(self._file, _NOT_LISTED, self._offset + _ATTEMPT_BYTES)
@@ -83,7 +83,7 @@ class UnsentCalls:
     """The list of this process, or no list if its file cannot be written.
 
     `problem` says why calls are not listed. Open the list after the last fork, because a child
-    process would share its lock.
+    process would share the lock on the list.
     """
 
     def __init__(self, worker: UUID) -> None:
@@ -184,7 +184,7 @@ def _listed_in(content: bytes) -> frozenset[UUID]:
 def _problem_of(error: OSError) -> Reason:
     if isinstance(error, BootIdHiddenError):
         return Reason.of(ReasonCode.BOOT_ID_HIDDEN)
-    # The reason does not name the path, because health checks show it to everybody.
+    # The reason does not name the path, because health checks show the reason to everybody.
     return Reason.of(ReasonCode.UNSENT_CALLS_NOT_LISTED, error=os.strerror(error.errno or 0))
 
 

@@ -96,8 +96,8 @@ class Command(BaseCommand):
                 concurrency, is_awaited=is_awaited, heartbeat=heartbeat, runs_tasks=number == 0
             )
 
-        # If the database cannot be reached, the command ends here, before any process starts. Until
-        # then a signal ends the command at once (manage.py).
+        # If the database cannot be reached, the command ends here, before any process starts. Up to
+        # here, a signal ends the command at once (manage.py).
         connection.ensure_connection()
         if processes == 1:
             only = make(0)

@@ -83,8 +83,9 @@ def write_outcomes(
     """Write `outcomes` (by recipient) to the `batch`'s deliveries with outcome `old`.
 
     The database function `settle_batch` writes accepted deliveries. A delivery that becomes unknown
-    keeps its provider id and sent time. A delivery that gets any other outcome here loses its
-    provider id and sent time. Raises `AssertionError` if a delivery had another outcome.
+    keeps its provider id and sent time. With every other outcome that this function writes, a
+    delivery loses its provider id and sent time. Raises `AssertionError` if a delivery had another
+    outcome.
     """
     if not outcomes:
         return

@@ -20,7 +20,7 @@ class Mail(models.Model):
     """A mail of the outbox.
 
     The state `started` is committed before the call to the provider, and the call's result is
-    committed after it.
+    committed after the call.
     """
 
     order = models.OneToOneField(Order, on_delete=models.CASCADE)
