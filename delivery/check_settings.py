@@ -18,7 +18,7 @@ from delivery.worker.call_slots import connections_needed
 
 logger = logging.getLogger(__name__)
 
-# Other encodings refuse letters of some scripts, or store bytes that are not valid text.
+# Encodings other than UTF8 refuse letters of some scripts, or store bytes that are not valid text.
 ENCODING = "UTF8"
 CREATE_DATABASE = "createdb --encoding=UTF8 --template=template0 --locale=C.UTF-8"
 

@@ -1,4 +1,4 @@
-"""Ids that are bound to the log lines of a scope (docs/logs.md).
+"""Ids that are added to the log lines of a scope (docs/logs.md).
 
 Only ids are added to the log lines, never names, addresses or texts.
 """

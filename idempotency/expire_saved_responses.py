@@ -42,6 +42,6 @@ def count_expired() -> int:
 
 
 def _expired() -> QuerySet[PostedForm]:
-    # Compare with the database's clock, because it also wrote the time of the rows.
+    # Compare with the database's clock, because the times of the rows come from that clock too.
     days = getattr(settings, "IDEMPOTENCY_TTL_DAYS", DEFAULT_TTL_DAYS)
     return PostedForm.objects.filter(created_at__lt=Now() - timedelta(days=days))

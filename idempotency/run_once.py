@@ -69,8 +69,8 @@ def run_once(
     saved. An earlier post has the same content if its saved fingerprint is one of `fingerprints`.
     Raises InProgressError and DifferentContentError; `work` may also raise DifferentContentError.
     """
-    # Look for a saved response before `check` runs: a replay must work even if the content is no
-    # longer valid, such as a date that has passed.
+    # Look for a saved response before `check` runs. A replay must work even if the content is no
+    # longer valid, for example because a date has passed.
     earlier = find_earlier(user_id, key, fingerprints)
     if not isinstance(earlier, SavedResponse) and (refusal := check()) is not None:
         return refusal

@@ -63,8 +63,8 @@ def find_delivery(cursor: CursorWrapper, key: DeliveryKey) -> EventDelivery | No
 def scope_of(event: WebhookEvent, delivery: EventDelivery | None) -> Scope:
     """Judge an event by the copy that it names, otherwise by its stream.
 
-    An event without a stream counts as an event of the newsletter's stream, because ignoring this
-    event could mean that a reader who unsubscribed gets mail.
+    An event without a stream counts as an event of the newsletter's stream. If the event were
+    ignored, a reader who unsubscribed could get mail.
     """
     if delivery is not None:
         if _is_other_address(delivery, event.address_key):

@@ -1,7 +1,8 @@
 """Lift a suppression at the provider for a mail on request, then send the mail.
 
-The provider is asked to lift a suppression only after it refused a requested mail. So other
-requests need no call, and Homing's answer to a reader's request cannot depend on the address.
+The provider is asked to lift a suppression only after it refused a requested mail. So a reader's
+request for mail needs no call to the provider, and Homing's answer to the request cannot depend on
+the address.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """The URL of the provider's webhooks.
 
-Postmark does not resend an event after a 4xx other than 408 and 429. So Homing answers with another
-4xx only if the password is wrong, or the body is larger than any event.
+Postmark does not resend an event after a 4xx other than 408 and 429. So Homing uses a 4xx other
+than these two only if the password is wrong, or the body is larger than any event.
 """
 
 import base64

@@ -63,7 +63,7 @@ class Look:
 
     @property
     def start(self) -> str:
-        """The side where lines begin: mail programs do not support `start` and `end`."""
+        """The side where lines begin, because mail programs do not know CSS's `start`."""
         return "right" if self.direction == "rtl" else "left"
 
     @property

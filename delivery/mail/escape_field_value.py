@@ -32,7 +32,8 @@ class Place(Enum):
     """The name of a tag or an attribute, or a script."""
 
 
-# Text that may be a web address. Punctuation of other scripts ends it, even without a blank.
+# Text that mail programs may turn into a link. Punctuation of other scripts ends an address, even
+# without a blank.
 _RUN = re.compile("[^\\s<>\"'\u2000-\u206f\u3000-\u303f\uff00-\uffef]+")
 _SCHEME = re.compile(r"(?<![^\W_])(?:(?i:https?|ftp|webcal)://|(?:mailto|tel|sms|xmpp|geo):)")
 _OPAQUE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*+:(?!/)")
@@ -118,8 +119,8 @@ class _Finder:
     def run(self, *, html: bool) -> Places:
         self._find_in_text()
         if html:
-            # A value right after `<` would name a tag. Such a value is replaced by a capital
-            # letter, because `iter_markup` leaves out plain tags in lower case.
+            # A value right after `<` would name a tag. So replace a field in this position by a
+            # capital letter, because `iter_markup` leaves out plain tags in lower case.
             markup = re.sub(
                 rf"(?<=<){self._mark.pattern}|(?<=</){self._mark.pattern}", "X", self._text
             )
@@ -139,7 +140,7 @@ class _Finder:
                 self._found.places[number] = place
 
     def _find_in_text(self) -> None:
-        """Find the addresses in text that mail programs turn into links."""
+        """Find the addresses that mail programs turn into links, outside of tags."""
         mark = self._mark.pattern
         field_before_query = re.compile(
             rf"[(\[]*+({mark})[^?]*+\?[^=]*+(?>(?:=(?!{mark})[^=]*+)*)={mark}"

@@ -33,7 +33,7 @@ class Picture:
 
 
 def take_first_picture(letter: str) -> tuple[Picture | None, str]:
-    """Split the picture from a normalised letter that begins with it.
+    """Split off the picture with which a normalised letter begins.
 
     A title may come before the picture. A picture with a caption stays with its caption.
     """

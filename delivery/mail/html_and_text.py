@@ -33,7 +33,7 @@ _BLANK = "&#8199;&#847; "
 
 @dataclass(frozen=True, slots=True)
 class MailParts:
-    """The two parts of a mail, either of which may be empty, with merge fields."""
+    """The two parts of a mail, with merge fields. Either part may be empty."""
 
     html: str
     text: str

@@ -18,7 +18,7 @@ from delivery.mail.normalise_html import normalise
 _INLINER = css_inline.CSSInliner(
     load_remote_stylesheets=False, keep_style_tags=True, keep_at_rules=True, minify_css=True
 )
-# A longer letter is not inlined, because inboxes do not show it in full.
+# The styles of a longer letter are not inlined, because inboxes do not show such a letter in full.
 MAX_LENGTH = 2_000_000
 # The limit for inlining an author's own style sheet: about a second and 20 MB. A sheet of 50 kB in
 # a letter of 2,000 tags is below this limit.

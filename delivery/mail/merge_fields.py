@@ -1,7 +1,8 @@
 """Merge fields such as `{{ name|there }}`.
 
-Triple braces are Postmark's own placeholders. A backslash before the braces makes them text, which
-is written with entities in HTML (docs/decisions/0052-fields-in-addresses-and-braces-as-text.md).
+Triple braces are Postmark's own placeholders. A backslash before the braces makes the braces text,
+and HTML writes this text with entities
+(docs/decisions/0052-fields-in-addresses-and-braces-as-text.md).
 """
 
 import re
@@ -152,7 +153,7 @@ def plain_to_html(text: str) -> str:
 
 
 def escape_html_braces(html: str) -> str:
-    """Write as entities the braces of an author's HTML that are text.
+    """In an author's HTML, write the braces that are text as entities.
 
     Braces are text in code and after a backslash. Functions that read fields later need not know
     about code or backslashes. A second call changes nothing.
@@ -225,8 +226,7 @@ class FieldTemplate:
         mark = next(sign for sign in map(chr, range(0xE000, 0x110000)) if sign not in used)
         text = mark.join(self._texts)
         found = find_places(
-            # Hide the blanks in Postmark's fields, because these blanks do not end an address
-            # either.
+            # Hide the blanks in Postmark's fields, because these blanks do not end an address.
             POSTMARK_FIELD.sub(lambda field: "x" * len(field[0]), text),
             mark,
             [field.name in URL_FIELDS for field in self._fields],

@@ -157,7 +157,7 @@ class Renderer:
         list_id = {"Name": "List-Id", "Value": self._list_id}
         if not self._has_own_links:
             return [list_id]
-        # RFC 8058 requires exactly one of each of the two headers for unsubscribing, with one https
+        # RFC 8058 requires each of the two headers for unsubscribing exactly once, with one https
         # URL.
         return [list_id, {"Name": "List-Unsubscribe", "Value": f"<{link}>"}, ONE_CLICK]
 

@@ -12,7 +12,7 @@ from html import unescape
 
 # Letters with nested tables reach a depth of about 50.
 MAX_DEPTH = 200
-# Each block opens again the formatting that was open before the block.
+# Each block reopens the formatting that was open before the block.
 MAX_FORMATTING_DEPTH = 10
 # A table cell does not inherit the formatting around its table.
 MAX_OPEN_FORMATTING = 3 * MAX_FORMATTING_DEPTH
@@ -393,7 +393,7 @@ class _Normaliser:
 
 
 def _normalise_attributes(rest: str) -> str:
-    """Keep well-formed attributes as written; otherwise write the readable attributes."""
+    """Keep a tag's attributes if all are well-formed, else write the readable ones."""
     for written in (rest, rest.removesuffix("/")):
         if _ATTRIBUTES.fullmatch(written):
             return written.rstrip()

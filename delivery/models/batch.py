@@ -18,9 +18,9 @@ COUNTS = ("waiting", "sent", "unknown", "suppressed", "withdrawn", "failed")
 
 
 # Batches that are not done, and batches whose missed deliveries wait for a decision. A query uses
-# the index `batch_open` only if it repeats this condition; in SQL, `batch_is_open_1` repeats it.
-# The condition `state = 'ready'` must not imply this condition. Otherwise a claim would read the
-# whole index.
+# the index `batch_open` only if the query repeats this condition; in SQL, `batch_is_open_1` repeats
+# it. The condition `state = 'ready'` must not imply this condition. Otherwise a claim would read
+# the whole index.
 OPEN = Q(
     Exact(
         Case(

@@ -49,7 +49,7 @@ class ProviderEvent(models.Model):
 
 
 class ProviderSuppression(models.Model):
-    """The provider's latest statement about one address and stream, by its clock.
+    """The provider's latest statement about an address and stream, by its own clock.
 
     Homing bases no decision on these rows. Operators see in these rows why the provider refuses an
     address.
@@ -106,7 +106,7 @@ class SuppressionChange(models.Model):
     done_at = models.DateTimeField(null=True)
     # The mail on request that the provider refused, by its key; empty for other causes.
     delivery = models.CharField(max_length=64, blank=True, default="", db_default="")
-    # Whether that mail is sent again once the provider has lifted the suppression.
+    # Whether the mail in `delivery` is sent again once the provider has lifted the suppression.
     delivery_waits = models.BooleanField(default=False, db_default=False)
 
     class Meta:

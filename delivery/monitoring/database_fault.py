@@ -38,8 +38,8 @@ _BY_SQLSTATE = {
     "22021": ReasonCode.WRONG_ENCODING,
 }
 _STOPS_ALL_WRITES = (ReasonCode.DISK_FULL, ReasonCode.READ_ONLY, ReasonCode.NO_PERMISSION)
-# Errors that only the data of one statement causes: classes 21 to 23, limits such as the size of a
-# row in an index (54), and our own triggers (P0).
+# Errors that only the data of one statement causes: classes 21 to 23; limits, such as the size of a
+# row in an index (54); errors of our own triggers (P0).
 _ABOUT_DATA = ("21", "22", "23", "54", "P0")
 
 
@@ -54,8 +54,8 @@ def fault_of(error: Error) -> ReasonCode | None:
     code = _BY_SQLSTATE.get(sqlstate)
     if code and not (code is ReasonCode.WRONG_ENCODING and _is_about_nul(error)):
         return code
-    # If the driver refuses data, the error has no code. The error of a lost connection has no code
-    # either.
+    # If the driver refuses data, the error has no code. The error of a lost connection also has no
+    # code.
     is_about_data = not sqlstate and not is_transient(error)
     if is_about_data or sqlstate.startswith(_ABOUT_DATA):
         return None

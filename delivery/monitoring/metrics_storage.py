@@ -86,7 +86,7 @@ def add_on_commit(name: str, by: float = 1, **labels: str) -> None:
 
 
 def flush(buffer: MetricsBuffer = metrics_buffer) -> None:
-    """Add the counts to the table; after a `django.db.Error` the buffer keeps them."""
+    """Add the counts to the table; after a `django.db.Error`, keep them in the buffer."""
     counts = buffer.take()
     if not counts:
         return

@@ -60,8 +60,8 @@ def age_s(problem: Reason) -> float:
 def beat(worker: uuid.UUID, *, host: str, pid: int, problems: Iterable[Reason] = ()) -> None:
     """Record a heartbeat with all current problems of a worker.
 
-    Deletes the rows of workers that were silent for a day. The next heartbeat of such a worker adds
-    its row again.
+    Deletes the rows of workers that were silent for a day. If such a worker sends a heartbeat
+    later, its row is added again.
     """
     with connection.cursor() as cursor:
         cursor.execute(

@@ -341,7 +341,8 @@ def parse_search(answer: dict[str, Any], *, field_name: str, value: str) -> Sear
         delivery = "" if field_name == CHECK_FIELD else metadata.get("delivery")
         message_id = parse_message_id(message.get("MessageID"))
         if not isinstance(delivery, str) or message_id is None:
-            # The message exists but its delivery is unknown, so it must not count as absent.
+            # The message exists but its delivery is unknown, so the message must not count as
+            # absent.
             return None
         found.append(FoundMessage(delivery, message_id, parse_time(message.get("ReceivedAt"))))
     return SearchPage(tuple(found), len(messages), len(messages) if total is None else total)

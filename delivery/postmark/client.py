@@ -105,7 +105,7 @@ class Postmark:
     def search(
         self, field_name: str, value: str, *, stream: str, deadline_at_s: float
     ) -> LookupResult:
-        """Find everything on `stream` whose metadata `field_name` is `value`.
+        """Find all messages on `stream` whose metadata `field_name` is `value`.
 
         Reads all pages. Without a stream, Postmark searches only the transactional stream.
         """

@@ -68,7 +68,7 @@ def bounce_types(meaning: BounceMeaning) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressEvent:
-    """An event about an address. `at` is by the provider's clock, if it gave a time.
+    """An event about an address. `at` is the provider's time, if the event has one.
 
     `is_on_request`: the event is about mail on request, such as a confirmation, and not about the
     newsletter.
@@ -135,7 +135,7 @@ class AddressSuppressed(AddressEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressReactivated(AddressEvent):
-    """The provider would mail the address again. This resubscribes no reader.
+    """The provider would mail the address again. No reader is resubscribed.
 
     `is_our_own`: we requested this reactivation for a mail on request, so the event says nothing
     about letters.

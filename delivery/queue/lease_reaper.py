@@ -58,8 +58,8 @@ class _EditionLockedError(Exception): ...
 def recover_expired_leases() -> int:
     """Recover up to `MAX_BATCHES` batches with expired leases; return how many.
 
-    Claimed batches wait again. Batches in a call become unknown and are looked up. The batches of a
-    locked edition are left to the next run.
+    Claimed batches wait again. A batch that was in a call becomes unknown and is looked up. The
+    batches of a locked edition are left to the next run.
     """
     return _recover_all(None, ())
 

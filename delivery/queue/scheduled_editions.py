@@ -38,8 +38,8 @@ def begin(edition: int, *, immediately: bool = False) -> bool:
     """Start a scheduled edition if it is due, or at once if `immediately`.
 
     The caller enqueues the audience in the same transaction. Returns False if the edition is not
-    due or no longer scheduled, or if the database was restored and does not know whether the
-    edition was sent.
+    due or no longer scheduled. Also returns False if the database was restored and does not know
+    whether the edition was sent.
     """
     may_begin = Q() if immediately else Q(scheduled_for__lte=Now())
     return _leave_schedule(_scheduled(edition).filter(may_begin), "running")

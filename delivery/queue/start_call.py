@@ -1,6 +1,6 @@
 """Start the call for a claimed batch: commit the attempt before a byte is sent.
 
-This is the last check whether each delivery may be mailed, and whether it was sent already.
+This is the last check that each delivery may be mailed and was not sent before.
 """
 
 import logging
@@ -132,7 +132,7 @@ def _leave_out(cursor: CursorWrapper, claim: Claim, verdicts: Mapping[int, str])
 def _unmailable_tests(cursor: CursorWrapper, claim: Claim) -> Mapping[int, str]:
     """Return the verdict on a test letter that may not be sent, by recipient id.
 
-    Only the address of the letter counts: it may be suppressed or erased.
+    Only the test letter's address is checked: the address may be suppressed or erased.
     """
     addresses = dict(waiting_deliveries(claim.batch).values_list("recipient_id", "address"))
     suppressed = reader_hooks.registered().suppressed_among(list(addresses.values()))

@@ -39,7 +39,7 @@ CHUNK_BITS = 4096
 
 
 class RecipientSet:
-    """A set of recipients as bits, so that a million of them need little memory."""
+    """A set of recipients as bits, so that a million recipients need little memory."""
 
     def __init__(self) -> None:
         self._chunks: dict[int, int] = defaultdict(int)

@@ -108,7 +108,7 @@ def find_last_accepted(stream: str) -> tuple[uuid.UUID, datetime] | None:
 
 
 def find_accepted_after(stream: str, after: datetime) -> tuple[uuid.UUID, bool] | None:
-    """Find a stream's first call accepted after a time; say if it is a check mail.
+    """Find a stream's first call accepted after a time, and if it is a check mail.
 
     A call with a future time was accepted before the database's clock was set back.
     """
@@ -189,7 +189,7 @@ def load_alarmed(record: EditionRecord, keys: Sequence[str]) -> set[str]:
 
 
 def raise_not_at_provider_alarm(record: EditionRecord, key: str, recipient: int) -> bool:
-    """Raise an alarm: our evidence says “accepted”, but the provider does not show it.
+    """Raise an alarm: a copy has evidence, but the provider does not show this copy.
 
     Returns False if the alarm already existed.
     """

@@ -1,4 +1,4 @@
-"""Removal of a reader's address and name from everything that delivery keeps.
+"""Remove a reader's address and name from everything that delivery keeps.
 
 Deliveries stay, because they are counted. A delivery that still waits is withdrawn when its call
 starts.
@@ -72,7 +72,8 @@ def delete_provider_data(address: str) -> None:
 
 
 def _delete_events_about(addresses: Iterable[str]) -> None:
-    # Locked events are skipped: the transaction that applies such an event also deletes it.
+    # Locked events are skipped, because the transaction that holds the lock applies the event and
+    # deletes it.
     with connection.cursor() as cursor:
         cursor.execute(
             """

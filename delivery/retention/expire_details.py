@@ -1,4 +1,4 @@
-"""Deletion of old attempts, applied events and settled test letters."""
+"""Delete old attempts, applied events and settled test letters."""
 
 from collections.abc import Iterator
 

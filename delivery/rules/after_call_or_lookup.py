@@ -68,7 +68,7 @@ class Policy:
 
     @property
     def longest_wait_s(self) -> float:
-        """The most seconds that Homing waits until the search shows later mail."""
+        """The maximum time in seconds to wait until the search shows later mail."""
         return PATIENCE * self.lookup_after_s[-1]
 
 

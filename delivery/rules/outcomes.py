@@ -68,8 +68,8 @@ def is_inactive(outcome: Outcome) -> bool:
 class AllSent(Mapping[int, Sent]):
     """The outcome `Sent` for each of these recipients, in columns.
 
-    A call has hundreds of copies and almost always sends all of them, so an outcome is created for
-    a single copy only when it is read.
+    A call has hundreds of copies and almost always sends all of them. So the outcome of a single
+    copy is created only when it is read.
     """
 
     recipients: Sequence[int]

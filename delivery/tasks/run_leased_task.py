@@ -108,7 +108,7 @@ class ClaimedTask(Generic[Task]):
     def retry_later(self, *, counts: bool = True) -> None:
         """Let any worker claim the task after a wait.
 
-        If this claim `counts`, it is one of the claims without progress.
+        With `counts`, this claim counts as a claim without progress.
         """
         claims = self.task.claims
         wait_s = min(FIRST_RETRY_S * 2 ** (claims - 1), lease_s(type(self.task)))

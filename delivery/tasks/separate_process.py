@@ -35,7 +35,7 @@ class SeparateTask:
 
     `work(owner, is_stopping)` does the next due work, returns whether there was any, and calls
     `is_stopping` after each step. `is_claimable()` says whether there is unclaimed work.
-    `refuse(owner)` ends the task that this owner has claimed, because it exceeded the limits.
+    `refuse(owner)` ends the task that this owner has claimed, because the task exceeded the limits.
     """
 
     name: str

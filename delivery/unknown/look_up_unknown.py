@@ -177,8 +177,8 @@ def look_up(
 ) -> None:
     """Ask the provider about the unknown deliveries of a claimed batch; settle them."""
     context = load_lookup_context(claim)
-    # All searches of a look-up together get the time of one call, because the lease of the batch is
-    # long enough for that time.
+    # All searches of a look-up share the time of one call, because the lease of the batch covers
+    # that time.
     deadline_at_s = now_s() + postmark.deadline_s
     search = partial(postmark.search, stream=context.stream, deadline_at_s=deadline_at_s)
     is_test = claim.kind == Edition.Kind.TEST

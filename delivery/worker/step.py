@@ -208,8 +208,8 @@ class Dispatcher:
             # The clock is read before the deadline is recorded, so that the call never ends after
             # the recorded deadline.
             deadline_at_s = now_s() + settings.DELIVERY_HTTP_DEADLINE_S
-            # List the attempt as unsent before it is committed, because a committed attempt that is
-            # not in `_unsent` counts as possibly sent.
+            # List the attempt as unsent before the attempt is committed. A committed attempt that
+            # is not in `_unsent` counts as possibly sent.
             self._unsent.add(attempt)
             recipients = start(
                 claimed,

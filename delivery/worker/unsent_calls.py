@@ -30,8 +30,8 @@ logger = logging.getLogger(__name__)
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _HEADER_BYTES = 64
-# A slot holds an attempt and whether it is listed. A slot lies within one page, so no write is
-# partial.
+# A slot holds an attempt, and a byte that says whether the attempt is listed. A slot lies within
+# one page, so no write is partial.
 _SLOT_BYTES, _ATTEMPT_BYTES = 32, 16
 _LISTED, _NOT_LISTED = b"\1", b"\0"
 

@@ -55,6 +55,6 @@ def find_lost_attempts() -> int:
 
 
 def settle(attempt: uuid.UUID, *, provider_has_it: bool) -> None:
-    """Settle an unknown attempt: the mail is sent, or it is queued again."""
+    """Settle an unknown attempt: the mail counts as sent, or is queued again."""
     state = "sent" if provider_has_it else "waiting"
     Mail.objects.filter(attempt=attempt, state="unknown").update(state=state)
