@@ -31,8 +31,8 @@ NONE_OF_BOTH = gettext_lazy(
     "choice under “Who gets it”."
 )
 # A message's tags name its issue or test letter, so a repeated post leads to the same page as the
-# first post. The tag `until` says when the message is outdated. It has names from
-# `EditionProgress.past`, separated by commas.
+# first post. The tag `until` says when the message is outdated. The part after `until:` has names
+# from `EditionProgress.past`, separated by commas.
 UNTIL_LEFT, UNTIL_AT_REST, UNTIL_STARTED = "until:left", "until:at_rest", "until:started"
 UNTIL_SETTLED, UNTIL_CONFIRMED = "until:settled", "until:confirmed"
 UNTIL_RESUMED, UNTIL_OTHERS_SETTLED = "until:resumed", "until:others_settled"

@@ -42,9 +42,10 @@ class Issue(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     # Whether no list links to the issue's page.
     unlisted = models.BooleanField(default=False, db_default=False)
-    # If this is False, `unlisted` is True, because the previous release knows only `unlisted`.
+    # If `has_page` is False, `unlisted` is True, because the previous release knows only
+    # `unlisted`.
     has_page = models.BooleanField(default=True, db_default=True)
-    # The author's choice when version 1 was published. A repeated post is compared with this
+    # The visibility that the author chose for version 1. A repeated post is compared with this
     # choice.
     published_unlisted = models.BooleanField(default=False, db_default=False)
     published_with_page = models.BooleanField(default=True, db_default=True)
@@ -399,8 +400,7 @@ class Rehearsal(LeasedTask):
 class IssueMove(LeasedTask):
     """An uploaded export, for example of Substack, whose issues a worker moves in.
 
-    `done` is the number of settled issues. This number is saved in the same transaction as each
-    issue.
+    `done` is the number of settled issues. `done` is saved in the same transaction as each issue.
     """
 
     # A move renews its lease only after each image, and fetching and resizing an image can take
@@ -432,7 +432,7 @@ class IssueMove(LeasedTask):
 
 
 class IssueMovePiece(FilePiece):
-    """A piece of the uploaded export. It is deleted when the move ends."""
+    """A piece of the uploaded export. The piece is deleted when the move ends."""
 
     pk = models.CompositePrimaryKey("move_id", "number")
     move = models.ForeignKey(IssueMove, on_delete=models.CASCADE, db_index=False, related_name="+")

@@ -184,7 +184,7 @@ def refusal_of(action: str, status: EditionStatus) -> ActionRefusal | None:
 
 def _awaits_approval(counts: EditionCounts) -> bool:
     """Return whether nothing was sent yet and the sender changed after the approval."""
-    # If some copies were sent, the sender may be changed without a new approval.
+    # After a copy was sent, a change of the sender needs no new approval.
     may_be_unsent = counts.control == "scheduled" or (
         counts.control == "paused" and not (counts.sent or counts.unknown or counts.leased_batches)
     )

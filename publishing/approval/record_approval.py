@@ -88,7 +88,7 @@ def approval_hash(
 
 
 def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
-    """Approve a draft if its hash is still `seen`. Raises `CannotApproveError`."""
+    """Approve a draft if its hash still equals `seen`. Raises `CannotApproveError`."""
     if not may(by, PUBLISH):
         raise CannotApproveError(_("You need the permission to publish before you can approve."))
     with transaction.atomic():

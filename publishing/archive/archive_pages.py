@@ -33,8 +33,8 @@ from subscribers.signup.signup_form import SignUpForm
 from subscribers.signup.signup_view import cacheable_form_context, for_one_visitor, form_context
 
 PAGE, ON_FRONT_PAGE, INSTEAD = 50, 5, 3
-# The number of seconds for which caches keep a page. With a minute, corrections appear soon, and
-# many visitors cause few queries.
+# The number of seconds for which caches keep a page. One minute is short, so corrections appear
+# soon, but long enough that many visitors cause few queries.
 FRESH_S = 60
 # These pages show the sanitised content of authors. The policy forbids scripts, and lets the pages
 # post forms only to our own site.

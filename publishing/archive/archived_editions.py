@@ -10,8 +10,8 @@ from publishing.content.summary import summarise
 from publishing.editions.edition_status import LARGE_COLUMNS
 from publishing.editions.versions import is_correction, public_editions
 
-# A number of characters. A body can have a million characters, and its summary needs only the first
-# ones.
+# A number of characters. A body can have a million characters, but its summary needs only the
+# beginning.
 BEGINNING = 8000
 
 
@@ -51,7 +51,8 @@ def published_editions() -> QuerySet[Any]:
     """Return each issue's newest public edition, if the issue has a page.
 
     `first_public_at` is the time of the issue's first version. `corrected_at` is the time of the
-    last correction that readers see a note about. `updated_at` is the later of these two times.
+    last correction that readers see a note about. `updated_at` is the later of `first_public_at`
+    and `corrected_at`.
     """
     public = public_editions()
     same_issue = public.filter(issue=OuterRef("issue"))

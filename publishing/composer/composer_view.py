@@ -156,7 +156,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """Show a draft, or on POST save the form if the draft still has its revision."""
+    """Show a draft; on POST, save the form if the draft still has the form's revision."""
     if request.method != "POST":
         found = get_draft_or_404(draft)
         if found.edition is not None:
@@ -279,7 +279,8 @@ def shown_again(
     named = draft_in_url(request)
     draft = save_draft.load_draft(pk=named) if named else None
     if draft is not None:
-        # Keep the posted revision. Otherwise a save from this page would overwrite newer changes.
+        # Keep the posted revision: with the newest revision, a save from this page would overwrite
+        # newer changes.
         draft.revision = posted.base_revision
     return composer_page(
         request,
@@ -344,8 +345,8 @@ def _saved(request: HttpRequest, draft: Draft, fields: DraftFields, then: str) -
 def _conflict(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpResponse:
     """Answer 409, because somebody else changed or published the draft.
 
-    The page shows both versions. But if the published version has the posted fields, redirect to
-    its page.
+    The page shows both versions. If the published version has the posted fields, redirect to its
+    page instead.
     """
     edition, present = draft.edition, draft.fields
     progress = progress_url(edition) if edition else ""

@@ -58,7 +58,7 @@ class DraftFields:
 
     @classmethod
     def of_content(cls, content: Content) -> DraftFields:
-        """Return the fields that a draft in finished HTML with this content has."""
+        """Return the fields of a draft in finished HTML that has this content."""
         written = {one.name: getattr(content, one.content) for one in CONTENT_ATTRIBUTES}
         return cls(format=HTML, **written)
 

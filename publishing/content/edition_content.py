@@ -31,13 +31,13 @@ from subscribers.refusal_sentences import InputRefusal, sentence_of
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
 
-# All characters that XML 1.0 (fifth edition, section 2.2, “Char”) does not allow. One of them would
-# break the feed.
+# All characters that XML 1.0 (fifth edition, section 2.2, “Char”) does not allow. Even one of these
+# characters would break the Atom feed.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # Line breaks and page breaks of word processors. They become newlines, because without any space
 # two words would be joined.
 _BREAKS = re.compile("[\x0b\x0c]")
-# Characters of Windows-1252 that were read as Latin-1. U+0085 is not among them: it counts as a
+# Characters of Windows-1252 that were read as Latin-1. U+0085 is left out, because it counts as a
 # line break, which a title may not have.
 _MISREAD = re.compile("[\x80-\x84\x86-\x9f]")
 
@@ -140,7 +140,7 @@ def texts_of(content: Content) -> list[tuple[IssueAttribute, str]]:
 
 
 def write_fallbacks(content: Content, fields: Sequence[ReaderField]) -> Content:
-    """Write a field's own fallback where the letter names the field without one."""
+    """Write a field's own fallback where the letter has the field without a fallback."""
     fallbacks = {field.name: field.fallback for field in fields if field.fallback}
     escaped = {name: escape(fallback) for name, fallback in fallbacks.items()}
     written: dict[str, Any] = {

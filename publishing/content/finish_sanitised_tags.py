@@ -26,7 +26,7 @@ _TO_THE_TOP = ("", "top")
 def finish_tags(html: str, letter: str = "") -> str:
     """Add a prefix to each id, and point the links within the letter at the new ids.
 
-    `letter` is a name of the letter that a correction does not change, so the ids stay the same
+    `letter` is the letter's name, which stays the same in a correction, so the ids stay the same
     too. A link to an unknown id becomes plain words. An image without an address is replaced by its
     alt text.
     """
@@ -104,7 +104,7 @@ def _new_ids(html: str, digest: str) -> dict[str, str]:
 
 
 def _retarget(attributes: dict[str, str], ids: dict[str, str], letter: str) -> None:
-    """Point a link within the letter at its new id, or remove the link's address."""
+    """Point a link within the letter at its target's new id, or remove its `href`."""
     address = unescape(attributes.get("href", ""))
     fragment = address.removeprefix(letter)
     if not fragment.startswith("#"):

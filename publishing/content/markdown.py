@@ -1,7 +1,8 @@
 """Render Markdown as a letter: CommonMark, tables, strikethrough, footnotes.
 
 Attributes in braces follow a link (`{.button}`) or an image (`{width=50% align=right}`). The
-settings matter only for the words of a link to a video: they are in the newsletter's language.
+newsletter's settings matter only for links to videos: the words of these links are in the
+newsletter's language.
 """
 
 import hashlib
@@ -191,8 +192,8 @@ def _prepare(tokens: Iterable[Token], placeholders: FieldPlaceholders) -> None:
     for token in tokens:
         if token.type in _CODE:
             token.content = placeholders.restore(token.content)
-        # Drop the language of a code block: mail does not show the language, and a merge field
-        # could be split by the class that names it.
+        # Drop the language of a code block. Mail does not show it, and a merge field in the
+        # language would be split when the language becomes a class.
         token.info = ""
         if token.attrs:
             token.attrs = {

@@ -102,7 +102,7 @@ def load_first_steps(
     fresh = Newsletter()
     facts = {
         Step.NAME: newsletter.is_named,
-        # A test letter that Postmark accepted shows that it accepts the sender in use.
+        # A test letter that Postmark accepted shows that Postmark accepts the sender in use.
         Step.SENDER: bool(newsletter.sender_address) or has_sent or has_test,
         Step.LOOK: any(getattr(newsletter, name) != getattr(fresh, name) for name in _LOOK),
         Step.WEBHOOK: ProviderEvent.objects.filter(trace__isnull=False).exists(),

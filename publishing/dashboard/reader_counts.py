@@ -29,8 +29,8 @@ _LABELS = {
     "api": gettext_lazy("API"),
     "desk": gettext_lazy("Added on the desk"),
 }
-# Sign-ups in earlier releases did not record which form was used. Count them as sign-ups with the
-# form on this site.
+# Sign-ups in earlier releases did not record which form was used. Sign-ups without a recorded form
+# count as sign-ups with the form on this site.
 _SAME_AS = {"sign-up": "form"}
 
 

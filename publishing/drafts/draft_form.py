@@ -92,7 +92,7 @@ class RevisionForm(forms.Form):
 class DraftForm(RevisionForm):
     """The composer's form: one field for each of `ISSUE_ATTRIBUTES`.
 
-    The name of an attribute's field is the attribute's `control`.
+    The name of each field is the `control` of its attribute.
 
     A Markdown letter is posted as `letter`. Finished HTML is posted as `html_content`, or as
     `letter` with `format`. `written` has all texts, also those of a refused form, so that no text
@@ -182,7 +182,7 @@ def form_values(fields: DraftFields) -> dict[str, str]:
 
 
 def fields_to_compare(fields: DraftFields) -> dict[str, str]:
-    """Return the values that a page with two versions compares, by their labels."""
+    """Return what a page with two versions compares: a dict from label to value."""
     shown = {
         "format": "HTML" if fields.format == HTML else "Markdown",
         "text": fields.text or _("automatic"),

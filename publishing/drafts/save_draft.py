@@ -86,7 +86,7 @@ def link_to_edition(draft: Draft, edition: Edition, *, copy_for: uuid.UUID | Non
 
 
 def open_draft_of_issue(issue: uuid.UUID) -> Draft | None:
-    """Return the open draft of an issue that was saved last."""
+    """Return an issue's open draft; if it has several, the draft saved last."""
     drafts = Draft.objects.filter(issue=issue, edition=None).select_related("issue", "saved_by")
     return drafts.order_by("-saved_at", "-pk").first()
 
@@ -290,7 +290,7 @@ def delete_draft(draft: uuid.UUID, *, by: uuid.UUID) -> bool:
 
 
 def _fields_behind(edition: Edition, posted: DraftFields) -> DraftFields:
-    """Return the `posted` fields if they match the edition; otherwise the edition's."""
+    """Return the `posted` fields if they match the edition, else the edition's fields."""
     words = replace(
         posted if _makes(posted, edition) else _words_behind(edition),
         goes_to=edition.goes_to,
@@ -301,7 +301,7 @@ def _fields_behind(edition: Edition, posted: DraftFields) -> DraftFields:
 
 
 def _archive_behind(edition: Edition, posted: str) -> str:
-    """Return the posted choice if the edition was published with it, else the issue's."""
+    """Return `posted` if the edition was published with it, else the issue's choice."""
     published = edition.issue.published_visibility
     default = visibility_after("", TagChoice.of(edition), None, is_public=False)
     is_same = edition.version > 1 or (posted or default) == published
@@ -315,7 +315,7 @@ def _with_tags_of(edition: Edition, fields: DraftFields) -> DraftFields:
 
 
 def _words_behind(edition: Edition) -> DraftFields:
-    """Return the fields of the edition's draft, or make them from its content."""
+    """Return the fields of an edition's draft, or make fields from its content."""
     draft: Draft | None = getattr(edition, "draft", None)
     if draft is not None and _makes(draft.fields, edition):
         return draft.fields

@@ -31,9 +31,9 @@ def visibility_after(
 ) -> Visibility:
     """Return where readers find an issue after its next version is published.
 
-    `chosen` is empty if the author chose nothing. In this case the issue becomes unlisted if tags
-    limit its audience. If an earlier version `is_public`, the next version can make a public issue
-    unlisted, and no other change is possible.
+    `chosen` is empty if the author chose nothing. Without a choice, the issue becomes unlisted if
+    tags limit its audience. If an earlier version `is_public`, the next version can make a public
+    issue unlisted, and no other change is possible.
     """
     present = issue.visibility if issue else Visibility.PUBLIC
     if is_public:
@@ -64,7 +64,7 @@ def content_of(draft: Draft) -> Content:
 
 
 def page_refusal(visibility: Visibility, goes_to: str) -> str:
-    """Return why an issue must have a page; empty if it can do without."""
+    """Return why an issue must have a page; empty if it needs no page."""
     if visibility is Visibility.NONE and goes_to == NOBODY:
         return _(
             "An issue that goes to nobody has only its page. Make it public or unlisted, or choose "

@@ -59,7 +59,7 @@ class EditionStatus:
 
     @property
     def taken_back(self) -> str:
-        """“called back” or “cancelled” if the edition was; otherwise empty."""
+        """How the edition was ended early: “called back” or “cancelled”; otherwise empty."""
         return self.words if self.state is EditionState.CANCELLED else ""
 
     def as_json(self) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def _no_such_edition(issue: uuid.UUID, version: int | None) -> NoSuchEditionErro
 
 
 def load_status(edition: int) -> EditionStatus:
-    """Return the status of one edition. Raises `LookupError` if there is none."""
+    """Return the status of one edition. Raises `LookupError` for an unknown edition."""
     return status_from_counts(load_counts(edition))
 
 

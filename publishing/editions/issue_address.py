@@ -46,8 +46,7 @@ class AddressFixedError(VersionRefusedError):
 class PlannedAddress:
     """The address that a draft will get.
 
-    If another issue has the address, `is_taken` is True. Such an address is refused if the author
-    chose it.
+    If another issue has the address, `is_taken` is True. An author cannot choose a taken address.
     """
 
     words: str

@@ -42,7 +42,7 @@ def time_to_send(readers: int) -> str:
 
 
 def _load_samples() -> list[tuple[int, float]]:
-    """Return the number of copies, and the seconds for sending, of the last editions."""
+    """Return pairs for the last editions: number of copies, and seconds of sending."""
     ended = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER, audience__gt=0)
     newest = list(ended.order_by("-published_at").values_list("pk", flat=True)[:_SAMPLED_EDITIONS])
     calls = (

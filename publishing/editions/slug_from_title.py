@@ -1,7 +1,7 @@
 """Make the words of an issue's address from a title in any script.
 
 An address has lower-case letters (also with marks, such as accents), digits, hyphens and
-underscores. It has no invisible characters. Latin letters become ASCII. Letters of other scripts
+underscores. Invisible characters are left out. Latin letters become ASCII. Letters of other scripts
 stay: browsers show them, and how to write them in Latin letters differs between languages.
 """
 

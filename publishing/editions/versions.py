@@ -35,7 +35,7 @@ MOST_COUNTED = 100_000
 
 
 class VersionRefusedError(Exception):
-    """The version is neither an existing one nor the next, or its audience is invalid."""
+    """The version is neither the next nor an existing version, or its audience is invalid."""
 
 
 def versions_of(issue: uuid.UUID) -> QuerySet[Edition]:
@@ -71,12 +71,12 @@ def mailed_issues() -> QuerySet[Any]:
     """Return the first mailed version of each issue, newest first.
 
     In each row, `confirmed_then` is the number of all confirmed readers at that time, also of
-    readers who did not get the issue. It is None if this number was not recorded.
+    readers who did not get the issue. `confirmed_then` is None if this number was not recorded.
     """
     mailed = mailed_editions()
     earlier = mailed.filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
-    # Editions of earlier releases have no `confirmed_readers`. If such an edition went to everyone,
-    # use the size of its audience.
+    # Editions of earlier releases have no `confirmed_readers`. If an edition of an earlier release
+    # went to everyone, use the size of its audience.
     is_everyone = Q(goes_to=Edition.GoesTo.EVERYONE, with_tags=[], without_tags=[])
     counted = Coalesce(F("confirmed_readers"), Case(When(is_everyone, then=F("audience"))))
     return (
@@ -111,8 +111,8 @@ def default_goes_to(issue: uuid.UUID | None) -> str:
 def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str | None) -> str:
     """Return why this version must not be published; empty if it may be published.
 
-    A version may be published if it is the next one, or if it already exists: then nothing is sent
-    again.
+    The next version and each existing version may be published. If the version already exists,
+    nothing is sent again.
     """
     goes_to = goes_to or default_goes_to(issue)
     if issue is None:
@@ -217,8 +217,8 @@ def may_send_to_remaining(newest: Edition, counts: EditionCounts) -> bool:
     """Return whether the newest version can be sent to the readers who did not get it.
 
     The version must be cancelled half-way and have no open copies, and the draft of the next
-    version must not have another audience. The next version then goes to the readers who were not
-    sent this version.
+    version must not have another audience. If the result is True, the next version goes to the
+    readers who were not sent this version.
     """
     is_halfway = counts.control == "cancelled" and counts.sent > 0 and not counts.waiting
     if not is_halfway or default_goes_to(newest.issue_id) != UNREACHED:
@@ -298,7 +298,7 @@ def plan_version(issue: uuid.UUID, tags: TagChoice = EVERY_READER) -> VersionPla
 
 
 def readers_now(goes_to: str, tags: TagChoice, plan: VersionPlan | None) -> int:
-    """Count the readers of an audience now; `plan` must be made with the same tags."""
+    """Count an audience's readers now; a `plan` must be made with the same `tags`."""
     if plan is not None:
         return plan.readers_of(goes_to)
     if goes_to == NOBODY:

@@ -70,7 +70,7 @@ def _write(running: ClaimedTask[Export]) -> None:
 
 
 def expire_exports() -> None:
-    """Delete the files of old exports and of all but the newest; keep the rows."""
+    """Delete the files of old exports; keep their rows, and the newest export's files."""
     finished = Export.objects.filter(state=TaskState.FINISHED)
     newest = finished.order_by("-pk").values_list("pk", flat=True).first()
     old = finished.filter(~Q(pk=newest) | Q(finished_at__lt=Now() - KEPT))

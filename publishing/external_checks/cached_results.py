@@ -19,7 +19,7 @@ DOMAIN, LINK = ExternalCheck.Kind.DOMAIN.value, ExternalCheck.Kind.LINK.value
 
 @dataclass(frozen=True, slots=True)
 class CachedResults:
-    """Fresh results, and the times of the oldest.
+    """Fresh results, and for domain and links the time of the oldest result.
 
     The domain's missing result is None. A link's missing result is left out.
     """

@@ -41,7 +41,7 @@ def check_letter(domain: str, links: Sequence[str]) -> None:
 def open_links(
     urls: Sequence[str], opener: LinkOpener, *, timeout_s: float = LINKS_TIMEOUT_S
 ) -> dict[str, LinkResult]:
-    """Open at most `MAX_LINKS` links; return the results of those that ended in time."""
+    """Open at most `MAX_LINKS` links; return the results that arrive in time."""
     first = list(dict.fromkeys(urls))[:MAX_LINKS]
     deadline = time.monotonic() + timeout_s
     open_one = inherited(opener.open)

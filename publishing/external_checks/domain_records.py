@@ -75,7 +75,7 @@ class DomainRecords:
 
     @property
     def has_dkim_key(self) -> bool:
-        """True if the domain has a DKIM key; an empty one is revoked (RFC 6376, 3.6.1)."""
+        """True if the domain has a DKIM key; an empty key is revoked (RFC 6376, 3.6.1)."""
         return any(_tags(text).get("p") for text in self.dkim.values)
 
     @property
@@ -131,7 +131,7 @@ class NameServers:
     def query(self, name: str, kind: str, *, deadline: float) -> Records:
         """Query one kind of record. Never raises.
 
-        The query ends at the `deadline`, a value of `time.monotonic`, at the latest.
+        The query ends at the latest at the `deadline`, a value of `time.monotonic`.
         """
         lifetime = min(QUERY_TIMEOUT_S, deadline - time.monotonic())
         if lifetime <= 0:

@@ -22,9 +22,10 @@ WIDEST = 1200
 MOST_BYTES = 10 * 1024 * 1024
 # The limit of pixels of a JPEG that can be decoded line by line, at 1/2, 1/4 or 1/8 of its size.
 MOST_PIXELS = 50_000_000
-# The limit of pixels of an image that is decoded as a whole. This needs two times 4 bytes a pixel.
+# The limit of pixels of an image that is decoded as a whole, which needs two times 4 bytes a pixel.
 MOST_DECODED_PIXELS = 15_000_000
-# The limit of pixels of a WebP. It is lower, because the decoder keeps two copies of the image.
+# The limit of pixels of a WebP. This limit is lower, because the decoder of WebP keeps two copies
+# of the image.
 MOST_WEBP_PIXELS = 8_000_000
 # The limit of the height in pixels after resizing: about four screens of a phone.
 TALLEST = 8_000
@@ -37,8 +38,8 @@ TOO_LARGE = format_lazy(
 )
 
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
-# Phones append smaller or brighter JPEGs of the same moment to a photo. The first JPEG is the
-# photo.
+# Phones append smaller or brighter JPEGs of the same moment to a photo. The first JPEG in the file
+# is the photo.
 _MULTI_PICTURE = "MPO"
 _ORIENTATION = 0x0112
 _TURNS = {

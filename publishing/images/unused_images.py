@@ -57,8 +57,8 @@ def mark_unused() -> None:
     in_use = _load_ids_in_use()
     with short_delete() as cursor:
         # Concurrent runs lock the rows in the same order, so they cannot deadlock. The lock also
-        # waits for uploads that clear a mark. So an image is never deleted because of an outdated
-        # mark.
+        # waits for uploads that clear the mark of an image. So an image is never deleted because of
+        # an outdated mark.
         cursor.execute(
             """
             UPDATE uploaded_image AS image

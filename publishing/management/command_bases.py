@@ -55,7 +55,7 @@ class EditionCommand(VersionedCommand):
 
 
 def parse_issue(text: str | None) -> uuid.UUID | None:
-    """Return the id of the issue that an option names; None without a name.
+    """Return the id of the issue that an option names; None without the option.
 
     Raises `CommandError` if there is no such issue.
     """

@@ -19,7 +19,7 @@ LARGEST_FILE = 4 * LONGEST_PART
 
 
 def add_content_options(parser: ArgumentParser, *, needs_title: bool) -> None:
-    """Add an option for each part of the content; `content_of_options` reads them."""
+    """Add the options for the parts of the content; `content_of_options` reads them."""
     for one in CONTENT_ATTRIBUTES:
         if one.is_part:
             parser.add_argument(one.option, type=Path, help=one.option_help)

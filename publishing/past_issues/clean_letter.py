@@ -208,7 +208,7 @@ def _data(attributes: dict[str, str]) -> dict[str, object]:
 
 
 def _without_template_tags(letter: str, *, is_html: bool) -> str:
-    """Remove `{{ … }}` and `{% … %}` outside code, unless one has no end or is long."""
+    """Remove tags (`{{ … }}`, `{% … %}`) outside code, but not long or unclosed tags."""
     if is_html:
         codes = list(texts_in_code(letter))
         tags = [tag for tag in _TEMPLATE_TAG.finditer(letter) if not _is_within(codes, tag)]

@@ -136,7 +136,7 @@ PAST_ISSUES = separate_task("past_issues", IssueMove, _work, _costly)
 
 
 def prepare(export: Export, past: PastIssue, take: Take) -> tuple[str, Content | None, bool]:
-    """Return an issue's outcome, its content, and whether a player was left out."""
+    """Return an issue's outcome, its content, and whether an embed was left out."""
     if is_known(export.product, past):
         return KNOWN, None, False
     try:

@@ -201,7 +201,7 @@ class Export:
         return text.replace(_GHOST_SITE, self.site)
 
     def _find(self, end: str) -> str:
-        """Return the path of the file whose path ends with `end`; empty without a file."""
+        """Return the path that ends with `end`; empty if no file has such a path."""
         return self._by_end.get(end, "")
 
 

@@ -43,7 +43,7 @@ class JSONFile:
         self.root = start.end() if start else 0
 
     def member(self, at: int | None, name: bytes) -> int | None:
-        """Return where the member `name` of the object at `at` is; None if it is missing."""
+        """Return the position of the member `name` in the object at `at`, or None."""
         found = [value for key, value in self._members(at) if key == name][-1:]
         return found[0] if found else None
 
@@ -64,7 +64,7 @@ class JSONFile:
         return at is not None and self._begins(at, b"[")
 
     def scalars(self, at: int, *names: bytes, longest: int) -> dict[str, Any]:
-        """Return the members `names` of the object at `at`.
+        """Return the members with these names, from the object at position `at`.
 
         An object, an array, or a text of more than `longest` bytes is None in the result.
         """

@@ -133,7 +133,7 @@ ORDER = (
 
 
 def report_lines(move: IssueMove) -> list[tuple[str, str, list[str]]]:
-    """Return each result, a sentence, and the titles of its first issues."""
+    """Return for each result: its code, a sentence, and titles of its first issues."""
     return [
         (
             code,

@@ -94,7 +94,7 @@ class PreflightResult:
 
     @property
     def archive_reason(self) -> str:
-        """Why the issue is unlisted without a choice of the author; otherwise empty."""
+        """Why the issue is unlisted if the author did not choose this; otherwise empty."""
         is_default = not self.draft.fields.archive and self.visibility is Visibility.UNLISTED
         if not (is_default and self.has_tags) or self.is_public:
             return ""

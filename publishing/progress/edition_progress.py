@@ -65,7 +65,7 @@ class EditionProgress:
 
     @cached_property
     def actions(self) -> frozenset[str]:
-        """The names of the actions that apply. Lists of issues do not need these names."""
+        """The names of the actions that apply; computed only when a page reads them."""
         return frozenset(action.name for action in applicable(self.status))
 
     @property

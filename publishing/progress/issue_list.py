@@ -39,7 +39,7 @@ class IssueRow:
 
     @property
     def page_corrected_at(self) -> datetime | None:
-        """When the newest version corrected only the page; otherwise None."""
+        """The time at which the newest version corrected only the page; otherwise None."""
         counts = self.newest.counts
         is_page = self.is_of_earlier and counts.goes_to == "nobody" and counts.has_started
         return counts.published_at if is_page else None

@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """A poll: the page's name, hashes of its content, polls without a change."""
+    """A poll: the page's name, hashes of its content, and the count of unchanged polls."""
 
     page: str
     seen: str
@@ -54,7 +54,7 @@ class Poll:
     listed: str
 
     def compare(self, parts: str) -> tuple[str, int]:
-        """Return the tag of these parts, and how many polls in a row brought no news."""
+        """Return the hash of these parts, and how many polls in a row brought no news."""
         tag = tag_of(parts)
         return tag, self.unchanged + 1 if tag == self.seen else 0
 

@@ -22,7 +22,7 @@ NEEDS_APPROVAL = gettext_lazy(
 
 
 def sentence_of(status: EditionStatus, zone: ZoneInfo) -> str:
-    """Say the state, its end or its reason, and what the author can do."""
+    """Say the state with its reason or result, and what the author can do."""
     return f"{_state_sentence(status, zone)} {_late_start(status)}".strip()
 
 

@@ -23,7 +23,7 @@ ALL, MISSED = "all", "missed"
 LISTS = (ALL, *ORDER, MISSED)
 # The number of copies that are in memory at once while a CSV file is written.
 CHUNK = 2000
-# An id that is higher than the id of any recipient. A cursor with this id continues after the
+# An id that is higher than the id of any recipient. A cursor with this id continues with the next
 # batch. The number has as many digits as `_CURSOR` allows.
 _BATCH_END = 10**18 - 1
 _CURSOR = re.compile(r"(\d{1,18})\.(\d{1,18})")

@@ -35,7 +35,7 @@ class ResultRow:
 
 
 def result_rows(results: Sequence[EditionResults], now: datetime) -> list[ResultRow]:
-    """Return a row for each result of the first edition.
+    """Return a row for each result of the first edition in `results`.
 
     The other editions belong to earlier issues. The list is empty if nothing was sent and nothing
     was reported. A report is shown even if no copy is recorded as sent: Postmark's report can

@@ -285,8 +285,8 @@ def _publish_new(
         **tags.columns(),
         **_times(options.at, 0 if goes_to == NOBODY else hold_s),
     )
-    # Change the visibility after the edition is created: creating the edition waits for concurrent
-    # calls for the same version.
+    # Change the visibility only after the edition is created, because the creation waits for
+    # concurrent calls for the same version.
     if issue.visibility != visibility:
         Issue.objects.filter(pk=issue.pk).update(**columns_of(visibility))
         issue.refresh_from_db(fields=["unlisted", "has_page"])

@@ -84,7 +84,7 @@ FIELDS = tuple(name for name in PublishForm().fields if name != "revision")
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
 def publishing_form(request: HttpRequest) -> HttpResponse:
-    """Show the composer for finished HTML: empty, or for a new version of `?issue=`.
+    """Show the composer for HTML: empty, or with the next version of `?issue=`.
 
     POST publishes the posted issue at once. No button of the desk posts to this view.
     """

@@ -77,8 +77,8 @@ def _make_receipt(edition: Edition) -> Receipt:
         if status.counts.deliveries_dropped_at is not None:
             raise NoReceiptError(_("There is no receipt, and the copies were deleted."))
         fields = _receipt_fields(edition, status, _recount_and_compare(edition, status))
-    # Insert after the snapshot, because its transaction is read-only and cannot see the receipt of
-    # a concurrent caller.
+    # Insert the receipt only now: the transaction of the snapshot is read-only, and cannot see the
+    # receipt of a concurrent caller.
     Receipt.objects.bulk_create([sign_receipt(fields, edition)], ignore_conflicts=True)
     return Receipt.objects.get(edition=edition.pk)
 

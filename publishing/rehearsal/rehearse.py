@@ -204,9 +204,9 @@ def _edition_of(draft: Draft) -> Edition:
 def _frozen(audience: QuerySet[Any, Any], size: int) -> Iterator[Iterator[list[Any]]]:
     """Read an audience as it is now, `size` recipients at a time.
 
-    A cursor of the database reads all readers as they are at one moment. The cursor's transaction
-    has a separate connection, so progress can be saved meanwhile. The cursor also works behind a
-    connection pooler.
+    A cursor of the database reads all readers as they are at one moment. The cursor has a
+    connection of its own, so progress can be saved while the cursor is open. The cursor also works
+    behind a connection pooler.
     """
     rows, parameters = audience.order_by("id").query.sql_with_params()
     source = connection.copy()

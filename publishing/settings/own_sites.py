@@ -10,8 +10,8 @@ LONGEST = 300  # longest address, in characters
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _PORTS = {"https": 443, "http": 80}
 _HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
-# These characters are refused. An @ would end a user name. Browsers keep or drop joiners (U+200C,
-# U+200D), depending on the context. Σ has two lower-case forms.
+# These characters are refused. In a URL, the part before an @ is a user name, not a host. Browsers
+# keep or drop joiners (U+200C, U+200D), depending on the context. Σ has two lower-case forms.
 _UNCLEAR = re.compile("[@\u200c\u200dΣ]")
 # Browsers keep these letters in a host. Python's codec follows an older standard and writes ß as
 # ss, which would name another site.
@@ -21,8 +21,8 @@ _KEPT = re.compile("[ßς]")
 def read_origin(address: str) -> str:
     """Return the origin of an address as browsers send it; empty if it has none.
 
-    Every address with https has an origin. An address with http has an origin only on the author's
-    own machine.
+    Every address with https has an origin. An address with http has an origin only if it names the
+    author's own machine.
     """
     if len(address) > LONGEST:
         return ""

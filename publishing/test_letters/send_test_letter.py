@@ -1,4 +1,4 @@
-"""Send a form's letter as one mail marked as a test, with the code for issues."""
+"""Send the letter in a form as one test mail, with the code that sends issues."""
 
 import uuid
 from collections.abc import Sequence

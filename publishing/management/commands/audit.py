@@ -1,4 +1,4 @@
-"""`manage.py audit`: count the rows of editions, and compare the stored counts."""
+"""`manage.py audit`: compare the stored counts of editions with their rows."""
 
 import sys
 from argparse import ArgumentParser

@@ -23,7 +23,7 @@ _UNKNOWN_FIELD = {
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Find all problems because of which the form refuses the content."""
+    """Find all problems that make the form refuse the content."""
     problems = context.problems
     locations = _locations_of(context)
     in_letter = {one.sentence for one in problems if one.attribute is LETTER}
@@ -59,7 +59,7 @@ def _unknown_field(
 
 
 def _locations_of(context: CheckContext) -> dict[tuple[str, str], TextLocation]:
-    """Return each unknown field's first place; the keys are part and normalised name."""
+    """Return the first place of each unknown field, by part and normalised name."""
     wanted = {
         (one.attribute.name, _folded(one.merge_field.name))
         for one in context.problems
@@ -85,5 +85,5 @@ def _passages_by_part(context: CheckContext) -> Iterator[tuple[str, Passage]]:
 
 
 def _folded(name: str) -> str:
-    # Write each run of spaces in the name as one space, because passages do the same.
+    # Write each run of spaces in the name as one space, as in the texts of passages.
     return " ".join(name.split())

@@ -91,8 +91,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _first_use(context: CheckContext, field: ReaderField) -> tuple[IssueAttribute, str]:
     """Return the first part that uses a field, if possible without a fallback.
 
-    The second value is the fallback in that part. If an author's own field has no fallback there,
-    the second value is the default fallback of the field.
+    The second value is the fallback in that part. For an author's own field without a fallback in
+    the part, it is the default fallback of the field.
     """
     uses = [
         (part, found.fallback or (field.fallback if field in context.own_fields else ""))

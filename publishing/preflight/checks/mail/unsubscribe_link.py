@@ -10,7 +10,7 @@ from publishing.preflight.finding import Finding, passed
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Say whether the letter or the footer has the link; every mail has one."""
+    """Say whether the mail's unsubscribe link is in the letter or in the footer."""
     is_own = merge_fields.uses_field(
         context.content.html or context.content.text, "unsubscribe_url"
     )
