@@ -204,7 +204,7 @@ class Draft(models.Model):
 
 
 class Receipt(models.Model):
-    """The signed record of a sent edition. Deleting the deliveries does not delete it."""
+    """The signed record of a sent edition. It stays when the deliveries are deleted."""
 
     edition = models.OneToOneField(
         "delivery.Edition", on_delete=models.CASCADE, related_name="receipt"
@@ -222,7 +222,7 @@ class Receipt(models.Model):
 
 
 class UploadedImage(models.Model):
-    """An image that was resized for mail. It is kept as long as a letter uses it."""
+    """An image, resized for mail. The image is kept as long as a letter uses it."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     sha256 = models.BinaryField()
@@ -348,8 +348,8 @@ class Export(LeasedTask):
         default_permissions = ()
         constraints = [
             *LeasedTask.Meta.constraints,
-            # If an export is requested while another is open, `request_export` returns the open
-            # one.
+            # If an export is requested while another export is open, `request_export` returns the
+            # open export.
             _one_open("one_export_at_a_time"),
         ]
 

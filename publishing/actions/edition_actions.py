@@ -49,8 +49,7 @@ class EditionAction(NamedTuple):
     tone: Literal["", "go", "risk"] = ""
 
 
-# The page shows the actions in this order: the most common actions first, the actions that cannot
-# be undone last.
+# The page shows the most common actions first, and the actions that cannot be undone last.
 ACTIONS: Mapping[str, EditionAction] = {
     action.name: action
     for action in (
@@ -95,7 +94,7 @@ def applicable(status: EditionStatus) -> list[EditionAction]:
 
 
 def readers_now(status: EditionStatus) -> int:
-    """Count an edition's readers; if it is scheduled, those it would have now."""
+    """Count an edition's readers; if scheduled, the readers that it would have now."""
     if status.counts.control != "scheduled":
         return status.counts.audience
     edition = Edition.objects.only("goes_to", "with_tags", "without_tags").get(

@@ -26,7 +26,7 @@ _FLAGS = {
 def record_publication(
     author: uuid.UUID, edition: Edition, at: ScheduledTime | None, visibility: Visibility
 ) -> None:
-    """Record that an edition was published or scheduled, in the same transaction."""
+    """Record a publication or scheduling. Call this in the same transaction."""
     record_edition_activity(
         "schedule" if at else "publish",
         author,
@@ -45,7 +45,7 @@ def record_publication(
 def record_rescheduling(
     author: uuid.UUID, edition: Edition, before: ScheduledTime, at: ScheduledTime
 ) -> None:
-    """Record that an author rescheduled an edition, in the same transaction."""
+    """Record a rescheduling by an author. Call this in the same transaction."""
     _log(edition, f"reschedule for {at.words}")
     record_edition_activity("reschedule", author, edition, at=_moment(at), before=_moment(before))
 
@@ -94,7 +94,7 @@ def record_action_from_the_command_line(edition: Edition, code: str) -> None:
 
 
 def record_draft_activity(code: str, author: uuid.UUID, draft: Draft) -> None:
-    """Record what an author did with a draft. Call this in the action's transaction."""
+    """Record what an author did with a draft. Call this in the same transaction."""
     flag = _FLAGS.get(code, CHANGE)
     record_activity(code, author, draft, flag=flag, revision=draft.revision)
 
@@ -113,7 +113,7 @@ def _log(edition: Edition, what: str) -> None:
 def record_edition_activity(
     code: str, author: uuid.UUID, edition: Edition, *, flag: int = CHANGE, **params: Any
 ) -> None:
-    """Record an action in the activity log only, with the parameters of its sentence."""
+    """Record an action only in the activity log, with the parameters of its sentence."""
     issue = Issue.objects.get(pk=edition.issue_id)
     record_activity(code, author, issue, flag=flag, version=edition.version, **params)
 

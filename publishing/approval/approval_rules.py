@@ -25,7 +25,7 @@ class Verdict(StrEnum):
 
 
 def has_too_few(rule: ApprovalRule, publishers: int) -> bool:
-    """Return whether too few users may publish to approve every letter."""
+    """Return whether the users who may publish are too few to approve every letter."""
     return rule.is_required and publishers < FEWEST_PUBLISHERS
 
 

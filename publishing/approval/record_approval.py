@@ -1,7 +1,7 @@
 """Record a second person's approval of a draft, for exactly the mail that is sent.
 
-The hash of an approval covers the composed mail and the sender. So a change of the draft, a
-fallback, the footer, the look or the sender makes the approval invalid.
+The hash of an approval covers the composed mail and the sender. A change of the draft, a fallback,
+the footer, the look or the sender makes the approval invalid.
 """
 
 import hashlib

@@ -33,8 +33,8 @@ from subscribers.signup.signup_form import SignUpForm
 from subscribers.signup.signup_view import cacheable_form_context, for_one_visitor, form_context
 
 PAGE, ON_FRONT_PAGE, INSTEAD = 50, 5, 3
-# The number of seconds for which caches keep a page. One minute is short, so corrections appear
-# soon, but long enough that many visitors cause few queries.
+# The number of seconds for which caches keep a page. One minute is short enough that corrections
+# appear soon, and long enough that many visitors cause few queries.
 FRESH_S = 60
 # These pages show the sanitised content of authors. The policy forbids scripts, and lets the pages
 # post forms only to our own site.
@@ -75,7 +75,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @cached_page
 def index(request: HttpRequest) -> HttpResponse:
-    """Show the list of issues without the unlisted ones, newest first."""
+    """Show the list of issues, newest first, without unlisted issues."""
     editions = listed_editions()
     page = Paginator(editions, PAGE).get_page(request.GET.get("page"))
     address = f"{settings.SITE_URL}{reverse('archive:index')}"

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 # All characters that XML 1.0 (fifth edition, section 2.2, “Char”) does not allow. Even one of these
 # characters would break the Atom feed.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-# Line breaks and page breaks of word processors. They become newlines, because without any space
-# two words would be joined.
+# Line breaks and page breaks of word processors. These breaks become newlines, because without any
+# space two words would be joined.
 _BREAKS = re.compile("[\x0b\x0c]")
 # Characters of Windows-1252 that were read as Latin-1. U+0085 is left out, because it counts as a
 # line break, which a title may not have.
@@ -74,9 +74,9 @@ def remove_invisible(text: str) -> str:
 class Content:
     """The texts that readers get: each of `CONTENT_ATTRIBUTES`, with LF line ends.
 
-    Braces that do not belong to a merge field are written as entities in the HTML, and with a
-    backslash before them in other texts. If `has_page` is False, the issue has no page in the
-    archive, so its mail has no link to one. The hash does not depend on `has_page`.
+    Braces that do not belong to a merge field are entities in the HTML. In other texts, they have a
+    backslash before them. If `has_page` is False, the issue has no page in the archive, so its mail
+    has no link to a page. The hash does not depend on `has_page`.
     """
 
     title: str
@@ -88,7 +88,7 @@ class Content:
 
     @classmethod
     def from_input(cls, **written: str) -> Content:
-        """Build the content from posted texts or files; their keywords are the attributes."""
+        """Build the content from posted texts or files, named by their attributes."""
         if unknown := set(written) - {one.content for one in CONTENT_ATTRIBUTES}:
             raise TypeError(f"A content has no {min(unknown)}.")
         texts: dict[str, Any] = {

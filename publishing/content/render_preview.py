@@ -25,7 +25,7 @@ INVALID_TOKEN = "preview"  # noqa: S105
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What an inbox shows, both parts, and the size in bytes with unfilled fields."""
+    """What an inbox shows, both parts of the mail, and its size with unfilled fields."""
 
     sender: str
     reply_to: str

@@ -22,7 +22,7 @@ class LinePair(NamedTuple):
 def diff_fields(
     other: Mapping[str, str], mine: Mapping[str, str]
 ) -> dict[str, list[LinePair | None]]:
-    """Return a row for each line of each field that differs; None marks omitted lines."""
+    """Return the rows of lines of each field that differs; None marks omitted lines."""
     return {
         name: diff_lines(text, mine[name]) for name, text in other.items() if text != mine[name]
     }

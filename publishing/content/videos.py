@@ -18,8 +18,8 @@ _PLAIN = re.compile(r"https?://[A-Za-z0-9_./?=&%#~+,;:-]+")
 _ID = re.compile(r"[A-Za-z0-9_-]{11}")
 _PATH_WITH_ID = re.compile(r"/(?:shorts|live)/([^/]+)/?")
 _VIMEO_PATH = re.compile(r"/[0-9]{1,12}(?:/[0-9a-f]{1,20})?/?")
-# A play symbol. With the variation selector after the symbol, mail programs show it as text and not
-# as a coloured picture.
+# A play symbol. With the variation selector after the symbol, mail programs show the symbol as text
+# and not as a coloured picture.
 _PLAY = "\u25b6\ufe0e "
 
 

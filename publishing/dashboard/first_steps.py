@@ -37,7 +37,7 @@ class Step(StrEnum):
 
 OF_SETTINGS = frozenset({Step.NAME, Step.SENDER, Step.LOOK, Step.WEBHOOK})
 OF_WRITERS = frozenset({Step.LETTER, Step.TEST})
-# The steps that a user may take, by the attribute of `Viewer` that holds the permission.
+# Each key is a permission, an attribute of `Viewer`. The value has the steps that it allows.
 STEPS = {
     "changes_settings": OF_SETTINGS,
     "manages": frozenset({Step.READERS}),

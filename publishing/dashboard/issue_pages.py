@@ -71,7 +71,7 @@ class Tab(models.TextChoices):
 
 @dataclass(frozen=True, slots=True)
 class IssueSearch:
-    """The search in a URL's query: tab, part of a title, last row before, and order."""
+    """The search in a URL's query: tab, part of a title, last row seen, and order."""
 
     tab: Tab = Tab.ALL
     text: str = ""

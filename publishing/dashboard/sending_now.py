@@ -20,8 +20,8 @@ NEEDS_NOBODY = frozenset({EditionState.HELD, EditionState.SENDING})
 class Sending:
     """An edition that is held or being sent.
 
-    `sentence` says until when the edition is held, or what is stuck. While it is being sent and
-    nothing is stuck, `sentence` is empty.
+    `sentence` says until when the edition is held, or what is stuck. While the edition is being
+    sent and nothing is stuck, `sentence` is empty.
     """
 
     progress: EditionProgress

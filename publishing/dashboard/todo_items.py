@@ -66,7 +66,7 @@ def editions_to_settle(statuses: Sequence[EditionStatus]) -> TodoList:
 
 
 def no_worker(statuses: Sequence[EditionStatus]) -> TodoList:
-    """Return the warning that no worker is running, if an edition waits for one."""
+    """Return the warning that no worker is running, if an edition waits for a worker."""
     stuck = [
         one
         for one in statuses

@@ -85,7 +85,7 @@ class RevisionForm(forms.Form):
 
     @property
     def base_revision(self) -> int:
-        """The posted revision. If none was posted, the value is 0, which no draft has."""
+        """The posted revision; without a posted revision 0, which no draft has."""
         return self.cleaned_data.get("revision") or 0
 
 
@@ -96,7 +96,7 @@ class DraftForm(RevisionForm):
 
     A Markdown letter is posted as `letter`. Finished HTML is posted as `html_content`, or as
     `letter` with `format`. `written` has all texts, also those of a refused form, so that no text
-    is lost. Where another value was refused, `written` has the field's default.
+    is lost. If a value that is no text was refused, `written` has the default of the value's field.
     """
 
     format = forms.ChoiceField(

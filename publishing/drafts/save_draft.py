@@ -1,6 +1,6 @@
 """Create, save, copy, reopen and delete drafts.
 
-Each save names the revision of the draft that the author has edited.
+Each save names the revision that the author has edited.
 """
 
 import uuid

@@ -16,8 +16,8 @@ from publishing.models import Draft, Issue, Visibility
 # The form posts one of these values in its field `unlisted`. This field was a checkbox in earlier
 # releases.
 POSTED_AS = {"": "", Visibility.PUBLIC: "off", Visibility.UNLISTED: "on", Visibility.NONE: "none"}
-# In this order: the most public first, the strictest last. If the author chooses nothing, an issue
-# may become stricter, but never more public.
+# The values are in order: the most public is first, the strictest is last. If the author chooses
+# nothing, an issue may become stricter, but never more public.
 _STRICTNESS = (Visibility.PUBLIC, Visibility.UNLISTED, Visibility.NONE)
 
 
@@ -54,10 +54,10 @@ def visibility_of_draft(draft: Draft) -> Visibility:
 
 
 def content_of(draft: Draft) -> Content:
-    """Return a draft's content. If the issue gets a page, the mail has a link to it.
+    """Return a draft's content. If the issue gets a page, the mail links to the page.
 
-    The draft's own choice does not always decide this, because a later version cannot make a public
-    issue lose its page.
+    The draft's own choice does not always decide about the page, because a later version cannot
+    make a public issue lose its page.
     """
     has_page = visibility_of_draft(draft) is not Visibility.NONE
     return replace(build_content(draft.fields), has_page=has_page)

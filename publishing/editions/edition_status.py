@@ -16,7 +16,7 @@ from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, state_of
 
-# Long columns. Lists do not show them, so queries for lists do not load them.
+# Long columns. Lists do not show these columns, so queries for lists do not load them.
 LARGE_COLUMNS = ("html_content", "text_content", "html_mail", "text_mail", "content_hash")
 
 

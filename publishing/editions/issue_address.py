@@ -143,7 +143,7 @@ def update_address(issue: Issue, title: str, chosen: str = "") -> None:
     """Change an issue's address if no copy or page may contain the old address.
 
     Raises `AddressTakenError`. Raises `AddressFixedError` if the address cannot change but the
-    author chose another one.
+    author chose another address.
     """
     addresses = _addresses(issue, title, chosen)
     if issue.slug not in addresses and not _is_address_fixed(issue):

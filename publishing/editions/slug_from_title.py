@@ -45,7 +45,7 @@ def is_address(text: str) -> bool:
 
 
 def first_address(text: str) -> str:
-    """Return, in lower case, the first part that can be an address; empty if none."""
+    """Return the first part that can be an address, in lower case; empty without one."""
     composed = unicodedata.normalize("NFC", text)
     runs = ("".join(signs) for are_kept, signs in groupby(composed, _is_kept) if are_kept)
     return next(filter(None, (run.strip("-_") for run in runs)), "").lower()

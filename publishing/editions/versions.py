@@ -35,7 +35,7 @@ MOST_COUNTED = 100_000
 
 
 class VersionRefusedError(Exception):
-    """The version is neither the next nor an existing version, or its audience is invalid."""
+    """The version does not exist and is not the next, or its audience is invalid."""
 
 
 def versions_of(issue: uuid.UUID) -> QuerySet[Edition]:
@@ -70,8 +70,8 @@ def mailed_editions() -> QuerySet[Edition]:
 def mailed_issues() -> QuerySet[Any]:
     """Return the first mailed version of each issue, newest first.
 
-    In each row, `confirmed_then` is the number of all confirmed readers at that time, also of
-    readers who did not get the issue. `confirmed_then` is None if this number was not recorded.
+    In each row, `confirmed_then` is the number of confirmed readers when the issue was sent, also
+    of readers who did not get it. `confirmed_then` is None if this number was not recorded.
     """
     mailed = mailed_editions()
     earlier = mailed.filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
@@ -216,7 +216,7 @@ def reached_refusal(issue: uuid.UUID, version: int) -> str:
 def may_send_to_remaining(newest: Edition, counts: EditionCounts) -> bool:
     """Return whether the newest version can be sent to the readers who did not get it.
 
-    The version must be cancelled half-way and have no open copies, and the draft of the next
+    This needs a version that was cancelled half-way and has no open copies. The draft of the next
     version must not have another audience. If the result is True, the next version goes to the
     readers who were not sent this version.
     """

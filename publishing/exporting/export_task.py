@@ -31,7 +31,7 @@ KEPT = timedelta(days=7)
 
 
 def request_export(by: uuid.UUID) -> tuple[Export, bool]:
-    """Return the open export, or a new one if none is open; and whether it is new."""
+    """Return the open export, or else a new export; also return whether it is new."""
     try:
         with transaction.atomic():
             return Export.objects.create(requested_by_id=by), True

@@ -1,6 +1,6 @@
 """Look up the records of a sender's domain: SPF, DKIM, return path, DMARC.
 
-`NO_ANSWER` means that no name server answered. This result says nothing about the domain.
+`NO_ANSWER` means that no name server answered, and says nothing about the domain.
 """
 
 from __future__ import annotations

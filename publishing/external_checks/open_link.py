@@ -1,7 +1,7 @@
 """Open a link to learn its HTTP status, and prevent server-side request forgery.
 
-`fetch` also reads a file, such as an image, but only from given hosts, over HTTPS, and up to a
-given number of bytes.
+`fetch` also reads a file, such as an image. The hosts and the largest size of the file are given to
+`fetch`, and only HTTPS is accepted.
 
 Every IP address of the host is checked. The connection is made to the checked address itself, so a
 change in the DNS after the check has no effect. Each redirect is checked again. For a link, only
@@ -98,7 +98,7 @@ class LinkResult:
 
     @property
     def is_dead(self) -> bool:
-        """True if readers cannot open the link either."""
+        """True if the link certainly fails for readers too."""
         return self.status in _GONE or self.status >= 500 or self.error not in _MAY_PASS
 
     @property

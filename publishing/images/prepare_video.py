@@ -32,7 +32,8 @@ from publishing.models import UploadedImage
 PICTURE_HOST = "i.ytimg.com"
 MOST_FETCHED_BYTES = 2 * 1024 * 1024
 FETCH_TIMEOUT_S = 6.0
-# The names of a picture's sizes. The first is the best, but old videos have only the second.
+# The names of a picture's sizes. The first size is the best, but old videos have only the second
+# size.
 _SIZES = ("maxresdefault", "hqdefault")
 
 
@@ -75,8 +76,8 @@ def _with_play_sign(file: bytes) -> bytes:
 def video_markdown(video: Video, picture: UploadedImage | None, title: str) -> str:
     """Return the Markdown of a linked picture.
 
-    Without a picture, return only the address of the video. If a paragraph has only this address,
-    it becomes a button.
+    Without a picture, return only the address of the video. A paragraph that has only this address
+    becomes a button.
     """
     if picture is None:
         return video.address

@@ -24,8 +24,8 @@ MOST_BYTES = 10 * 1024 * 1024
 MOST_PIXELS = 50_000_000
 # The limit of pixels of an image that is decoded as a whole, which needs two times 4 bytes a pixel.
 MOST_DECODED_PIXELS = 15_000_000
-# The limit of pixels of a WebP. This limit is lower, because the decoder of WebP keeps two copies
-# of the image.
+# The limit of pixels of a WebP. A WebP has a lower limit than other images, because its decoder
+# keeps two copies of the image.
 MOST_WEBP_PIXELS = 8_000_000
 # The limit of the height in pixels after resizing: about four screens of a phone.
 TALLEST = 8_000
@@ -58,7 +58,7 @@ _FILL, _ALONE = 0xFF, frozenset({0x01, *range(0xD0, 0xD8)})
 _WITH_LENGTH = frozenset({*range(0xC0, 0xD0), *range(0xDB, 0xF0), 0xFE})
 # The limit of parts of a file, besides its pixels. Pillow keeps an object for each part, and a
 # hostile file can have a million empty parts. In 10 MB of metadata, about 2,700 pairs of bytes look
-# like the start of a part by chance, so the limit must be higher.
+# like the start of a part by chance. The limit must be higher than this.
 _MOST_PARTS = 10_000
 _JPEG, _PNG = b"\xff\xd8", b"\x89PNG\r\n\x1a\n"
 _PIXELS = b"IDAT"
@@ -238,7 +238,7 @@ def _normalise(image: Image.Image) -> Image.Image:
     is_transparent = image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info
     profile = image.info.get("icc_profile")
     mode = "RGBA" if is_transparent else "RGB"
-    # Resize the image first, because the next steps copy it.
+    # Resize the image first: the next steps copy it, and a small copy needs less memory.
     image = _narrow(image, mode, turned=turn in _QUARTER_TURNS)
     if turn is not None:
         image = image.transpose(turn)

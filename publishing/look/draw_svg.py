@@ -15,8 +15,8 @@ from publishing.images.resize_image import UnusableImageError
 
 MOST_BYTES = 200_000
 MOST_ELEMENTS = 2_000
-# Width and height of the PNG in pixels: three times the size of the largest logo in a letter, so
-# that the logo is sharp on high-resolution screens.
+# Width and height of the PNG in pixels. With three times the size of the largest logo in a letter,
+# the logo is sharp on high-resolution screens.
 WIDTH, HEIGHT = 600, 240
 LONGEST_S = 6
 _SVG = "http://www.w3.org/2000/svg"

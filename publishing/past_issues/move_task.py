@@ -1,6 +1,6 @@
 """Move in the issues of an uploaded export, in one worker under a lease.
 
-If a worker is killed, another one continues the move after the last settled issue.
+If a worker is killed, another worker continues the move after the last settled issue.
 """
 
 import logging
@@ -136,7 +136,7 @@ PAST_ISSUES = separate_task("past_issues", IssueMove, _work, _costly)
 
 
 def prepare(export: Export, past: PastIssue, take: Take) -> tuple[str, Content | None, bool]:
-    """Return an issue's outcome, its content, and whether an embed was left out."""
+    """Return an issue's outcome, its content, and whether it lost an embedded player."""
     if is_known(export.product, past):
         return KNOWN, None, False
     try:

@@ -27,8 +27,8 @@ class Product(StrEnum):
     HOMING = "homing"
 
 
-# A function that gets an image's address. It returns the new address, width and height, or None if
-# the image must be left out.
+# A function that gets an image's address. The function returns the new address, width and height,
+# or None if the image must be left out.
 Take = Callable[[str], tuple[str, int, int] | None]
 
 # The hosts from which images are fetched. Ghost has no host here, because its images are on the

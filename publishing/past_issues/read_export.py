@@ -237,7 +237,7 @@ def _issue(
     skip: Skip | None,
     source: str,
 ) -> PastIssue:
-    # Long texts are cut when they are stored. Cut them already here to save memory.
+    # Cut long texts already here to save memory. Otherwise they would be cut when they are stored.
     return PastIssue(
         key[:_LONGEST_ADDRESS],
         slug[:_LONGEST_ADDRESS],
@@ -308,7 +308,7 @@ def _csv_rows(entries: ZipEntries, path: str) -> Iterator[Row]:
 class _Lines:
     """The lines of a CSV file, with a limit on the length of each row.
 
-    `row` counts the characters of the current row. The caller sets it to 0 after each row.
+    `row` counts the characters of the current row. The caller sets `row` to 0 after each row.
     """
 
     def __init__(self, text: io.TextIOWrapper) -> None:

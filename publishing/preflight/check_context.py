@@ -39,8 +39,8 @@ class CheckContext:
     # For each merge field: how many readers have no value.
     without_value: Mapping[str, int]
     own_fields: Sequence[ReaderField] = ()
-    # For each merge field and pattern: how many readers have a value that does not match the
-    # pattern, and how many readers have no value.
+    # For each merge field and pattern: how many readers have a value that does not match, and how
+    # many have no value.
     unfit_values: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
 
     is_mailed: bool = True

@@ -71,7 +71,7 @@ class AddressPart(StrEnum):
     """A part of an address in which a reader's value is written without encoding.
 
     The values of this class are regular expressions that mean the same in PostgreSQL and in Python.
-    They match the field values that keep the address valid.
+    A regular expression matches the field values that keep the address valid.
     """
 
     BEGINNING = r"^\s*(https?://[^\s/?#@]+[.][^\s@]+|mailto:[^\s@]+@[^\s@]+|tel:[0-9+-]+)\s*$"

@@ -12,7 +12,7 @@ from subscribers.consent.consent_log import count_acts_since
 
 
 def describe_change_to(now: int) -> str:
-    """Describe how the readers changed to `now` since the last issue, if there is one."""
+    """Describe how the readers' number changed to `now` since the last issue, if any."""
     last = mailed_issues().values_list("confirmed_then", "published_at").first()
     if last is None or last[0] is None:
         return ""

@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"[0-9]{1,4}")
 # The parameters that a poll adds to the address of its page.
 _PARAMETERS = ("seen", "same", "page", "hidden", "listed")
 SOON_S = 2.0
-# If a poll brings no news: the next pause in seconds, the factor by which further pauses grow, and
+# After a poll without news: the next pause in seconds, the factor by which further pauses grow, and
 # the longest pause.
 QUIET_S, GROWS_BY, LONGEST_S = 10.0, 1.5, 60.0
 # During a send, the pause is the time left divided by `STEPS`, at most `LONGEST_STEP_S`.
@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """A poll: the page's name, hashes of its content, and the count of unchanged polls."""
+    """A poll: the page's name, hashes of its content, and a count of unchanged polls."""
 
     page: str
     seen: str

@@ -32,7 +32,7 @@ _CURSOR = re.compile(r"(\d{1,18})\.(\d{1,18})")
 class DeliveriesDroppedError(Exception):
     """The deliveries were dropped, perhaps while they were read.
 
-    The message says when they were dropped.
+    The message has the time of the drop.
     """
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from delivery.humanise import digits
 from delivery.reports.load_edition_results import EditionResults
 
-# After a day nearly all reports have arrived, so the issue can be compared with earlier ones.
+# After a day nearly all reports have arrived, so the issue can be compared with earlier issues.
 COMPARED_AFTER = timedelta(days=1)
 _LABELS = {
     "delivered": gettext_lazy("Delivered"),

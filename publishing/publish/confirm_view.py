@@ -49,8 +49,8 @@ from publishing.scheduling.local_time import scheduled_time_of
 from publishing.scheduling.schedule_form import ScheduleForm
 from subscribers.links.see_other import see_other
 
-# A post to the same URL (which names the draft) with the same values of these fields is a
-# repetition.
+# A post is a repetition if these fields have the same values and the URL, which names the draft, is
+# the same.
 FIELDS = ("revision", "content", "version", "when", "at", "zone", "which")
 WRONG_KEY = gettext_lazy(
     "This form does not belong to the draft. Nothing was published. Check the draft and try again."
@@ -189,8 +189,7 @@ def show_refusal(request: HttpRequest, draft: Draft, refusal: str) -> HttpRespon
 
 def _form_with_errors(request: HttpRequest, form: ConfirmForm, _key: str) -> HttpResponse:
     if form.checked is None:
-        # The post that published the draft had valid fields, so this invalid post is a different
-        # one.
+        # The post that published the draft had valid fields, so this invalid post is no repetition.
         raise DifferentContentError
     refusal = first_error(form)
     return check_page(request, form.draft, checked=form.checked, when=form, refusal=refusal)

@@ -107,7 +107,7 @@ def _recount_and_compare(edition: Edition, status: EditionStatus) -> dict[str, A
 
 @contextmanager
 def _snapshot(edition: Edition) -> Iterator[EditionStatus]:
-    """Let the block read an edition's rows as of one moment; yield the status."""
+    """Let a `with` block read an edition's rows as of one moment; yield the status."""
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -169,7 +169,7 @@ def _recount(edition: Edition) -> dict[str, Any]:
 
 
 def _ended_at(edition: Edition, recount: dict[str, Any]) -> datetime:
-    """Return when the edition was cancelled or closed, or when its last step ended."""
+    """Return when the edition was cancelled or closed, or else the last event's time."""
     if edition.control in {"cancelled", "closed"} and edition.control_at is not None:
         return edition.control_at
     attempts = Attempt.objects.filter(edition=edition).exclude(batch_id=NO_BATCH)

@@ -97,10 +97,10 @@ def load_candidate() -> Candidate | None:
 
 @transaction.atomic
 def use_candidate(number: int, by: uuid.UUID) -> bool:
-    """Make the candidate the sender if Postmark accepted test letter `number` from it.
+    """Make the candidate the sender if Postmark accepted its test letter `number`.
 
     Return False and change nothing if the letter was not accepted, if another sender was tried
-    since, or if the candidate is in use already.
+    since, or if the candidate is already in use.
     """
     tried = _tried().filter(version=number).first()
     if tried is None:

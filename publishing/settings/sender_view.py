@@ -209,5 +209,5 @@ def _state(candidate: Candidate) -> CandidateState:
 
 
 def _domain(candidate: Candidate | None, newsletter: Newsletter) -> str:
-    """Return the domain to check: the candidate's, or that of the sender in use."""
+    """Return the domain to check: of the candidate, or else of the sender in use."""
     return domain_of(candidate.address if candidate else newsletter.sender)

@@ -1,4 +1,4 @@
-"""Save and delete snippets, texts that the composer inserts."""
+"""Save and delete snippets: texts that authors insert in the composer."""
 
 import uuid
 
@@ -40,8 +40,7 @@ def save_snippet(snippet: Snippet, by: uuid.UUID) -> bool:
         with transaction.atomic():
             snippet.save()
     except IntegrityError:
-        # The same form may have been posted twice at once. In this case, the stored snippet has the
-        # same text.
+        # If the same form was posted twice at once, the stored snippet has the same text.
         return same.exists()
     record_activity(code, by, snippet, flag=flag)
     return True

@@ -92,7 +92,7 @@ def _first_use(context: CheckContext, field: ReaderField) -> tuple[IssueAttribut
     """Return the first part that uses a field, if possible without a fallback.
 
     The second value is the fallback in that part. For an author's own field without a fallback in
-    the part, it is the default fallback of the field.
+    the part, the second value is the field's default fallback.
     """
     uses = [
         (part, found.fallback or (field.fallback if field in context.own_fields else ""))

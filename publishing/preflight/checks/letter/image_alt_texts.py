@@ -62,8 +62,8 @@ def _advice(sentence: Words, detail: str, urls: list[str]) -> Finding:
 
 
 def _lacks_alt(image: Image, context: CheckContext) -> bool:
-    # In HTML, an empty `alt` marks an image as decoration. In Markdown, an empty alt text is a
-    # missing one.
+    # In HTML, an empty `alt` marks an image as decoration. In Markdown, an empty alt text counts as
+    # missing.
     return image.alt is None or (context.is_markdown and not image.alt)
 
 

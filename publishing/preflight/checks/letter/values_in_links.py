@@ -74,7 +74,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _fields_to_match(
     content: Content, letter: ParsedLetter, own: Iterable[ReaderField]
 ) -> list[FieldInAddress]:
-    """Return the first fields whose values may make an address invalid."""
+    """Return up to `_MAX_FIELDS` fields whose values may make an address invalid."""
     if content.html.strip():
         addresses = [link.address for link in letter.links]
         addresses += [image.address for image in letter.images]
