@@ -204,7 +204,7 @@ class Draft(models.Model):
 
 
 class Receipt(models.Model):
-    """The signed record of a sent edition. It stays when the deliveries are deleted."""
+    """The signed record of a sent edition. It stays when its deliveries are deleted."""
 
     edition = models.OneToOneField(
         "delivery.Edition", on_delete=models.CASCADE, related_name="receipt"

@@ -26,7 +26,7 @@ _FLAGS = {
 def record_publication(
     author: uuid.UUID, edition: Edition, at: ScheduledTime | None, visibility: Visibility
 ) -> None:
-    """Record a publication or scheduling. Call this in the same transaction."""
+    """Record a publication or scheduling, in the transaction that publishes."""
     record_edition_activity(
         "schedule" if at else "publish",
         author,
@@ -45,7 +45,7 @@ def record_publication(
 def record_rescheduling(
     author: uuid.UUID, edition: Edition, before: ScheduledTime, at: ScheduledTime
 ) -> None:
-    """Record a rescheduling by an author. Call this in the same transaction."""
+    """Record a rescheduling by an author, in the transaction that reschedules."""
     _log(edition, f"reschedule for {at.words}")
     record_edition_activity("reschedule", author, edition, at=_moment(at), before=_moment(before))
 
@@ -94,7 +94,7 @@ def record_action_from_the_command_line(edition: Edition, code: str) -> None:
 
 
 def record_draft_activity(code: str, author: uuid.UUID, draft: Draft) -> None:
-    """Record what an author did with a draft. Call this in the same transaction."""
+    """Record what an author did with a draft, in the transaction of this action."""
     flag = _FLAGS.get(code, CHANGE)
     record_activity(code, author, draft, flag=flag, revision=draft.revision)
 

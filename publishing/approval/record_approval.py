@@ -201,7 +201,7 @@ def _who_can(others: Sequence[object]) -> str:
 
 
 def switch_on_refusal() -> str:
-    """Return why approval cannot be required now; empty if it can."""
+    """Return why approval cannot be required now; empty if it can be required."""
     names = [called(one) for one in load_publishers()]
     if not has_too_few(ApprovalRule(is_required=True, approver_may_publish=False), len(names)):
         return ""

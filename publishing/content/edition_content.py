@@ -74,9 +74,9 @@ def remove_invisible(text: str) -> str:
 class Content:
     """The texts that readers get: each of `CONTENT_ATTRIBUTES`, with LF line ends.
 
-    Braces that do not belong to a merge field are entities in the HTML. In other texts, they have a
-    backslash before them. If `has_page` is False, the issue has no page in the archive, so its mail
-    has no link to a page. The hash does not depend on `has_page`.
+    Braces that do not belong to a merge field are entities in the HTML. In texts other than HTML,
+    such braces have a backslash before them. If `has_page` is False, the issue has no page in the
+    archive, so its mail has no link to a page. The hash does not depend on `has_page`.
     """
 
     title: str
@@ -88,7 +88,7 @@ class Content:
 
     @classmethod
     def from_input(cls, **written: str) -> Content:
-        """Build the content from posted texts or files, named by their attributes."""
+        """Build the content from posted texts or files; the keywords name the attributes."""
         if unknown := set(written) - {one.content for one in CONTENT_ATTRIBUTES}:
             raise TypeError(f"A content has no {min(unknown)}.")
         texts: dict[str, Any] = {

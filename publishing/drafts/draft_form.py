@@ -85,7 +85,7 @@ class RevisionForm(forms.Form):
 
     @property
     def base_revision(self) -> int:
-        """The posted revision; without a posted revision 0, which no draft has."""
+        """The posted revision, or 0 if none was posted; no draft has the revision 0."""
         return self.cleaned_data.get("revision") or 0
 
 

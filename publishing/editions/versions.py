@@ -216,9 +216,9 @@ def reached_refusal(issue: uuid.UUID, version: int) -> str:
 def may_send_to_remaining(newest: Edition, counts: EditionCounts) -> bool:
     """Return whether the newest version can be sent to the readers who did not get it.
 
-    This needs a version that was cancelled half-way and has no open copies. The draft of the next
-    version must not have another audience. If the result is True, the next version goes to the
-    readers who were not sent this version.
+    The result is True only if the version was cancelled half-way and has no open copies. If the
+    draft of the next version has another audience, the result is False. If the result is True, the
+    next version goes to the readers who were not sent this version.
     """
     is_halfway = counts.control == "cancelled" and counts.sent > 0 and not counts.waiting
     if not is_halfway or default_goes_to(newest.issue_id) != UNREACHED:

@@ -98,7 +98,7 @@ class LinkResult:
 
     @property
     def is_dead(self) -> bool:
-        """True if the link certainly fails for readers too."""
+        """True if the link certainly fails for readers, and not only for Homing."""
         return self.status in _GONE or self.status >= 500 or self.error not in _MAY_PASS
 
     @property

@@ -125,7 +125,7 @@ def resize_image(file: bytes) -> ResizedImage:
 def _count_parts(file: bytes) -> int:
     """Count the parts of a JPEG or PNG besides its pixels.
 
-    In a JPEG, bytes within metadata can look like the start of a part. They are counted too.
+    In a JPEG, bytes within metadata can look like the start of a part. Such bytes are counted too.
 
     Raises `struct.error` if a PNG is incomplete.
     """

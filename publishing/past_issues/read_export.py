@@ -237,7 +237,7 @@ def _issue(
     skip: Skip | None,
     source: str,
 ) -> PastIssue:
-    # Cut long texts already here to save memory. Otherwise they would be cut when they are stored.
+    # Cut long texts now, to save memory: the texts are cut anyway when they are stored.
     return PastIssue(
         key[:_LONGEST_ADDRESS],
         slug[:_LONGEST_ADDRESS],

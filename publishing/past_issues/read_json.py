@@ -19,7 +19,7 @@ _BETWEEN = re.compile(rb"[\s,]*+")
 _START = re.compile(rb"(?:\xef\xbb\xbf)?\s*+")
 _LONGEST_SCALAR = 40  # bytes
 # The largest number of brackets and strings in a file. The largest real exports have about
-# 5,000,000 of them.
+# 5,000,000 brackets and strings.
 MOST_TOKENS = 10_000_000
 
 

@@ -71,7 +71,7 @@ class PublishOptions:
     of the issue's newest version apply. `archive` is a value of `Visibility`; if it is empty, the
     default applies. `address` is the address that the author chose; if it is empty, the title gives
     the address. `without_note` applies only to a correction of the page that is not mailed. With
-    it, the page has no note about the correction.
+    `without_note`, the page has no note about the correction.
     """
 
     issue: uuid.UUID | None = None

@@ -42,7 +42,7 @@ class NoReceiptError(Exception):
 
 
 def receipt_refusal(edition: Edition, status: EditionStatus) -> str:
-    """Return why an edition cannot have a receipt now; empty if it can."""
+    """Return why an edition cannot have a receipt now; empty if it can have one."""
     if edition.kind != Edition.Kind.NEWSLETTER:
         return _("Transactional mail has no end, so there is no receipt for it.")
     if not is_at_rest(status):

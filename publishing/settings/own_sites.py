@@ -19,7 +19,7 @@ _KEPT = re.compile("[ßς]")
 
 
 def read_origin(address: str) -> str:
-    """Return the origin of an address as browsers send it; empty if it has none.
+    """Return the origin of an address as browsers send it; empty without an origin.
 
     Every address with https has an origin. An address with http has an origin only if it names the
     author's own machine.

@@ -72,7 +72,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _fault_of(url: str) -> str:
-    """Return the key of a URL's fault in `_FAULTS`; empty if it has none."""
+    """Return the key of a URL's fault in `_FAULTS`; empty for a URL without a fault."""
     lower = url.lower()
     if url in ("", "#"):
         return "empty"
