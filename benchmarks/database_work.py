@@ -2,7 +2,7 @@
 
 The work is counted in bytes of write-ahead log and updated rows. The first change of a page after a
 checkpoint writes the whole page into the log. So callers check whether a checkpoint occurred
-between the two moments. `tests/database_cost` uses this module too.
+during the measurement. `tests/database_cost` uses this module too.
 """
 
 import time
@@ -54,7 +54,7 @@ class DatabaseWork:
         self._began = self._one("SELECT pg_current_wal_insert_lsn()::text")
 
     def so_far(self) -> Work:
-        """Return the work since creation, including the work of sessions that have ended."""
+        """Return the work since this object was made, including that of ended sessions."""
         self._wait_for_reports()
         written = self._one("SELECT pg_current_wal_insert_lsn() - %s::pg_lsn", self._began)
         changes: dict[str, Changes] = {}
@@ -67,8 +67,7 @@ class DatabaseWork:
     def _wait_for_reports(self) -> None:
         """Wait until other sessions have reported their work.
 
-        A session reports its work when it ends at the latest, and it ends shortly after its
-        program.
+        A session has reported all its work when it ends. It ends shortly after its program.
         """
         until = time.monotonic() + REPORTED_WITHIN_S
         while self._one(OTHER_SESSIONS, self._began_at):

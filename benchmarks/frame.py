@@ -93,7 +93,7 @@ class Options:
     quick: bool = False
 
     def size(self, full: int, quick: int) -> int:
-        """Return the full number of readers, rows or calls, or the small one if quick."""
+        """Return `quick` in a quick run, else `full`: a number of readers, rows or calls."""
         return quick if self.quick else full
 
 

@@ -2,8 +2,8 @@
 
 The worker or a yardstick runs as a separate process. The measured time excludes the start of
 Python: for the worker, it runs from the first to the last attempt that the database records. Before
-the first attempt, each thread claims and renders one batch. CPU time includes this work and the
-worker's end. After each run the provider must have received every reader's copy exactly once,
+the first attempt, each thread claims and renders one batch. CPU time includes this first batch and
+the worker's end. After each run the provider must have received every reader's copy exactly once,
 because a sender that loses copies would look fast.
 """
 

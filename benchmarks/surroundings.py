@@ -89,7 +89,7 @@ def _postgresql() -> tuple[str, dict[str, str]]:
             assert row is not None
             return str(row[0])
 
-        # A distribution adds its own name: “15.18 (Debian 15.18-0+deb12u1)”.
+        # A distribution adds its name to the version, as in “15.18 (Debian 15.18-0+deb12u1)”.
         version = setting("server_version")
         return version, {name: setting(name) for name in SETTINGS}
 

@@ -1,7 +1,7 @@
 """Set up what every test needs: a fixed environment and a database.
 
-If DATABASE_URL is set, the tests use that server. Otherwise they start one (postgres_cluster.py).
-Either way they run in a copy of a migrated template (database/template.py).
+If DATABASE_URL is set, the tests use that server. If not, postgres_cluster.py starts a server.
+On both servers, the tests run in a copy of a migrated template (database/template.py).
 """
 
 import os

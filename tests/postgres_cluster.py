@@ -2,7 +2,7 @@
 
 Runs share the kept server. An `OwnCluster` belongs to one run, which holds a lock on its folder. So
 the next run can stop the server of a killed run and remove its files. HOMING_POSTGRES_BIN names the
-folder with PostgreSQL's programs. Without it, the servers use the embedded programs.
+folder with PostgreSQL's programs. If it is not set, the servers use the embedded programs.
 """
 
 import os

@@ -10,8 +10,8 @@ from typing import Any
 SCRIPT = Path(__file__).resolve().parent.parent / "homing"
 PYTHON = Path(sys.prefix if sys.prefix == sys.base_prefix else sys.base_prefix) / "bin/python3"
 
-# A replacement for manage.py and pytest. It prints its arguments as JSON and exits with code 0.
-# With the argument `fail` it exits with code 3, and with `wait` it exits only when its input ends.
+# A replacement for manage.py and pytest, which prints its arguments as JSON and exits with code 0.
+# With the argument `fail`, the exit code is 3. With `wait`, the program exits when its input ends.
 COMMAND = """
 import json, os, sys
 print(json.dumps({

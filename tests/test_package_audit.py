@@ -45,7 +45,7 @@ def test_known_hole_fails_the_run_despite_other_messages(exit_code: int) -> None
     ("exit_code", "output", "errors", "result", "is_good"),
     [
         (0, report(JUDGED), "No known vulnerabilities found", "CLEAN", True),
-        # Here the step prints a warning, and the run continues.
+        # If a package could not be judged, the step prints a warning, and the run continues.
         (0, report(JUDGED, UNJUDGED), "No known vulnerabilities found", "UNREACHABLE", True),
         (1, "", "x\nrequests.exceptions.ProxyError: HTTPSConnectionPool(h)", "UNREACHABLE", True),
         (1, "", "x\npip_audit._service.interface.ServiceError\n", "UNREACHABLE", True),

@@ -1,10 +1,10 @@
 """listmonk on the site's PostgreSQL, with settings that make it fast.
 
 listmonk's fastest messenger is the HTTP postback, which sends one message in each call. After
-`app.message_rate` messages, each of its workers sleeps for a second. This module sets that number
-so high that no worker ever sleeps. listmonk has the same readers and the same letter as Homing.
-listmonk keeps a single position for the whole list and no record of each message. If it is killed,
-messages in its memory are lost or sent twice.
+`app.message_rate` messages, each of listmonk's workers sleeps for a second. This module sets
+`app.message_rate` so high that no worker ever sleeps. listmonk has the same readers and the same
+letter as Homing. listmonk keeps a single position for the whole list and no record of each message.
+If listmonk is killed, messages in its memory are lost or sent twice.
 """
 
 import json
@@ -189,7 +189,7 @@ class Listmonk:
 
 
 def a_listmonk(site: Site, readers: int) -> Listmonk:
-    """Install listmonk in a database of its own. Raises PeerUnavailableError."""
+    """Install listmonk in a separate database, or raise PeerUnavailableError."""
     folder = listmonk_folder()
     with site.connect() as connection:
         connection.execute(f"DROP DATABASE IF EXISTS {DATABASE} WITH (FORCE)")

@@ -3,7 +3,7 @@
 listmonk's postback messenger sends each message in a call of its own. With a thread for each
 connection, the server would use much of two cores, so one thread waits for all connections at once.
 Run `python -m benchmarks.peers.sink` as a separate process; it prints its address. The server
-answers each POST with 200 and an empty object. It remembers the address in each message.
+answers each POST with 200 and an empty object. The server remembers the address in each message.
 
     GET /counts     {"calls": …, "messages": …, "bytes": …, "readers": …, "took_s": …}
 

@@ -7,8 +7,8 @@ listmonk posts single messages to a server that uses even less CPU than the prov
 send the same 2 kB letter to the same readers, one after the other. After each run the row checks
 that every reader's copy has arrived once.
 
-The CPU time of a copy is the time that the sender and PostgreSQL use for it. The provider and the
-sender's start are not included. Workers also measure the phases of a step. Threads wait in
+The CPU time of a copy is the time that the sender and PostgreSQL use for it. This time excludes the
+provider and the sender's start. Workers also measure the phases of a step. Threads wait in
 parallel, so the times of all phases add up to more than the elapsed time. The CPU times of all
 phases add up to the elapsed time at most, because only one thread of a process runs at a time.
 """

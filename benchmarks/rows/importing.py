@@ -185,7 +185,7 @@ def _write_body(path: Path, content: Path) -> None:
 
 
 def run_step(site: Site, *command: str) -> Step:
-    """Run a process of the site to its end. Raises `RuntimeError` if it fails."""
+    """Run a process of the site to its end; raise `RuntimeError` if the process fails."""
     began = time.monotonic()
     with subprocess.Popen(
         [sys.executable, *command],

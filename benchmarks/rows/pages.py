@@ -1,11 +1,12 @@
 """How long do the desk's pages take with a million readers and 500 issues?
 
-One issue to all readers is being sent. The other issues have ended. SQL makes them: it copies the
-row of the first issue and its entry in the activity log, and adds finished batches that are rolled
-up. A user opens the desk, the readers' list, two searches in it and the progress page, through the
-site's own WSGI application. Each figure is the time of a whole answer with all middleware. For the
-updates of an open progress page, the figure is the time in the view, as in the row `progress`. Each
-answer must contain an expected text. CPU time does not include the database.
+One issue to all readers is being sent. The other issues have ended. SQL makes the ended issues: it
+copies the row of the first issue and its entry in the activity log, and adds finished batches that
+are rolled up. A user opens the desk, the readers' list, two searches in it and the progress page,
+through the site's own WSGI application. Each figure is the time of a whole answer with all
+middleware. Only for the updates of an open progress page, the figure is the time in the view, as in
+the row `progress`. Each answer must contain an expected text. CPU time does not include the
+database.
 """
 
 import re

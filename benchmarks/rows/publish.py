@@ -4,10 +4,10 @@ One form is posted over HTTP to the deployed web server. The time runs from the 
 form to the last byte of the answer, which comes after the commit. The time to fill the queue is
 measured in the database. This time runs from the creation of the edition's row to the entry in the
 audit trail, which is written when all copies exist. The baseline is a single `INSERT … SELECT` in
-its own transaction. This statement copies the same rows from a prepared table without keys into an
+its own transaction. The baseline copies the same rows from a prepared table without keys into an
 empty table. Both tables have the same columns, keys, indexes, checks and fillfactor; the row
-verifies that. The two are measured alternately. Each of the two starts with an empty table,
-directly after a checkpoint. Its new rows are counted each time.
+verifies that. The publishing and the baseline are measured alternately. Each of them
+starts with an empty table, directly after a checkpoint. The new rows are counted each time.
 """
 
 import uuid
@@ -98,8 +98,8 @@ class Press:
     def __init__(self, database: psycopg.Connection[Any], browser: OverHttp, readers: int) -> None:
         self._database, self._browser, self._readers = database, browser, readers
         self.enqueued: list[float] = []
-        # Empty only the tables of the copies. Writing the other rows takes little time, so they may
-        # stay.
+        # Empty only the tables of the copies. Rows in other tables may stay, because they hardly
+        # affect the time.
         self._emptied = "delivery, batch"
 
     def make_ready(self) -> None:

@@ -1,25 +1,25 @@
 """How soon does the work of a killed worker continue?
 
-Two real workers run one after the other, with four calls each. The sandbox is their provider, and
+Two real workers run one after the other, with four calls each. The sandbox is the provider, and
 workers can search its messages as they search Postmark's. The first worker is killed with `kill -9`
 at the worst moment. The second worker starts at once and must recover the work automatically. Two
 moments are measured with short settings:
 
 - The first worker has claimed four batches and started no call. The batches must be claimed again
   within the lease and ten seconds. The time runs from the kill to the start of each batch's own
-  call, by the database's clock. It includes the start of the second worker's Python.
+  call, by the database's clock. This time includes the start of the second worker's Python.
 - Four calls of the first worker are in flight and never get an answer. The provider accepted two of
-them. All four must be settled within the schedule of look-ups; the last look-up decides that a call
-never arrived. The time runs from each call's deadline until the batch has no unconfirmed copy. The
-schedule begins at the deadline if the end of the call is not recorded.
+these calls. All four calls must be settled within the schedule of look-ups; the last look-up
+decides that a call never arrived. The time runs from each call's deadline until the batch has no
+unconfirmed copy. If the end of a call is not recorded, the schedule begins at the call's deadline.
 
 The notes show lease, deadline and schedule. If these settings are longer, the measured times are
 longer by the same amount.
 
-With the default settings a third moment is measured: calls of several processes are in flight, four
-of them are accepted and get no answer, and all processes are killed. The search shows accepted mail
-at once. The time runs from the kill until every copy of the issue is settled. Complete requests
-that are never accepted wait for the whole schedule, as in the second measurement.
+A third moment is measured with the default settings: calls of several processes are in flight when
+all processes are killed. Four of these calls are accepted and get no answer. The search shows
+accepted mail at once. The time runs from the kill until every copy of the issue is settled.
+Complete requests that are never accepted wait for the whole schedule, as in the second measurement.
 
 At the end, the sandbox counts exactly one copy for every reader.
 """

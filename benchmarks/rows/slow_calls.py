@@ -2,9 +2,9 @@
 
 With 50 ms per call, one real `deliver --until-empty` sends with its defaults: it chooses the
 numbers of processes, of calls and of messages in a call. With 200 ms per call, one process has at
-most eight calls of 500 copies in flight, so at most 20,000 copies a second are possible. Meanwhile
-the worker also reads, renders, records and settles copies with all its guarantees. The row measures
-how much of this maximum the worker reaches.
+most eight calls of 500 copies in flight, so at most 20,000 copies a second are possible. During
+the calls, the worker also reads, renders, records and settles copies with all its guarantees. The
+row measures how much of the possible maximum the worker reaches.
 """
 
 from benchmarks.frame import Measured, Options, RowResult, at_least, in_turns, percent

@@ -1,8 +1,8 @@
 """How much slower is a send while another session holds a snapshot open?
 
 A backup or a long report keeps VACUUM from removing old row versions from tables and indexes. Here
-a REPEATABLE READ transaction stays open from before publishing until after the last copy. This
-transaction has read the list of readers, and it has written a row, so it has a transaction id. One
+a REPEATABLE READ transaction stays open from before publishing until after the last copy. The
+open transaction has read the list of readers and written a row, so it has a transaction id. One
 real `deliver` with defaults sends 300,000 copies of a 2 kB letter through a provider that answers
 at once. Sends with and without the snapshot alternate on one site. The site's tables are vacuumed
 before each send, and they keep the deliveries of earlier sends. The time runs from the first to the

@@ -1,7 +1,7 @@
 """Signed-in users, and their simple browsers: get pages and post forms.
 
 `OverHttp` calls a web server. `InProcess` calls the site's own WSGI application in this process,
-with all middleware, so the measured time is that of the answer alone, without a connection. Both
+with all middleware. So the measured time does not include a connection. Both
 classes send the header of a TLS proxy.
 """
 
@@ -165,7 +165,7 @@ class InProcess:
         began = time.perf_counter()
         answer = self._application(environ, start)
         content = b"".join(answer)
-        # Closing the answer ends the request: Django logs a line and checks the connection.
+        # Close the answer to end the request: Django then logs a line and checks the connection.
         answer.close()  # type: ignore[attr-defined]
         took_s = time.perf_counter() - began
         status, headers = started[-1]

@@ -45,7 +45,7 @@ class ConnectionEndedError(Exception):
 
 @dataclass(slots=True)
 class Tally:
-    """The counts of one connection. Each connection has its own, so no lock is needed."""
+    """The counts of one connection; with separate counts, no lock is needed."""
 
     calls: int = 0
     messages: int = 0

@@ -24,8 +24,8 @@ def own_server() -> Iterator[Path]:
     """Run a server during the block; yield the folder that `database_url` needs."""
     with tempfile.TemporaryDirectory(prefix="homing-benchmark-") as name:
         folder = Path(name)
-        # The server does not run as root and must be able to enter this folder. Then other users
-        # can enter it too, but they cannot enter the data folder in it.
+        # The server does not run as root and must be able to enter this folder. So every
+        # user can enter this folder, but not the data folder in it.
         folder.chmod(0o711)
         cluster = cluster_in(folder)
         shared_usage.join(cluster, DATABASE)

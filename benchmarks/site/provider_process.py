@@ -30,7 +30,7 @@ class Counts:
 
 
 class ProviderProcess:
-    """The process of the provider or of a peer's sink. Each start changes its address."""
+    """The process of the provider or of a peer's sink; each start changes the address."""
 
     def __init__(self, module: str = "benchmarks.site.fake_provider") -> None:
         self._module = module

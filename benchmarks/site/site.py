@@ -143,7 +143,7 @@ def kill(process: subprocess.Popen[str]) -> None:
 def a_site(*, delay_ms: float = 0.0) -> Iterator[Site]:
     """Run a migrated site with an author and an empty list.
 
-    Its provider answers after `delay_ms` milliseconds.
+    The site's provider answers after `delay_ms` milliseconds.
     """
     with own_server() as folder, a_provider(delay_ms=delay_ms) as provider:
         site = Site(folder, database_url(folder), provider, _production(folder))

@@ -41,8 +41,8 @@ def command_of(function: Callable[..., Any], *values: Any) -> tuple[str, ...]:
 def begin() -> None:
     """Set Django up with the site's settings, for a function that needs Django.
 
-    Such functions publish issues, sign users in or import readers. So `begin` ends the process if
-    it is not in a benchmark's site.
+    Such functions change data: they publish issues, sign users in or import readers. So `begin`
+    ends any process that does not run in a benchmark's site.
     """
     if not os.environ.get(OF_A_BENCHMARK):
         sys.exit("A benchmark calls this function within its site; see benchmarks/README.md.")

@@ -1,4 +1,4 @@
-"""Actions of an author on the desk. They find buttons by the texts of the pages."""
+"""Actions of an author on the desk. The functions find buttons by their texts."""
 
 import re
 from collections import Counter
@@ -79,7 +79,7 @@ def do(page: Page, action: str, words: str | re.Pattern[str]) -> None:
 
 
 def look_now(page: Page) -> None:
-    """Return to the page as from another tab, so that it polls."""
+    """Act as if the author returned from another tab, so that the page polls."""
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
 
 

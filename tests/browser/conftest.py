@@ -45,7 +45,7 @@ class Running:
         return cast("T", self._begun[key])
 
     def end(self) -> None:
-        """Stop all shared objects. The next test that needs one starts it again."""
+        """Stop all shared objects. The next test that needs an object starts it again."""
         self._begun.clear()
         self._exits.close()
 
@@ -58,7 +58,7 @@ def a_chromium() -> Iterator[Browser]:
     """Run this machine's Chromium for the block."""
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     if path is None:
-        # CI always has Chromium. If another machine has none, its browser tests are skipped.
+        # CI always has Chromium. Any other machine without Chromium skips the browser tests.
         (pytest.fail if os.environ.get("CI") else pytest.skip)(
             "No Chromium was found on this machine, and these tests drive one: install the "
             "package chromium-headless-shell or chromium to run them too."
@@ -75,7 +75,7 @@ def a_chromium() -> Iterator[Browser]:
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
     """Stop shared objects before tests of another folder.
 
-    Otherwise the shared site would write counters during those tests.
+    If the shared site continued to run, it would write counters during those tests.
     """
     yield
     if nextitem is not None and not nextitem.path.is_relative_to(Path(__file__).parent):
@@ -158,7 +158,7 @@ def new_page(chromium: Browser, site: WebSite) -> Iterator[Callable[..., Page]]:
                 base_url=site.url, **{"reduced_motion": "reduce", **options}
             )
             exits.callback(context.close)
-            # Accept the browser's question before it leaves a page with unsaved text.
+            # The browser asks before it leaves a page with unsaved text. Accept this question.
             context.on("dialog", lambda dialog: dialog.accept())
             if user is not None:
                 client = Client()

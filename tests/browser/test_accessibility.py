@@ -173,7 +173,7 @@ def test_page_that_waits_for_a_first_click_is_accessible(
 ) -> None:
     draft = begun(author)
     page = new_page(author)
-    # Without this, the page would post again before it has been checked.
+    # Hold repeated posts, because the page would post again before the check is complete.
     page.add_init_script(HOLD_POSTS)
     page.goto(at(draft, "publish/"))
     with psycopg.connect(database_url, autocommit=True) as others:

@@ -146,8 +146,8 @@ def night_of_a_change(*, clocks_go_back: bool) -> tuple[str, datetime]:
             at = start + hours * hour
             before, after = (moment.astimezone(there).utcoffset() for moment in (at - hour, at))
             if before != after and (before > after) == clocks_go_back:
-                # If clocks go back, the hour before the change is repeated. If they go forward, the
-                # hour after it is skipped.
+                # If clocks go back, the hour before the change is repeated. If clocks go
+                # forward, the hour after the change is skipped.
                 way = -1 if clocks_go_back else 1
                 return zone, (at + before + way * hour / 2).replace(tzinfo=None)
     raise AssertionError("no clock changes within a year")
@@ -177,7 +177,7 @@ def test_times_near_a_clock_change_are_scheduled_correctly(new_page, author, rea
     expect(page.locator("#when-at-error")).to_contain_text(f"does not exist in {other_zone}")
     assert not Edition.objects.exists()
 
-    # The page asks about a time that occurs twice. The author chooses the second.
+    # If a time occurs twice, the page asks which time is meant. The author chooses the second.
     page.get_by_label("Time zone").select_option(zone)
     page.get_by_label("Date and time").fill(f"{twice:%Y-%m-%dT%H:%M}")
     expect(hint).to_contain_text(f"occurs twice in {zone}")

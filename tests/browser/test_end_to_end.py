@@ -239,7 +239,7 @@ def test_issue_is_written_published_and_watched_without_scripts(
     page.get_by_role("button", name="Plain text", exact=True).click()
     expect(frame.locator("pre")).to_contain_text("My own words.")
 
-    # The sheet leads to a confirmation page, and its button publishes.
+    # The sheet leads to a confirmation page. The button of that page publishes.
     check(page)
     ask(page, READERS)
     page.get_by_role("link", name="Not now").click()

@@ -29,7 +29,7 @@ from tests.subscribers.factories import SubscriberImportFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-# The most that may move on a page. The Core Web Vitals call up to 0.1 “good”.
+# The highest layout shift of a page. The Core Web Vitals call a shift of up to 0.1 “good”.
 MOST_SHIFT = 0.02
 VERSIONS = "[aria-labelledby=versions] li"
 COUNT = """() => {

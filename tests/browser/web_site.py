@@ -44,7 +44,7 @@ class WebSite:
 
     @contextmanager
     def worker(self, *, is_awaited: bool = False, **settings: Any) -> Iterator[None]:
-        """Run a worker during the block. `is_awaited`: finish all work first."""
+        """Run a worker during the block; if `is_awaited`, it finishes all work first."""
         shared = {name: self.environment[name] for name in SHARED}
         # The worker starts processes for separate tasks, which read the environment.
         with patch.dict(os.environ, self.environment), override_settings(**shared, **settings):

@@ -1,9 +1,9 @@
 """Kill at every crash point and compare: `python -m tests.crash_points [--pairs]`.
 
-The command creates a separate database. With `--serve` it uses the database of DATABASE_URL and
-deletes everything in it. Then it reads the names of scenarios from stdin and answers each name with
-a line of JSON, so that one warm process plays all scenarios of the tests. Exit code 1: a promise
-was broken.
+The command creates a separate database. With `--serve` the command uses the database of
+DATABASE_URL and deletes everything in it. Then it reads the names of scenarios from stdin and
+answers each name with a line of JSON, so that one warm process plays all scenarios of the tests.
+Exit code 1: a promise was broken.
 """
 
 from __future__ import annotations
@@ -106,12 +106,12 @@ class Player:
         for point in points if every else self._one_of_each_world(points):
             ending = self.play(scenario, (point.number,))
             self.tally["points"] += 1
-            # All points of a world must end in the same state. Only then is it enough to play one.
+            # All points of a world must end in the same state: other tests play one point of each.
             if worlds.setdefault(point.world, ending.world) != ending.world:
                 self._failed(scenario, ending, ["two points of one world left different states"])
 
     def in_pairs(self, scenarios: Sequence[Scenario]) -> None:
-        """Kill scenarios and recoveries, at one point of each world, until time is up."""
+        """Kill scenarios and then their recoveries, once in each world, until time is up."""
         firsts = [
             (scenario, first.number)
             for scenario in scenarios

@@ -57,7 +57,7 @@ def _discard(line: str) -> None:
 
 
 class Interrupted(Postmark):
-    """A client that once runs another action before it returns the answer to a call."""
+    """A client that runs another action, one time only, before it returns an answer."""
 
     meanwhile: Callable[[], object] | None = None
 

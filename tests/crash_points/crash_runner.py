@@ -1,4 +1,4 @@
-"""Runner that plays scenarios and kills them. It has no threads, because it forks."""
+"""Runner that plays and kills scenarios. It forks, so it must not have threads."""
 
 import gc
 import os
@@ -88,8 +88,8 @@ class ScenarioRunner:
                     if isinstance(message, Point):
                         fell_at = message
                         ending.fell_at.append(message)
-                        # The proxy kills the child; the child's end of the pipe closes when it
-                        # dies.
+                        # The proxy kills the child. When the child dies, its end of the pipe
+                        # closes.
                         ours.poll(LONGEST_ACT_S)
                     elif isinstance(message, str):
                         ending.breaches.append(message)
@@ -127,7 +127,7 @@ def _perform(
 
 
 class _Survivor:
-    """The process that is never killed. It prepares, recovers and finally compares."""
+    """The process that is never killed: it prepares, recovers and checks a scenario."""
 
     def __init__(self, provider: Provider) -> None:
         self._line, theirs = Pipe()
@@ -170,8 +170,8 @@ class _SurvivorProcess:
         _empty()
         # Record the database's identity, as on every site where a worker has run.
         database_identity.check_identity()
-        # The admin's log names the content type. Create it now, so that earlier scenarios do not
-        # change the number of statements.
+        # The admin's log names the content type. Create this type now, so that earlier scenarios
+        # do not change the number of statements.
         ContentType.objects.clear_cache()
         ContentType.objects.get_for_model(Issue)
         newsroom = Newsroom()
@@ -221,6 +221,6 @@ def _empty() -> None:
         cursor.execute(f"SELECT {SEEDS}.clean()")
         # An emptied table has no statistics. So a restored database always has a table to analyse.
         cursor.execute("TRUNCATE django_session")
-    # The first code that reads this row creates it. Create it now, so that the first run of a
-    # scenario has no more statements than later runs.
+    # The first code that reads the newsletter's row creates the row. Create it now, so that the
+    # first run of a scenario has no more statements than later runs.
     Newsletter.objects.get_current()

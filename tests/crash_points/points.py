@@ -14,8 +14,8 @@ OURS = tuple(
     f"{ROOT / package}{os.sep}"
     for package in ("delivery", "idempotency", "newsletter_site", "publishing", "subscribers")
 )
-# Every transaction of the queue passes a function of this file, so a point is named after its
-# caller.
+# Every transaction of the queue passes a function of this file. So a point is named after the
+# caller of that function.
 SAYS_NOTHING = ("short_transaction.py",)
 
 
@@ -47,7 +47,7 @@ class Watch:
         self._last_words: Callable[[Point], None] | None = None
 
     def begin(self, fatal: int | None, last_words: Callable[[Point], None]) -> None:
-        """Start counting; at point number `fatal`, pass it to `last_words` and die."""
+        """Start counting points; pass point number `fatal` to `last_words` and die."""
         self._is_on = True
         self._fatal = fatal
         self._last_words = last_words
@@ -62,7 +62,7 @@ class Watch:
             self._is_on = was_on
 
     def changed(self) -> None:
-        """Start a new world: a change was made that survives this process."""
+        """Start a new world, because a change has been made that survives this process."""
         self._world += self._is_on
 
     def point(self, what: str, kill: Callable[[], None] | None = None) -> None:
@@ -92,7 +92,7 @@ def _place() -> str:
     return "nobody of ours"
 
 
-# The only watch of this process. A forked child has its own copy.
+# The only watch of this process. A forked child has its own copy of the watch.
 watch = Watch()
 
 
@@ -100,8 +100,8 @@ def listen_to_calls(kill_when_answered: Callable[[int], None]) -> None:
     """Add points to every call that this process makes from now on.
 
     The points are: before connecting, before each part of the request, and when the answer has
-    arrived but is unread. `kill_when_answered(pid)` makes another process kill this one at that
-    last instant, because a process that waits for an answer cannot act itself.
+    arrived but is unread. At the last of these points, this process cannot kill itself, because it
+    waits for the answer. So `kill_when_answered(pid)` makes another process kill it.
     """
 
     def hear(event: str, arguments: tuple[Any, ...]) -> None:

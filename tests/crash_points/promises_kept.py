@@ -17,7 +17,7 @@ Accepted = list[tuple[str, str]]
 
 
 def always(accepted: Accepted) -> Iterator[str]:
-    """Check at any instant: counts balance, no copy twice, publishing is atomic."""
+    """Check what holds at any instant: no second copy, right counts, whole editions."""
     editions = list(Edition.objects.values_list("pk", flat=True))
     yield from (sentence for _, sentence in find_violations(editions))
     for edition in editions:

@@ -1,7 +1,7 @@
 """The provider of the crash points: the sandbox, in a process behind a proxy.
 
-The proxy forwards every byte. On request it kills the calling process when the sandbox's answer has
-arrived, before it forwards a byte of that answer.
+The proxy forwards every byte. On request the proxy kills the process that made a call: after the
+sandbox's answer has arrived, and before any byte of it is forwarded.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""The small scenarios that are played up to each of their points."""
+"""The small scenarios; tests kill a worker at each of a scenario's crash points."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -141,7 +141,7 @@ def resend_unknown(hands: Hands) -> None:
 
 
 def is_a_welcome_letter(hands: Hands) -> None:
-    """Make the edition a welcome letter. Homing itself never does that."""
+    """Turn the edition into a welcome letter, which Homing itself never does."""
     with watch.not_counted(), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
         Edition.objects.update(kind=Edition.Kind.WELCOME)

@@ -4,7 +4,7 @@ from newsletter_site.settings import *  # noqa: F403
 from newsletter_site.settings import DATABASES
 
 DATABASES["default"]["ENGINE"] = "tests.crash_points.watched_database"
-# Workers crash on purpose here. Hundreds of warnings about them would hide a real failure.
+# Workers crash on purpose here. Hundreds of warnings about crashes would hide a real failure.
 LOGGING = {
     "version": 1,
     "handlers": {"nowhere": {"class": "logging.NullHandler"}},

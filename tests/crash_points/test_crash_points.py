@@ -1,6 +1,7 @@
-"""Kill at one point of each world: nobody is missed, and nobody gets two copies.
+"""Kill workers at crash points: nobody is missed, and nobody gets two copies.
 
-In each scenario one point of each world is drawn; `make proofs PROOFS=pairs` kills at every point.
+Points of the same world (see `Point`) end alike, so the test draws one of each world.
+`make proofs PROOFS=pairs` kills at every point.
 """
 
 import json

@@ -23,7 +23,7 @@ SEEDS = "seed"
 NOWHERE = f"{PREFIX}nowhere"
 # Above this size emptying a table with TRUNCATE is cheaper than deleting its rows.
 LARGE_BYTES = 1_000_000
-# Ids of new rows begin here. Otherwise a row might have by chance an id that a test uses for a
+# Ids of new rows begin here. With low ids, a row might by chance have an id that a test uses for a
 # missing row.
 FIRST_ID = 10_000_000
 IDS_APART = 100_000
@@ -71,7 +71,7 @@ def copied_database() -> Iterator[None]:
 
 
 def is_copy() -> bool:
-    """Return whether Django uses a copy of the template, safe to clean."""
+    """Return whether Django uses a copy of the template, which may be emptied."""
     return str(connection.settings_dict["NAME"]).startswith(f"{PREFIX}run_")
 
 
@@ -177,7 +177,7 @@ def _add_cleaning() -> None:
 def set_ids_apart() -> None:
     """Let the ids of each table begin at a different high number.
 
-    Otherwise an unknown id could belong to a row, depending on the order of the tests.
+    If ids overlapped, an unknown id could belong to a row after some orders of the tests.
     """
     with connection.cursor() as cursor:
         cursor.execute(

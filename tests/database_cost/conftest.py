@@ -1,4 +1,4 @@
-"""A separate database server for these tests, whose work is counted."""
+"""A separate database server for these tests, which count the server's work."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The work of the database for one copy, as its own counters show it."""
+"""The database's work for one copy, measured with the database's own counters."""
 
 import json
 from typing import Any

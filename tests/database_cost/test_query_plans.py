@@ -1,4 +1,4 @@
-"""Every statement that sends a copy finds its rows by an index in any history.
+"""Statements for sending find rows by an index, however long the history is.
 
 The server reports the real statements, including statements in functions, and their real plans. The
 database has a long finished history. Tests run with current and with outdated statistics.
@@ -112,7 +112,7 @@ def turn_autovacuum_off() -> None:
 
 
 def insert_history(edition: Edition) -> None:
-    """Insert settled editions like this one, to all readers."""
+    """Insert settled editions with the values of `edition`, each to all readers."""
     edition.title, edition.audience = "Before", READERS
     for _ in range(EDITIONS):
         edition.pk, edition.issue_id, edition.idempotency_key = None, uuid.uuid4(), None
@@ -263,7 +263,7 @@ def run(sql: str) -> None:
 
 
 def rows_read(*tables: str) -> int:
-    """Count the rows read so far, by scan or index, from these or all long tables.
+    """Count rows read so far, by scan or index, from `tables` or all long tables.
 
     PostgreSQL 14 counts the rows later. There the function returns 0, so that a test checks only
     the plans.
@@ -466,7 +466,7 @@ def test_queries_for_open_batches_read_no_ended_ones(newsroom: Newsroom) -> None
         with explained() as noted:
             look()
         assert [one for one in noted.read_whole() if one.startswith("batch:")] == []
-        # Ten batches are open. Each of them is read a few times, or once for each state.
+        # Ten batches are open. Each batch is read a few times, or once for each state.
         assert rows_read("batch") - before <= 150
 
 

@@ -18,7 +18,7 @@ class Backup:
         self._source = connection.settings_dict["NAME"]
 
     def make(self) -> None:
-        """Copy the database now. It must have no connections, not even from this process."""
+        """Copy the database now; for that, first end all connections to it."""
         connection.close()
         with connection._nodb_cursor() as cursor:  # type: ignore[attr-defined]
             cursor.execute(

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 class Installation:
     """Homing with the code in `code`, on one database.
 
-    `environment` names the database: `DATABASE_URL` or `HOMING_DATA_DIR`.
+    `environment` names the database, with `DATABASE_URL` or `HOMING_DATA_DIR`.
     """
 
     def __init__(self, provider_url: str, *, code: Path = ROOT, **environment: str) -> None:

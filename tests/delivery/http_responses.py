@@ -26,7 +26,7 @@ def answering(*answers: bytes) -> Script:
 
 
 class Pages:
-    """A script that answers each request with the next page, and keeps the paths."""
+    """A script that answers each request with the next page, and collects the paths."""
 
     def __init__(self, *pages: bytes) -> None:
         self.pages = list(pages)

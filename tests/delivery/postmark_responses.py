@@ -37,7 +37,7 @@ def body(value: object) -> bytes:
 
 
 def listed(number: int = 1, **more: object) -> dict[str, object]:
-    """Write message `number` as a search lists it, sent under the attempt `a77e`."""
+    """Return message `number` of the attempt `a77e`, as Postmark's search lists it."""
     return {
         "MessageID": message_id(number),
         "MessageStream": "broadcast",

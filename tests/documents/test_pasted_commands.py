@@ -26,8 +26,8 @@ pytestmark = pytest.mark.process
 A_COMMAND = re.compile(
     r"^(?:\w+=\S+ )*(?:\./homing|curl|journalctl|docker|git|make) ", re.MULTILINE
 )
-# Commands that ask, read the terminal, or do not end. Lines that are pasted after such a command
-# would be lost.
+# These commands ask a question, read the terminal, or do not end. If more lines are pasted with
+# such a command, these lines are lost.
 KEEPS_THE_TERMINAL = re.compile(
     r"\./homing (sandbox|runserver|deliver$)|--follow|--pwprompt|createsuperuser|changepassword"
     r"|certbot certonly|apt-get install"

@@ -46,7 +46,7 @@ def test_only_jobs_may_write(path: Path) -> None:
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_scripts_contain_no_text_from_outside(path: Path) -> None:
-    """GitHub fills in `${{ … }}` first, so the shell would run text from outside."""
+    """GitHub replaces `${{ … }}` first, so the shell would run the inserted text."""
     assert [step for step in steps(path) if "${{" in step.get("run", "")] == []
 
 

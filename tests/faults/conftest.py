@@ -69,7 +69,7 @@ def proxy(server: OwnServer) -> Iterator[CuttingProxy]:
 def migrates(server: OwnServer, settings: Any) -> Callable[..., WatchedMigrate]:
     """Start migrations of the later release.
 
-    They change the database of this process, or the database of `url`.
+    The migrations change the database of this process, or the database of `url`.
     """
     settings.MIGRATION_MODULES = {**settings.MIGRATION_MODULES, "delivery": LATER}
 

@@ -21,7 +21,7 @@ from tests.faults.wait_until import held
 
 
 class Stage:
-    """The environment of a fault test. Django's connection uses its `database`."""
+    """The environment of a fault test. Django is connected to `database`."""
 
     def __init__(
         self, server: OwnServer, database: str, provider: SandboxServer, settings: Any
@@ -38,7 +38,7 @@ class Stage:
         self._workers.close()
 
     def worker(self, *options: str, url: str = "", **settings: str) -> WatchedWorker:
-        """Start a worker. With `url`, it reaches the database by another route."""
+        """Start a worker, which reaches the database through `url` if this is given."""
         worker = WatchedWorker(url or self.url, self.provider.url, *options, **settings)
         self._workers.callback(worker.kill)
         return worker

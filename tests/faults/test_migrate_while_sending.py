@@ -53,8 +53,8 @@ def test_migration_names_lock_holders_without_their_statements(
 
 
 def test_settings_of_a_migration_end_with_it(stage: Stage, migrates: Migrates) -> None:
-    # The lock that allows only one run of `migrate` uses one session. Everything else uses the
-    # other session.
+    # A lock that allows only one run of `migrate` uses one session. All other statements of the
+    # run use the other session.
     with stage.behind_a_pooler(2) as url:
         migrates().end()
         with (

@@ -104,7 +104,7 @@ def test_nothing_is_left_on_a_session_of_the_pooler(stage: Stage) -> None:
 
 
 def author_of(stage: Stage) -> WindowOf:
-    """Open a client in which the author may publish."""
+    """Sign in an author who may publish; return the author's browser window."""
     author = stage.newsroom.author
     author.is_staff = True
     author.save()

@@ -1,4 +1,4 @@
-"""Workers stop cleanly at any moment, if asked repeatedly, and while a call hangs."""
+"""Workers stop cleanly at any moment, after repeated signals, and in hung calls."""
 
 import os
 import signal

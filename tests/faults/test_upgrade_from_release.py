@@ -1,4 +1,4 @@
-"""Upgrades from every release while its workers and pages continue.
+"""Upgrade from every release while the release's workers and pages continue.
 
 The release's code runs from its commit, with today's libraries. Until there is a release, the test
 upgrades today's code to the made-up release in tests/faults/next_release/.

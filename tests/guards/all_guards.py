@@ -1,4 +1,4 @@
-"""All guards that docs/states.md, the decisions and the code's comments name."""
+"""All guards named in docs/states.md, the decisions or the code's comments."""
 
 from importlib import import_module
 from pathlib import Path

@@ -2,7 +2,7 @@
 
 A run needs a process that has not imported the product yet, because each run takes out another
 guard. A new process spends most of its start on importing libraries such as Django. So this process
-imports them once and forks for each run. Requests come on stdin, one line of JSON each.
+imports the libraries once and forks for each run. Requests come on stdin, one line of JSON each.
 """
 
 import contextlib

@@ -22,7 +22,7 @@ _GAP = rf"(?:\s|{_QUOTE})*"
 
 @dataclass(frozen=True)
 class Change:
-    """A change in the function `where`. Its code fragment has marks `«this → that»`.
+    """A change in the function `where`: a code fragment with marks `«this → that»`.
 
     With the mark `«this»` the code is deleted, and with `«→ that»` it is added. `pattern` matches
     the fragment in any layout, with a group for each mark. `texts` are the replacements for the
@@ -76,8 +76,8 @@ def _is_quote(word: str) -> bool:
 class Guard:
     """One guard with its promise, and the tests that must fail without it.
 
-    If there are several `changes`, they take out the guard and also a second guard that would hide
-    the loss of the first; `why` gives the reason for the second guard. `sql` takes a guard out of
+    Several `changes` take out the guard and also a second guard, which would hide the loss of the
+    first guard; `why` gives the reason. `sql` takes a guard out of
     the database.
     """
 

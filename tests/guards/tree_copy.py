@@ -1,7 +1,7 @@
 """Copy the tree, and take out guards in the copy, one at a time.
 
 The tree itself is never changed. Each run of pytest has its own copy of a migrated database
-(tests/database). So a guard in the database is removed only from that copy.
+(tests/database). So a guard in the database is removed only from the copy of one run.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from pathlib import Path
 from tests.guards.verdict import Case, Run, read
 from tests.postgres_cluster import ROOT
 
-# The time limit of a test. No test waits so long for the effect of a guard.
+# The time limit of a test. Tests wait for the effect of a guard, but never for this long.
 LONGEST_TEST_S = 90
 LONGEST_RUN_S = 240
 # Move the modification time of a changed file by this number of seconds, so that Python does not

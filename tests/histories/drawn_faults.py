@@ -45,7 +45,7 @@ SEARCH_LAGS_S = (60, 200, 700)
 
 
 class LossPoint(StrEnum):
-    """A point at which a worker may be lost. No transaction is open there."""
+    """A point at which a worker may be lost. At these points no transaction is open."""
 
     CLAIMED = "after the claim, before its call is on record"
     STARTED = "after its call is on record, before the call"

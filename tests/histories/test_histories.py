@@ -95,7 +95,7 @@ def rows() -> list[Row]:
 
 
 class Histories(RuleBasedStateMachine):
-    """The possible steps, and the checks after each step. The test sets the provider."""
+    """The possible steps, and the checks after each step. The test sets `provider`."""
 
     provider: ClassVar[SandboxServer]
 

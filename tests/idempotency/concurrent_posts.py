@@ -11,7 +11,7 @@ from django.db import connection
 
 from tests.idempotency.one_form_site import FIRST_GATE
 
-# This limit is long enough for any machine. It only ends a test that hangs.
+# This limit is long enough for any machine. The limit ends only tests that hang.
 PATIENCE_S = 60
 
 

@@ -1,7 +1,7 @@
 """A site with one form that is safe to retry: an author has a leaflet printed.
 
-Each piece of work leaves a row in the table `leaflet`, so a test can count them. A test can add an
-action during the work (`during_work`).
+Each piece of work leaves a row in the table `leaflet`, so a test can count the pieces. A test can
+add an action during the work (`during_work`).
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from idempotency.key import fresh_key
 from idempotency.safe_to_retry import DifferentContentError, safe_to_retry
 
 # The number of the advisory lock that is gate 0. Gate 1 is the lock with the next number. While a
-# test holds such a lock, the work waits there.
+# test holds one of these locks, the work waits at this gate.
 FIRST_GATE = 7_301
 
 # The smallest set of middleware that forms need.

@@ -130,8 +130,8 @@ def test_consecutive_failures_do_not_extend_the_wait(
     window, posts, onlooker, during_work, settings
 ):
     # The first and the second post each take two thirds of the allowed wait. So the third post may
-    # wait for one of them, but not for both. This test needs real time, so the database's clock
-    # runs.
+    # wait for one of these posts, but not for both. This test needs real time, so the database's
+    # clock runs.
     settings.IDEMPOTENCY_WAIT_S = 3
     work = FailingWork(True, True, True, True)
     during_work(work)

@@ -14,7 +14,7 @@ from tests.idempotency.one_form_site import titles
 
 
 def with_level(settings, level):
-    """Set an isolation level in the settings, which no connection uses yet."""
+    """Set an isolation level in the settings only; open connections keep their level."""
     databases = copy.deepcopy(settings.DATABASES)
     databases["default"]["OPTIONS"]["isolation_level"] = level
     settings.DATABASES = databases

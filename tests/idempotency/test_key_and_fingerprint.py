@@ -115,7 +115,7 @@ def test_ignored_fields_do_not_change_the_fingerprint():
 
 
 def test_a_file_counts_by_name_and_content(settings):
-    # Accept uploads with Django's own handler, as another site would. Homing has a special handler.
+    # Accept uploads with Django's own handler, as another site would, not with Homing's handler.
     settings.FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.MemoryFileUploadHandler"]
 
     def picture(name: str, content: bytes) -> SimpleUploadedFile:

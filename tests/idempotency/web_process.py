@@ -1,8 +1,8 @@
 """A web process for tests: `python -m tests.idempotency.web_process HOLD`.
 
 The process reads the author's session from its input, posts the form of the printing site, and
-holds the claim. With HOLD `idle`, it prints "claimed" and waits between two statements. With `at
-the gate`, it is in the middle of a statement that waits for the test's gate.
+holds the claim. With HOLD `idle`, it prints "claimed" and waits between two statements. With HOLD
+`at the gate`, it runs a statement that waits for the test's gate.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The environment of programs that the tests do not start."""
+"""The environment for programs of the proofs, which run outside the tests."""
 
 import os
 

@@ -1,8 +1,8 @@
 """A program that uses the embedded PostgreSQL, as a web process or a worker would.
 
 Tests start this program, talk to it over its pipes, and end or kill it. Each line of its input is a
-JSON object. The program answers each with one line, a JSON value. At the end of its input it exits
-like any program.
+JSON object. The program answers each line with one line, a JSON value. When its input ends, the
+program exits normally.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""docs/configuration.md lists every variable. Only the settings read variables."""
+"""docs/configuration.md lists every variable; only the settings module reads them."""
 
 import ast
 import re

@@ -27,7 +27,7 @@ TAKES_FORMS_FROM_ELSEWHERE = {
     r"^[/]*(?=(?i:preferences)/)[A-Za-z]+/+(?P<token>[\s\S]*)$",
     "subscriptions/embedded/",  # `Origin` decides: see test_embed_form.py
 }
-# Probes and metrics. They read no cookies and change nothing (newsletter_site/operating/).
+# Probes and metrics read no cookies and change nothing (newsletter_site/operating/).
 OPERATING = {"health/live/", "health/ready/", "health/workers/", "metrics"}
 API = "api/v1/"
 # These pages show a letter as it will arrive, with inline styles. Their frames run no scripts.
@@ -137,7 +137,7 @@ ELSEWHERE = ("https://evil.example/", "//evil.example", "/\\evil.example", "java
 
 
 def test_no_address_redirects_to_another_site(people: Any, addresses: Any) -> None:
-    """Try one of these targets at each address, in rotation; all at the sign-in page."""
+    """Try one target at each address, in rotation, but all at the sign-in page."""
     turn = itertools.cycle(ELSEWHERE)
     for name, client in people.items():
         for one in addresses:

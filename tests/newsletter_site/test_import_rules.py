@@ -41,7 +41,7 @@ def test_no_folder_has_too_many_modules() -> None:
     assert {folder: n for folder, n in modules.items() if n > MOST_MODULES} == {}
 
 
-# Names that Django, pytest or Python look for. They may occur more than once.
+# Django, pytest or Python look for these names, so the names may occur more than once.
 GIVEN = {
     *("__init__.py", "__main__.py", "admin.py", "apps.py", "conftest.py", "models.py", "urls.py"),
     *("base.py", "settings.py"),

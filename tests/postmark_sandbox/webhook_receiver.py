@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Receiver:
-    """A receiver of webhooks. It answers with each of `statuses` once, then with 200.
+    """A receiver of webhooks that answers with each of `statuses` once, then with 200.
 
     `moves`: paths that redirect, each with its status and Location. `got`: the headers (with the
     path) and the JSON of each post.

@@ -109,7 +109,7 @@ class _FormReader(HTMLParser):
 
 @dataclass
 class WindowOf:
-    """One author’s browser window. It uses https, as a site outside debug mode does."""
+    """One author’s browser window, with https as on a site outside debug mode."""
 
     author: Any
     client: Client = field(default_factory=lambda: Client(raise_request_exception=False))

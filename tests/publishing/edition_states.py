@@ -17,7 +17,7 @@ def written() -> QuerySet[Issue]:
 
 
 def sent(edition: Edition, *names: str) -> None:
-    """Mark the copies of these readers as sent. If `names` is empty, mark all queued."""
+    """Mark the copies of these readers as sent; without names, mark all queued copies."""
     for copy in _waiting(edition, names):
         Delivery.objects.filter(pk=copy.pk).update(
             outcome="sent",

@@ -91,7 +91,7 @@ def gone() -> dict[str, int]:
 def six_newsletters(newsroom: Newsroom, provider: SandboxServer, small_batches: None) -> Edition:
     """Create six finished newsletters with two calls each, and return the first.
 
-    The newest five keep all their calls.
+    The newest five newsletters keep all their calls.
     """
     newsroom.confirm(3)
     editions = [newsroom.publish() for _ in range(6)]
@@ -200,7 +200,7 @@ def test_all_calls_of_an_unfinished_edition_stay(
 ) -> None:
     make_older(400)
     edition = Edition.objects.filter(pk=six_newsletters.pk)
-    # The last call is always kept, and with it its batch. So the test changes another batch.
+    # The last call and its batch are always kept. So the test changes another batch.
     last = newsroom.attempts(six_newsletters)[-1]
     batch = Batch.objects.filter(pk=last.batch_id)
     before = batch.values("state", "unknown_since", "sent", "failed", "missed").get()
@@ -355,7 +355,7 @@ def test_pause_between_pieces_is_as_long_as_the_last_piece(newsroom: Newsroom) -
 
 @pytest.fixture
 def two_kinds_fail(newsroom: Newsroom, make_older: MakeOlder) -> Iterator[None]:
-    """Create an old row of each of three kinds. The first and third cannot be deleted."""
+    """Create old rows of three kinds; deleting the first and the third kind fails."""
     one_of_three_kinds(newsroom)
     data_retention.prune_if_due(lambda: False)
     make_older(400)

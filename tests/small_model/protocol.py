@@ -62,7 +62,7 @@ def _all_steps(state: State, variant: Variant) -> Steps:
 def _without_forgotten_calls(state: State) -> State:
     """Drop calls without effect that every process has forgotten.
 
-    Such calls cannot change any later step.
+    These calls cannot change any later step.
     """
     known = {worker.call for worker in state.workers if worker.call}
     known |= {worker.claim.attempt for worker in state.workers} | {state.batch.attempt}

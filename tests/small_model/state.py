@@ -1,4 +1,4 @@
-"""The model's state as plain values. It is finite, because times are ticks left."""
+"""The model's state as plain values; to keep it finite, times are ticks left."""
 
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ class Claim(NamedTuple):
 
 
 class Worker(NamedTuple):
-    """A worker between two steps. `at` names the step that it made last.
+    """A worker between two steps. `at` names the last step of the worker.
 
     A frozen worker makes no step while other workers continue.
     """
@@ -62,7 +62,7 @@ class Call(NamedTuple):
 class Lost(NamedTuple):
     """The batch of a lost worker, which a reaper has seen and will recover later.
 
-    `dead`: the worker's process has ended. `unsent`: that process listed the batch's call.
+    `dead`: the worker's process has ended. `unsent`: the worker's process listed the batch's call.
     """
 
     state: str = ""

@@ -130,7 +130,7 @@ def _that_can_be_done(state: State) -> list[tuple[Step, State]]:
 
 
 def _weight(step: Step) -> float:
-    """Make interruptions rarer than work. Otherwise walks would make no progress."""
+    """Make interruptions rarer than work, so that random walks make progress."""
     if step.what in ("pauses", "cancels", "crashes", "gives the batch back"):
         return 0.1
     return 0.5 if step == PASSES else 1.0

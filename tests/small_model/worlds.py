@@ -1,8 +1,8 @@
 """Worlds that keep every promise, and rules without which a promise is broken.
 
-Times are whole ticks. The numbers are small, because only their order matters. Another program
-removes the guards in the code (tests/guards). This module has only the rules about time and
-silence, which no single test can check.
+Times are whole ticks. The numbers are small, because only their order matters. The guards
+in the code are checked by another program (tests/guards). This module has only the rules about time
+and silence, which no single test can check.
 """
 
 from dataclasses import dataclass, field, replace
@@ -26,10 +26,10 @@ class Variant:
     """One protocol in one world.
 
     `lag` is the longest time until the search shows an acceptance; None is forever. With
-    `other_mail` there is always later mail on the stream. Otherwise a worker can send `check_mail`.
-    With `in_order` the search shows mail in the order of acceptance. With `people`, an author may
-    pause, resume and cancel. With `one_silence`, the first empty result counts if the search shows
-    later mail. The real rules wait for the whole schedule.
+    `other_mail` there is always later mail on the stream. With `check_mail`, a worker can send a
+    check mail. With `in_order` the search shows mail in the order of acceptance. With `people`, an
+    author may pause, resume and cancel. With `one_silence`, the first empty result counts if the
+    search shows later mail. The real rules wait for the whole schedule.
     """
 
     lease: int = 1
@@ -65,7 +65,7 @@ PEOPLE = Variant(people=True, max_tries=1)
 # The search shows later mail while it hides an acceptance, but for no longer than the schedule
 # allows.
 OUT_OF_ORDER = Variant(lag=2, schedule=(1, 3), other_mail=True, in_order=False, workers=1)
-# Here the search may hide an acceptance forever and no webhook arrives: the remaining risk.
+# The remaining risk: the search may hide an acceptance forever, and no webhook arrives.
 HIDING_SEARCH = Variant(lag=None, schedule=(1,), deadline=1, held_after_start=2)
 
 WORLDS = {
@@ -90,8 +90,8 @@ LARGER_WORLDS = {
         replace(PROMPT_SEARCH, held_after_start=1, max_tries=1)
     ),
     # One empty result counts if the search shows later mail, even before the schedule has ended.
-    # The provider does not promise that its search shows mail in the order of sending, so the real
-    # rules do not rely on the order (docs/decisions/0036-a-crash-costs-seconds.md).
+    # The provider does not promise that its search shows mail in the order of sending. So the real
+    # rules do not rely on this order (docs/decisions/0036-a-crash-costs-seconds.md).
     "one silence, in order": replace(LAGGING_SEARCH, one_silence=True),
 }
 
@@ -102,7 +102,7 @@ def _without(guard: Guard, of: Variant) -> Variant:
 
 _SILENT_TWICE = replace(SILENT_STREAM, max_tries=2)
 
-# In each of these worlds a second copy is sent. The last three are risks that remain
+# In each of these worlds a second copy is sent. The last three worlds show risks that remain
 # (docs/guarantees.md).
 SENDS_TWICE = {
     "silence that counts before the schedule begins": _without(

@@ -72,8 +72,8 @@ def get_current(email: str = ADA) -> Subscriber:
 def days_pass(days: float) -> None:
     """Move all records back in time, without the triggers that protect them.
 
-    This needs a superuser, which the test server provides. A table's owner cannot disable triggers
-    in a test's transaction, because deferred constraints are pending.
+    Only a superuser may do this, and the tests connect as a superuser. A table's owner cannot
+    disable triggers in a test's transaction, because deferred constraints are pending.
     """
     with connection.cursor() as cursor:
         cursor.execute("SET session_replication_role = replica")

@@ -1,4 +1,4 @@
-"""Only a fresh opt-in resubscribes a reader. All other ways to do it fail."""
+"""Only a fresh opt-in resubscribes a reader. Every other way fails."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -144,7 +144,7 @@ def test_no_event_resubscribes_a_gone_reader(
     for stream, event in itertools.product(("broadcast", "outbound"), EVENTS):
         assert webhook_events.post({"MessageStream": stream, **about, **event}) == 200
         stays_away()
-    # Polling a provider whose lists do not contain her does not resubscribe her.
+    # Ada stays unsubscribed after a poll of a provider whose lists do not contain Ada's address.
     with SandboxServer() as server:
         settings.POSTMARK_BASE_URL = server.url
         poll_provider.poll(lambda: False)

@@ -349,9 +349,9 @@ def missed(edition: Edition) -> Delivery:
 
 
 def watching(author: Any) -> Pages:
-    """Return an issue in each of its states, and confirmation pages.
+    """Return the pages of an issue in each state, and confirmation pages.
 
-    All of these pages use the same template.
+    All these pages use the same template.
     """
     moment = scheduled_time_in_zone(
         timezone.now().replace(second=0) + timedelta(days=9), "Europe/Lisbon"
@@ -442,7 +442,7 @@ def receipts(author: Any) -> Pages:
 
 
 def welcome_letter(author: Any) -> Pages:
-    """Return the page of a welcome letter that is on, and the page of a refusal."""
+    """Return the page of an active welcome letter, and the page of a refused letter."""
     begun(author, LONG)
     turn_on(author.pk, build_content(LONG_TITLE))
 

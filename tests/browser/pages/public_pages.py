@@ -23,7 +23,7 @@ LETTER = """
 <tr><td>2026</td><td class="num">14</td></tr></table>
 """
 
-# The pages that most readers see. All other pages have the same parts.
+# The pages that most readers see. All other public pages consist of the same parts.
 IN_EVERY_LANGUAGE = (
     *(
         "sign up",

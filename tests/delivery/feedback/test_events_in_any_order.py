@@ -16,7 +16,7 @@ from tests.delivery.worker_steps import Call
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 REPLY = "reply"
-# Each event: its record type, and the fields that differ from a delivered copy's.
+# For each event: its record type, and the fields that replace the defaults of an event.
 TOLD: list[tuple[str, dict[str, Any]]] = [
     ("Delivery", {"DeliveredAt": AT}),
     ("Bounce", {"Type": "HardBounce", "BouncedAt": AT + timedelta(hours=1), "Inactive": True}),

@@ -1,4 +1,4 @@
-"""Postmark refuses a requested mail: the suppression is lifted, the mail sent."""
+"""If Postmark refuses a requested mail, Homing lifts the suppression and resends."""
 
 from typing import Any
 
@@ -76,7 +76,7 @@ def test_a_sign_up_after_a_bounce_gets_its_mail(newsroom: Newsroom, refusal: Ref
     assert ada.state == "confirmed"
     sent = Delivery.objects.get()
     key = DeliveryKey(sent.issue_id, sent.version, sent.recipient_id)
-    # A second worker saw the same answer at the same time. It finds nothing left to do.
+    # A second worker saw the same answer at the same time. This worker finds nothing left to do.
     with short_transaction() as cursor:
         assert not requeue_inactive(cursor, key)
     resend_lifted()

@@ -260,8 +260,8 @@ def test_lease_is_extended_while_a_list_is_read(settings: Any) -> None:
 
 
 KNOWN = 3_500
-# The value of a field that Homing does not read. It is long, so that a few entries make a long
-# list.
+# The value of a field that Homing does not read. The value is long, so that a few entries make a
+# long list.
 NOTE = b"n" * 5_000
 # The positions of the new entries: at the beginning, in the middle and at the end of the list.
 NEW = (0, KNOWN // 2, KNOWN + 2)

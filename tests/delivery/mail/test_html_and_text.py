@@ -230,7 +230,7 @@ def test_normalising_keeps_every_word(broken: str) -> None:
     letter = inline_styles(broken)
     # Mail programs do not show the title element.
     assert "<title" not in letter
-    # A parser that works like a browser's finds the footer in the frame, not in the letter.
+    # `inline_styles` parses as a browser does. The footer is in the frame, not in the letter.
     assert inline_styles(f"<div>{letter}</div><i>foot</i>").endswith("</div><i>foot</i>")
 
 

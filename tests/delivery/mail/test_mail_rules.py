@@ -17,7 +17,7 @@ LETTER = (
     "<blockquote><p>Soon.</p></blockquote><table><tr><th>a</th><td>b</td></tr></table>"
 )
 GMAIL_STYLES, CLASSIC_FRAME = 8_192, 6_700
-# Properties that Word or Gmail drop. A layout that needs one of these properties would break there.
+# Word or Gmail drop these properties. A layout that needs one of them would break in this program.
 UNSUPPORTED = re.compile(r"\b(?:display:(?:flex|grid)|position:|float:|var\()")
 
 

@@ -28,7 +28,7 @@ READER: Recipient = (7, "Reader+x@example.net", "Rita")
 
 
 def unused(_: Sequence[int]) -> Sequence[str]:
-    """Fail: a letter without the field for a link must not load its readers' links."""
+    """Fail if a letter without a link's merge field loads the readers' links."""
     raise AssertionError
 
 
@@ -129,7 +129,7 @@ def test_the_message_for_one_reader_is_complete() -> None:
     }
 
 
-# Words of the message, of the renderer and of Postmark that an author may also use.
+# An author's field may have one of these names, which the renderer and Postmark use too.
 OWN_WORDS = ("recipient", "attempt", "subject", "delivery", "link", "address", "to", "metadata")
 
 

@@ -47,7 +47,7 @@ Client = Callable[[str], Postmark]
 
 @pytest.fixture
 def client() -> Iterator[Client]:
-    """Make clients of an address, and close them afterwards."""
+    """Return a function that makes a client for a URL; close all clients afterwards."""
     made: list[Postmark] = []
 
     def make(url: str) -> Postmark:
@@ -420,8 +420,8 @@ def test_the_client_never_repeats_a_call(client: Client, refusal: str) -> None:
 
 
 def test_non_200_answer_closes_the_connection(client: Client) -> None:
-    # The real answer follows the interim one. On an open connection it would be read as the answer
-    # to the next call.
+    # The real answer follows the interim one. If the connection stayed open, the real answer would
+    # be read as the answer to the next call.
     with ScriptedServer(answering(http("103 Early"), GOOD), answering(http("429 Slow"))) as server:
         sender = client(server.url)
         assert isinstance(send(sender), Unanswered | RejectedForAll)

@@ -1,7 +1,7 @@
 """No reader gets two copies if the database's clock steps an hour either way.
 
-Copies may be sent late. The tests move the stored times. Moving them back has the effect of a clock
-that steps forward. Moving them forward has the effect of a clock that steps back.
+Copies may be sent late. The tests move the stored times instead of the clock. Earlier stored times
+have the effect of a clock that steps forward, and later stored times of a clock that steps back.
 """
 
 import uuid
@@ -20,7 +20,7 @@ STEPS = pytest.mark.parametrize("step", [HOUR, -HOUR], ids=["forward", "back"])
 def test_every_reader_gets_one_copy_despite_clock_steps(
     newsroom: Newsroom, step: float, when: int
 ) -> None:
-    """The clock steps before a lost claim, a lost reply, a 429 and a plain call."""
+    """The clock makes a step before a lost claim, a lost reply, a 429 or a plain call."""
     edition = newsroom.publish(readers=8, hold_s=60, batch_size=2)
     stages = [
         lambda: newsroom.let_time_pass(61),

@@ -110,7 +110,7 @@ def test_sign_ups_do_not_wait_for_one_another(newsroom: Newsroom) -> None:
     request([first])
     with transaction.atomic():
         request_mail(CONFIRMATION, 1, [(second.pk, second.email)], ahead=True)
-        # The other request ends while this transaction is open, so it did not wait for this one.
+        # The other request ends while this transaction is open, so no request waits for another.
         beside(lambda: request([third])).result(PATIENCE_S)
     assert Delivery.objects.count() == 3
 
@@ -317,7 +317,7 @@ def test_unconfirmed_confirmation_mail_is_found_by_look_up(
         outcome = reconcile(CONFIRMATION_ISSUE, waits=False, start_sent=bool, report_progress=len)
         assert [report.recorded for report in outcome.reports] == [2]
     else:
-        # The search uses the stream of the mail.
+        # The search uses the mail's stream, not its tag.
         newsroom.deliver_after(60)
     assert load_counts(edition.pk).sent == 2
     assert {copy.evidence for copy in newsroom.copies(edition)} == {"lookup"}

@@ -346,7 +346,7 @@ def test_a_second_copy_raises_an_alarm_and_stops_the_edition(
     assert str(alarm.reason) in caplog.text
     assert control_of(edition) == "stopped"
     assert Edition.objects.get(pk=edition.pk).control_reason == Reason.of(ReasonCode.ACCEPTED_TWICE)
-    # The delivery keeps the id of the first copy. The second copy is evidence of the fault.
+    # The delivery keeps the id of the first copy.
     assert Delivery.objects.get(recipient=recipient).provider_message_id != "m-2"
 
 
@@ -413,8 +413,8 @@ def test_repeated_second_acceptance_raises_one_alarm(newsroom: Newsroom) -> None
 
 
 def test_concurrent_acceptances_see_each_other(newsroom: Newsroom) -> None:
-    # The settling worker locks the batch but not the edition. Evidence that arrives meanwhile has
-    # to wait for the batch.
+    # The settling worker locks the batch but not the edition. Evidence that arrives while
+    # the worker settles has to wait for the batch.
     edition = newsroom.publish(readers=1)
     claimed, _, (recipient,) = begun()
 

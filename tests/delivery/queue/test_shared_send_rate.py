@@ -1,4 +1,4 @@
-"""A 429 slows all workers at once, loses no copies, and wears off."""
+"""A 429 slows all workers at once and loses no copies; later the rate recovers."""
 
 import threading
 import uuid

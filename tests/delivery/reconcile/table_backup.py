@@ -6,7 +6,7 @@ TABLES = ("edition", "batch", "delivery", "attempt", "evidence", "alarm", "datab
 
 
 class KeptRows:
-    """The rows of delivery's tables at one moment, dropped after the test."""
+    """Copies of delivery's tables at one moment; they are dropped after the test."""
 
     def __init__(self) -> None:
         with connection.cursor() as cursor:

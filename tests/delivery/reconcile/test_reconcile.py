@@ -337,8 +337,8 @@ def test_server_without_the_recorded_mail_reconciles_nothing(
     newsroom.publish(4, batch_size=2)
     newsroom.step()
     restored(newsroom)
-    # Empty the provider's record, as if the token belonged to another server, which shows only the
-    # check mail.
+    # Empty the provider's record, as if the token belonged to another server. The other server
+    # shows only the check mail.
     newsroom.sandbox.outbox.clear()
     assert reconcile("--no-wait")["reconciled"] == 0
 

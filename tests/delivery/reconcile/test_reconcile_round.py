@@ -1,4 +1,4 @@
-"""Proof of absence, obstacles to reconciling, and split searches."""
+"""Reconciling: proof that mail is absent, obstacles, and searches in parts."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -18,7 +18,7 @@ HOLDING = Policy(5, 900, 10, (60.0, 300.0, 900.0), resend_when_absent=False)
 def in_words(settlement: Settlement, recipients: Sequence[int]) -> str:
     """Return words such as `sent, as it was: try again in 2.5 s, a try is used up`.
 
-    The outcome of each recipient comes first, in order, then the next step.
+    The words begin with the outcome of each recipient, in order; the next step follows.
     """
     outcomes = ", ".join(_outcome(settlement, recipient) for recipient in recipients)
     words = [settlement.next.value]

@@ -112,7 +112,7 @@ def test_look_up_follows_the_schedule(
         (59.0, 0, "look up in 1 s, deferral 1"),
         (0.0, 2, "look up in 10 s, deferral 3"),
         # The look-up is due, but the call's deadline is still 100 s ahead. The schedule counts from
-        # that deadline.
+        # the deadline.
         (-100.0, 10, "look up not before 160 s, -100 s after it became unknown, deferral 11"),
         (-100.0, 1, "look up not before 5 s, -100 s after it became unknown, deferral 2"),
     ],

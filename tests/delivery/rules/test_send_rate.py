@@ -24,7 +24,7 @@ histories = st.lists(st.floats(0, 300), max_size=12)
 
 
 def refused(ceiling: float | None, measured: float, waits: list[float]) -> Slowdown:
-    """Return the slowdown after a refusal and a further one after each of `waits`."""
+    """Return the slowdown after one refusal and a further refusal after each wait."""
     slowdown = after_too_fast(None, ceiling, measured_per_s=measured)
     for wait in waits:
         slowdown = after_too_fast(replace(slowdown, for_s=wait), ceiling, measured_per_s=measured)
@@ -38,7 +38,7 @@ def limit(pace: float | None) -> float:
 @pytest.mark.parametrize(
     ("ceiling", "measured", "waits", "to"),
     [
-        # Each refusal halves the rate. A second refusal that follows at once halves it again.
+        # Each refusal halves the rate. A second refusal that follows at once halves the rate again.
         (1_000, 0, [], 500),
         (1_000, 0, [0], 250),
         # After 2 s the rate has doubled to its former value, and the second refusal halves it
@@ -50,12 +50,12 @@ def limit(pace: float | None) -> float:
         # After 4 s the rate has doubled twice, so the slowdown has ended and the measured rate
         # counts.
         (None, 2_000, [4], 1_000),
-        # A low measured rate is not reduced below the minimum, ...
+        # A low measured rate is not reduced below the minimum.
         (None, 0, [], 100),
         (300, 0, [0, 0, 0], 100),
         (64_000, 0, [0] * 20, 1_000),
         (None, 64_000, [0] * 20, 1_000),
-        # ... but a low ceiling is halved once.
+        # A ceiling below the minimum is halved once.
         (1, 0, [], 0.5),
     ],
 )

@@ -28,7 +28,7 @@ Running = ClaimedTask[Export]
 
 @pytest.fixture
 def export() -> Export:
-    """Request an export as an example of a task: all kinds have the same columns."""
+    """Request an export, as an example of a leased task."""
     return Export.objects.create()
 
 

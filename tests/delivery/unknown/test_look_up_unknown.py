@@ -117,8 +117,8 @@ def test_an_empty_result_of_a_lagging_search_does_not_count(newsroom: Newsroom) 
     edition = newsroom.publish(readers=6, batch_size=3)
     newsroom.sandbox.set_fault("accept_then_close", calls=1)
     newsroom.step()
-    # The deadline of the first call passes. The provider accepts the second batch only after that
-    # deadline.
+    # The deadline of the first call passes. Only then does the provider accept the second
+    # batch.
     newsroom.deliver_after(30)
     assert sorted(newsroom.outcomes(edition)) == ["sent"] * 3 + ["unknown"] * 3
 

@@ -161,7 +161,7 @@ def announcing(event: threading.Event, is_stopping: Callable[[], bool]) -> Calla
 def waits_for(
     wait: Callable[[Callable[[], bool]], bool], stopping: threading.Event | None = None
 ) -> Iterator[list[bool]]:
-    """Run a thread that waits as the block starts, and succeeds before the block ends."""
+    """Run a thread that waits when the block starts; end it before the block ends."""
     stopping = stopping or threading.Event()
     got: list[bool] = []
     waits = threading.Event()

@@ -9,7 +9,7 @@ from delivery.worker.shared_poll import SharedPoll
 
 
 class Group:
-    """Threads that wait for work. Their poll returns the value of `due`."""
+    """Threads that wait for work. The threads' poll returns the value of `due`."""
 
     def __init__(self) -> None:
         self.stopping = threading.Event()

@@ -1,4 +1,4 @@
-"""Restore a backup from the middle of a send (docs/restore.md): no second copies.
+"""Restoring a backup from the middle of a send must not cause second copies.
 
 The drill uses the commands of docs/restore.md, two servers and real workers. Calls are in flight
 when the backup is taken and when the server is lost.
@@ -45,8 +45,8 @@ SETTINGS = {
     "DELIVERY_RETRY_CAP_S": "1",
     "DELIVERY_NICENESS": "0",
 }
-# The longest time in seconds that a call is held. A held call lasts as long as the test, and after
-# a restore no call is held.
+# The longest time in seconds that a call is held: longer than the test takes. After a restore no
+# call is held.
 LONGEST_HELD_S = 300
 
 OTHER_SESSIONS = """
@@ -136,7 +136,7 @@ class Drill:
         assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
 
     def as_operator(self, mark: str, machine: Machine) -> None:
-        """Run a block where Homing is installed."""
+        """Run a block of the document in the folder of Homing's installation."""
         self._type(self.words(mark), machine)
 
     def on_a_plain_server(self, machine: Machine, *, after: bool) -> None:
@@ -226,7 +226,7 @@ class Drill:
             worker.kill()
         self.sandbox.gate.release("close")
         with psycopg.connect(self.lost.url) as session:
-            # A killed worker counts as active for a minute, and its sessions for a moment.
+            # A killed worker counts as active for a minute. Its sessions stay open for a moment.
             session.execute("UPDATE worker SET heard_at = heard_at - interval '1 minute'")
         eventually(lambda: self.lost.one(OTHER_SESSIONS) == 0, "the workers' sessions have ended")
 

@@ -1,4 +1,4 @@
-"""Settings of that release: today's, with later migrations of delivery."""
+"""Settings of the made-up next release: the current settings, with its migrations."""
 
 from newsletter_site.settings import *  # noqa: F403
 from newsletter_site.settings import MIGRATION_MODULES

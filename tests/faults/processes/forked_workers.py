@@ -1,7 +1,7 @@
 """Start and kill real `deliver` processes many times.
 
-worker_fork_server.py forks the workers. It has already loaded all code, so a worker works at once,
-even if it is killed after a second or two.
+worker_fork_server.py forks the workers. This server has already loaded all code. So a worker starts
+work at once, even a worker that is killed after a second or two.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ COMMON = {"POSTMARK_SERVER_TOKEN": "sandbox", "DELIVERY_PROCESSES": "1"}
 
 
 class Crew:
-    """Workers that all have these options and settings. `log` gets their output."""
+    """Workers that share `options` and `settings`. `log` gets their output."""
 
     def __init__(
         self, database_url: str, provider_url: str, log: Path, *options: str, **settings: str

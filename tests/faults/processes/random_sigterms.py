@@ -1,6 +1,6 @@
 """Send SIGTERM to workers at random moments, one after another, under load.
 
-A seed decides the moments. What a worker is doing at such a moment depends on the machine.
+A seed decides the moments. What a worker does when a signal arrives depends on the machine.
 """
 
 import os
@@ -42,9 +42,9 @@ def stop_at_random(
 ) -> list[int]:
     """Stop `count` workers, with `AT_ONCE` running; return their exit statuses.
 
-    Most signals hit the oldest worker, after a random number of copies and a random pause. Some hit
-    the newest worker, which is still starting. `keep_loaded` is called between any two signals, so
-    that there is always work.
+    Most signals hit the oldest worker, after a random number of copies and a random pause. Other
+    signals hit the newest worker, which is still starting. `keep_loaded` is called between any two
+    signals, so that there is always work.
     """
     dice = random.Random(seed)
     sandbox, moment = provider.sandbox, threading.Event()

@@ -33,7 +33,7 @@ def migrate_in_a_process(database_url: str, *options: str) -> WatchedProcess:
 class WatchedMigrate(Heard):
     """One run in a thread, on Django's database or on the database of `url`.
 
-    `output` is all of its output.
+    `output` is all of the run's output.
     """
 
     def __init__(self, server: OwnServer, *options: str, url: str = "") -> None:

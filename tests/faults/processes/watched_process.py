@@ -25,7 +25,7 @@ class Heard:
         self._has_ended = False
 
     def hear(self, words: bytes) -> None:
-        """Add bytes to the output. Empty bytes mean that it has ended."""
+        """Add bytes to the output. Empty `words` mean that the output has ended."""
         with self._news:
             self._output += words
             self._has_ended = not words
@@ -52,7 +52,7 @@ class Heard:
 
 
 class WatchedProcess(Heard):
-    """One process. `output` is its stderr; on request, its stdout is added."""
+    """One process. `output` is the process's stderr and, on request, its stdout."""
 
     def __init__(
         self,
@@ -108,11 +108,11 @@ class WatchedProcess(Heard):
         return code
 
     def stop(self) -> int:
-        """Send SIGTERM; return its exit code."""
+        """Send SIGTERM; return the process's exit code."""
         self.signal(signal.SIGTERM)
         return self.end()
 
     def kill(self) -> None:
-        """Send SIGKILL, and wait until it has ended."""
+        """Send SIGKILL, and wait until the process has ended."""
         self._process.kill()
         self.end()

@@ -22,7 +22,7 @@ TIMES = {
 
 
 class WorkerProcess(WatchedProcess):
-    """One worker that runs the code in `code`. `output` is all of its output."""
+    """One worker that runs the code in `code`. `output` is all of the worker's output."""
 
     def __init__(
         self,

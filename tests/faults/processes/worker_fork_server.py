@@ -1,7 +1,7 @@
 """A fork server that starts workers within hundredths of a second.
 
 `python -m tests.faults.processes.worker_fork_server OPTION...` reads its standard input: each line
-starts one `deliver` with those options. It writes `began PID` and `ended PID STATUS` lines. A
+starts one `deliver` with those options. The server prints `began PID` and `ended PID STATUS`. A
 worker starts with blocked stop signals, so a signal is not lost if it arrives before the worker can
 handle it. Another test covers such early signals in an ordinary process.
 """
@@ -49,13 +49,13 @@ def report_the_ended() -> None:
 def main(options: list[str]) -> None:
     """Serve until the input ends."""
     signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
-    # Use the site's settings by default, as manage.py does. Tests name their own settings.
+    # Use the site's settings by default, as manage.py does. A test can name other settings.
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
     django.setup()
     from delivery.management.commands import deliver  # noqa: F401 -- loaded once, for all
 
     # Run the system checks once here, because every command runs them and they load all pages.
-    # Forked workers then find the pages loaded.
+    # So the pages are already loaded in every forked worker.
     checks.run_checks()
     connections.close_all()
 

@@ -1,8 +1,8 @@
 """A proxy for PostgreSQL that cuts a connection at an exact point.
 
 The proxy reads the traffic. So a test can lose a statement before the server gets it, or lose the
-answer after the server has executed the statement. The client cannot know which of the two
-happened.
+answer after the server has executed the statement. The client cannot know whether the statement was
+executed.
 """
 
 import socket

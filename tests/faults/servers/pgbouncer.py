@@ -33,7 +33,7 @@ pool_mode = transaction
 server_reset_query =
 default_pool_size = {pool_size}
 max_client_conn = 200
-# A server that is away is asked again soon.
+# If the server is away, try again after a second.
 server_login_retry = 1
 """
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from newsletter_site.embedded_postgres.server_user import run_as
 from tests.faults.servers.postgres_server import OwnServer
 
-# The size of the file system. A database with all tables needs about half of it.
+# The size of the file system. A database with all tables needs about half of this size.
 SIZE = "64m"
 MOUNT = """
 mount -t tmpfs -o size="$2",mode=0700 tmpfs "$1"
@@ -23,8 +23,8 @@ exec sleep infinity
 class SmallDisk:
     """A file system in a separate mount namespace of the user who runs the server.
 
-    Only one process sees the file system. Other processes reach it through that process's folder in
-    /proc.
+    Only the process in this namespace sees the file system. Other processes reach the file system
+    through the folder of this process in /proc.
     """
 
     def __init__(self, server: OwnServer) -> None:

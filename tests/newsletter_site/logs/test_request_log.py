@@ -1,4 +1,4 @@
-"""Each request gets one log line, and all its lines and the answer have its id."""
+"""Each request is logged once; its answer and its other lines have the same id."""
 
 import json
 import logging

@@ -42,7 +42,7 @@ def set_for_the_session(setting: str) -> None:
 def a_session_was_ended() -> bool:
     """End the sessions that wait for a lock, and return whether there were any.
 
-    In a transaction this would fail, because PostgreSQL would show an old list of sessions.
+    Do not call this in a transaction, because PostgreSQL would show an old list of sessions.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -88,7 +88,7 @@ def test_a_locked_table_does_not_block_probes(other: psycopg.Connection) -> None
 
 @with_database
 def test_the_server_cancels_slow_queries() -> None:
-    """If the server did not, each probe that gave up would leave a session behind."""
+    """Without this limit, each probe that gave up would leave a session behind."""
     ended: list[str] = []
     is_over = threading.Event()
 

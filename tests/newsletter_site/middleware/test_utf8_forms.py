@@ -19,8 +19,8 @@ from tests.subscribers.signup_browser import visitor
 pytestmark = pytest.mark.django_db
 
 
-# Without Homing's middleware, Django fails for `hex`, which is no codec of texts, and refuses the
-# other charset, which is not UTF-8.
+# Without Homing's middleware, Django fails for `hex`, because `hex` is no codec of texts. Django
+# refuses the other charset, because it is not UTF-8.
 @pytest.mark.parametrize("charset", ["hex", '"iso-8859-1"'])
 def test_one_click_works_with_any_charset(charset: str) -> None:
     reader = SubscriberFactory()
@@ -39,7 +39,7 @@ def test_one_click_works_with_any_charset(charset: str) -> None:
     assert ConsentRecord.objects.get(subscriber=reader).how == "one-click"
 
 
-# Django stores only larger files on disk.
+# Django stores a file on disk only if the file is larger than 2.5 MiB.
 TOO_LARGE_FOR_MEMORY = 3 * 1024 * 1024
 
 

@@ -1,8 +1,8 @@
 """Find changes that are unsafe while workers of the previous release run.
 
 Old code reads and writes every table of its release. So a migration must not remove or rename parts
-of them, change their meaning, or refuse old code's values. A statement may lock a table only as
-long as a change of PostgreSQL's catalogue takes. docs/upgrade.md says what to do instead.
+of these tables, change their meaning, or refuse old code's values. A statement may lock a table
+only as long as a change of PostgreSQL's catalogue takes. docs/upgrade.md says what to do instead.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def unsafe_operations(
 
 
 def _unsafe_in(migration: Migration, state: ProjectState, fresh: set[Table]) -> Iterator[str]:
-    """Yield the unsafe operations of one migration. Add its new tables to `fresh`."""
+    """Yield a migration's unsafe operations; add the tables it creates to `fresh`."""
     locked: set[Table] = set()
     not_valid: set[str] = set()
     for operation in _in_the_database(migration.operations):

@@ -208,7 +208,7 @@ def test_rolled_back_work_is_not_counted(newsroom: Newsroom) -> None:
 
 
 def databases_of_counters() -> set[str]:
-    """Return the databases in the labels of counters. Gauges have no such label."""
+    """Return the databases in counters' labels; check that gauges lack this label."""
     answer = Client().get("/metrics", headers={"host": "localhost:8000"})
     families = list(text_string_to_metric_families(answer.content.decode()))
     for family in families:

@@ -27,7 +27,7 @@ OWN = "/admin/password_change/"
 
 @pytest.fixture(autouse=True)
 def edith(settings: LazySettings) -> Any:
-    """Create Edith, who has all permissions. Her fifth failed sign-in starts a wait."""
+    """Create Edith, who has all permissions; after five failed sign-ins she must wait."""
     settings.AXES_FAILURE_LIMIT = 5
     settings.AXES_COOLOFF_TIME = timedelta(seconds=600)
     return get_user_model().objects.create_superuser("edith", password=PASSWORD)

@@ -34,7 +34,7 @@ class CountedHasher(MD5PasswordHasher):
 
 @pytest.fixture(autouse=True)
 def author(transactional_db: None, settings: LazySettings) -> Any:
-    """Create Edith. Her fifth failed sign-in starts a wait of ten minutes."""
+    """Create Edith; after five failed sign-ins, Edith must wait for ten minutes."""
     settings.AXES_FAILURE_LIMIT = 5
     settings.AXES_COOLOFF_TIME = timedelta(seconds=600)
     settings.PASSWORD_HASHERS = [f"{__name__}.CountedHasher"]

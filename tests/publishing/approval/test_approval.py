@@ -85,8 +85,8 @@ def test_without_the_setting_one_person_can_publish(author, basil, three_readers
     assert Delivery.objects.count() == 3
     the_database_refuses_a_copy_of(edition, approved_by_id=author.pk)
 
-    # Once approval is required, a repeat of the earlier call still gets its answer. A call that
-    # publishes the next version is refused.
+    # Once approval is required, a repeat of the earlier call still gets the first answer. A call
+    # that publishes the next version is refused.
     Newsletter.objects.update(second_person=True)
     again = publish(author.pk, "key", letter(), hold_s=0, approved_by=author.pk)
     assert (again.created, again.edition) == (False, edition)

@@ -85,7 +85,7 @@ def test_caches_notice_a_removed_issue_without_a_newer_one(public_window, author
     cancelled(gone)
 
     for address, answer in before.items():
-        # The page has no `Last-Modified`: if an issue is removed, that time would not change.
+        # The page has no `Last-Modified`, because removing an issue would not change this time.
         assert "Last-Modified" not in answer
         page = again(public_window, address, answer)
         assert page.status == 200
@@ -124,7 +124,7 @@ def test_a_letter_has_a_sign_up_form_that_caches_keep(public_window, first, orig
         assert Subscriber.objects.get(name="Dora").state == "pending"
         assert str(consent_wording.SIGN_UP) in first_visit.words
     else:
-        # A post from another origin is not accepted. It only opens our own form, with the fields
+        # A post from another origin is not accepted. The answer is our own form, with the fields
         # filled.
         ours = answer.form_with("email")
         assert (ours.fields["email"], ours.action) == ("dora@posthouse.example", "/subscriptions/")

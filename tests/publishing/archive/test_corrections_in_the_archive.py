@@ -90,7 +90,7 @@ def test_the_same_letter_for_the_remaining_readers_has_no_note(public_window, fi
     )
     assert updated == published
     assert not CORRECTED.search(letter_page(public_window).words)
-    # Version 4 has the text of version 1 again. Compared with version 3, it is a correction.
+    # Version 4 has the text of version 1 again. Compared with version 3, version 4 is a correction.
     for version, content in ((3, letter("Between")), (4, whole)):
         publish(author.pk, f"{version}", content, hold_s=0, issue=first.issue_id, version=version)
     assert CORRECTED.search(letter_page(public_window).words)

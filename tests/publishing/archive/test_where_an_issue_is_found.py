@@ -173,7 +173,7 @@ def test_an_issue_without_a_page_is_found_nowhere(
     with pytest.raises(VersionRefusedError, match="goes to nobody"):
         publish(author.pk, "n", letter(), hold_s=0, archive="none", goes_to="nobody")
 
-    # A correction does not give the issue a page. Afterwards its author can make it public.
+    # A correction does not give the issue a page. Later the author can make the issue public.
     second = publish(
         author.pk, "2", letter("Herons"), hold_s=0, issue=edition.issue_id, version=2
     ).edition

@@ -1,4 +1,4 @@
-"""The preview shows what will be sent. Its page cannot run scripts or post forms."""
+"""The preview shows what will be sent, but runs no scripts and posts no forms."""
 
 import json
 import re

@@ -28,7 +28,8 @@ from tests.publishing.preflight.context_factory import found
 
 SHORT, LONG = 10_000, 40_000
 # A linear parser needs four times the time for four times the text. The tests allow `MOST_GROWTH`
-# times, because the clock is not exact. Times below `FLOOR_S` vary too much to be compared.
+# times as much time, because the clock is not exact. Times below `FLOOR_S` vary too much to be
+# compared.
 MOST_GROWTH, FLOOR_S = 10, 0.02
 
 # Each test letter repeats one of these pieces. In each repetition `#` becomes another number, and

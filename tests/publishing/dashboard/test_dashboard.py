@@ -90,7 +90,7 @@ def test_a_due_issue_without_a_worker_is_reported(
     assert section(page, "need")
     assert "Goes out" not in section(page, "issues")
     assert "goes out" not in lede(page)
-    # When a page that was opened before polls, the answer makes this page offer a refresh.
+    # An older page polls. The answer makes this page offer a refresh.
     assert IS_OLD.search(polled(window, f"?listed={contents(before.html)}"))
 
     a_worker()

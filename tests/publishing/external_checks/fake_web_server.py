@@ -1,6 +1,6 @@
 """A web server on loopback. Paths say what to answer: /404, /to?u=…, /bytes-9.
 
-A path in `paths` gets the answer of another path. A path in `files` gets the content given there.
+A path in `paths` gets the answer of another path. A path in `files` gets the content in `files`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    # The queue must be long. If it is full, a client waits a second until it connects again.
+    # The queue must be long. If the queue is full, a client waits a second until it connects again.
     request_queue_size = 128
 
 

@@ -21,7 +21,7 @@ CERTIFICATE = str(Path(__file__).parents[2] / "delivery" / "loopback.pem")
 DOMAIN = "almanack.example"
 SPF = "v=spf1 include:spf.mtasv.net ~all"
 LONG_AGO = 30.0
-# These are the public root certificates. They are read only once, because that takes 40 ms.
+# Read the public root certificates only once, because reading them takes 40 ms.
 TRUSTED = ssl.create_default_context(cafile=DEFAULT_CA_BUNDLE_PATH)
 
 

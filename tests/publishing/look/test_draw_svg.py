@@ -51,14 +51,14 @@ def test_drawing_fills_the_largest_size_of_a_logo(box: str, size: tuple[int, int
         (b'<?xml version="1.0" encoding="UTF-7"?><svg', "no complete SVG"),
         (b'<?xml version="1.0" encoding="unknown"?><svg', "no complete SVG"),
         (b'<?xml version="1.0" encoding="latin-1"?><svg a="\xe9"/>', "no complete SVG"),
-        # These are refused, because the drawing program also draws elements without a namespace.
+        # These files are refused, because the renderer also draws elements without a namespace.
         (b'<svg viewBox="0 0 9 9"><image href="/etc/passwd"/></svg>', "“svg” in this file is out"),
         (svg('<image xmlns="" href="/etc/passwd"/>'), "“image” in this file is outside"),
         (svg('<x:a xmlns:x="urn:x"><rect xmlns=""/></x:a>'), "“rect” in this file is outside"),
         (b'<svg xmlns="urn:x"/>', "“svg” in this file is outside"),
         (b'<g xmlns="http://www.w3.org/2000/svg"/>', "“g” in this file is outside"),
         (svg('<x:a xmlns:x="urn:x"><image href="a.png"/></x:a>'), "contains “image”"),
-        # To draw these, the renderer needs more than its limits allow, so it is ended.
+        # For these files, the renderer needs more than its limits allow, so the renderer is ended.
         (svg(box="0 0 1 100000"), "could not be drawn"),
         (
             svg(

@@ -51,7 +51,7 @@ def test_a_killed_move_ends_like_an_undisturbed_one(
     with connection.cursor() as cursor:
         cursor.execute("TRUNCATE issue, issue_move, moved_issue, uploaded_image, edition CASCADE")
 
-    # Lock the third issue in another session: the process must wait, and is killed there.
+    # Lock the third issue in another session. The process waits for this lock when it is killed.
     with psycopg.connect(database_url) as other:
         other.execute(
             "INSERT INTO moved_issue (key, issue_id) VALUES ('substack 2', %s)", (uuid4(),)
@@ -63,7 +63,7 @@ def test_a_killed_move_ends_like_an_undisturbed_one(
         other.rollback()
     IssueMove.objects.update(lease_until=timezone.now())
 
-    # The same command first finishes the move that was killed. Then it reads the file once more,
+    # The same command first finishes the killed move. Then the command reads the file once more,
     # and finds nothing new.
     again = ImportProcess(database_url, *words, command="import_issues").summary()
     assert again["known"] == again["issues"] == 4

@@ -1,4 +1,4 @@
-"""Make a check context without findings. A test gives only what differs."""
+"""Make a check context without findings; tests pass only values that differ."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""An open progress page asks for news (polls), and gets what changed."""
+"""An open progress page polls, and gets only the parts of the page that changed."""
 
 import html
 import re

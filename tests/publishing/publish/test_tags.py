@@ -96,7 +96,7 @@ def test_the_audience_is_as_it_was_at_publication(author: Any, tags: tuple[Tag, 
 def test_a_reader_who_left_the_topic_gets_no_copy(author: Any, tags: tuple[Tag, Tag]) -> None:
     birds, fish = tags
     edition = publish(author.pk, "k", letter(), hold_s=0, tags=choice((birds, fish))).edition
-    # Ada left her only topic, and Bram left one of two. Cleo left none: an author removed her tags.
+    # Ada left her only topic, and Bram one of two. Cleo left no topic: an author removed her tags.
     Subscriber.objects.filter(name="Ada").update(tags=[], left_topics=[birds.pk])
     Subscriber.objects.filter(name="Bram").update(tags=[fish.pk], left_topics=[birds.pk])
     Subscriber.objects.filter(name="Cleo").update(tags=[])
@@ -237,7 +237,7 @@ def test_a_scheduled_issue_shows_its_readers_today(
     page = window.get(address)
     assert f"{whom}." in page.words
     assert "1 today This many readers would get the issue today." in page.words
-    # Zeros would look as if copies were lost, so the page shows none before sending starts.
+    # Zeros would look as if copies were lost, so the page has no zeros before sending starts.
     assert not re.search(r">\s*0\s*<", page.html.partition('id="reader-tabs"')[0])
     assert "1 today" in " ".join(
         strip_tags(

@@ -111,6 +111,6 @@ def sign_up(other_session: psycopg.Connection[Any], email: str) -> None:
 
 
 def children() -> set[int]:
-    """Return the ids of the processes that this one has started."""
+    """Return the ids of the processes that this process has started."""
     tasks = Path("/proc/self/task").iterdir()
     return {int(pid) for task in tasks for pid in (task / "children").read_text().split()}

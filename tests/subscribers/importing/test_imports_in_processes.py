@@ -106,7 +106,7 @@ def test_an_import_killed_repeatedly_ends_like_an_undisturbed_one(
     a_list_of_everything(file_of)
 
     for pieces in (1, 2):
-        # A concurrent sign-up blocks the next chunk. The process is killed while it waits there.
+        # A concurrent sign-up blocks the next chunk. Kill the waiting process.
         sign_up(other_session, f"reader{pieces * CHUNK + 500}@example.org")
         process = start(path)
         wait_until_blocked(database_url, "transactionid", "%INSERT INTO subscriber%")

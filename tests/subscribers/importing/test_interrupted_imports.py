@@ -112,7 +112,7 @@ def test_an_import_without_progress_is_refused(file_of: FileOf) -> None:
     assert (record.state, record.rows) == ("refused", CHUNK)
     assert record.error == {"code": "import_stuck", "parameters": {"times": 10}}
     assert not ImportPiece.objects.exists()
-    # The same file continues from there.
+    # An import of the same file continues after the chunk that was stored.
     assert import_file(path, stated=Statement(confirmed=True)).record.added == LONG
 
 

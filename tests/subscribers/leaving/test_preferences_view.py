@@ -97,7 +97,7 @@ def test_leaving_and_choosing_topics_is_recorded(visitor: Client, topics: list[i
 def test_the_choice_covers_only_topics_on_the_page(visitor: Client, topics: list[int]) -> None:
     birds, fish, donors = topics
     reader = SubscriberFactory(tags=[fish])
-    # Choose a topic that was not on the page and a hidden tag, and leave an unknown tag.
+    # Choose a topic that was not on the page, and a hidden tag. Leave an unknown tag.
     choose(visitor, reader, [birds, donors], [donors, 999])
     assert groups_of(reader) == ([fish], [])
     visitor.post(link_of(reader), {"shown": ["x", "²", "9" * 30], "topic": [fish]})

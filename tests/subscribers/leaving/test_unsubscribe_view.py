@@ -15,7 +15,7 @@ from tests.subscribers.factories import SOME_DAY, SubscriberFactory, state_of
 pytestmark = pytest.mark.django_db
 
 FORM = "application/x-www-form-urlencoded"
-# Damaged links, as mail programs and people write them. The token is complete in each.
+# Damaged links, as mail programs and people write them. Each link has a complete token.
 AROUND_A_LINK = (
     *("/{}/)", "/{}/>", "/{}//", "/{}>", "/{},", "/{}=", "/{}.", "/{}=3D", "/{}/&gt;", "/{} "),
     *("/{}/ ", "//{}/", "///{}", "/{}/\n", "/{}/\u200b", "/{}/%3E/"),

@@ -58,7 +58,7 @@ def set_state(reader: Subscriber, state: str = "unsubscribed") -> None:
 
 
 def is_private(page: HttpResponse) -> bool:
-    """Whether a page shows no address and stays out of caches and search engines."""
+    """Check that a page shows no address and stays out of caches and search engines."""
     assert page.headers["Cache-Control"] == "no-store"
     # With `no-referrer`, browsers would send the form with the origin `null`.
     assert page.headers["Referrer-Policy"] == "same-origin"

@@ -169,8 +169,8 @@ class TestTheNetwork:
         assert sign_up(ADA, ip="198.51.100.7").status_code == 200
 
     def test_unanswered_requests_count_too(self) -> None:
-        # Requests beyond the daily limit of the address count too. Otherwise the answers would show
-        # how often an address was signed up.
+        # Requests beyond the daily limit of the address count too. If they did not, the answers
+        # would show how often an address was signed up.
         for _ in range(4):
             assert sign_up(ADA).status_code == 200
         assert sign_up("bram@posthouse.example.org").status_code == 429

@@ -122,7 +122,7 @@ def test_a_complaint_or_unsubscribe_is_lifted_by_nobody(
     assert not lift_bounce(ada.pk, WHY)
     ada.refresh_from_db()
     assert (ada.state, Suppression.objects.get().lifted_at) == (state, None)
-    # An event that is reported after a bounce was lifted counts, whatever time it has.
+    # After a bounce was lifted, every newly reported event counts, whatever its time is.
     other = SubscriberFactory(email="b@posthouse.example.org")
     about = {"Recipient": other.email}
     report(*(changed(day, why, **about) for day, why in ((1, "HardBounce"), (3, None))))

@@ -92,7 +92,7 @@ def begun(window: Browser) -> str:
 
 
 def nothing_is_set_up_at(window: Browser, code: str) -> bool:
-    """Check that this window shows no secret and the right code turns nothing on."""
+    """Check that the window shows no secret, and that the right code does nothing."""
     assert "secret" not in window.at(PAGE).content.decode()
     assert window.at(PICTURE).status_code == 404
     page = window.send(PAGE, do="confirm", code=code)

@@ -153,7 +153,7 @@ def test_a_row_with_a_misspelled_address_is_not_a_header() -> None:
 
 
 class TestWhenTheyLeft:
-    """The date of leaving is read in every form."""
+    """Homing reads the date on which a reader left, in every form."""
 
     @pytest.mark.parametrize(
         ("value", "left_at"),
