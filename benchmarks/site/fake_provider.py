@@ -1,10 +1,9 @@
 """A provider that answers at once and uses little CPU.
 
-It uses little CPU so that a benchmark measures the sender. Run `python -m
-benchmarks.site.fake_provider` as a separate process; it prints its address. The provider answers as
-Postmark does, counts calls and messages, and checks nothing. The provider shares the cores with the
-measured sender, so it saves CPU time: it does not parse requests, finds the addresses with one
-regular expression, and joins the answer from bytes.
+Run `python -m benchmarks.site.fake_provider` as a separate process; it prints its address. The
+provider answers as Postmark does, counts calls and messages, and checks nothing. The provider
+shares the cores with the measured sender, so the provider saves CPU time. It does not parse
+requests, finds the addresses with one regular expression, and joins the answer from bytes.
 
 `--delay-ms` delays every answer. The provider remembers the delivery key of each message, which
 takes about 50 bytes for each. The provider returns its counts at this address:

@@ -130,7 +130,7 @@ class Site:
 
 def kill(process: subprocess.Popen[str]) -> None:
     """Send SIGKILL to a process and its children; wait until the process has ended."""
-    # Kill the parent first, because otherwise it might start new children meanwhile.
+    # Kill the parent first, because a running parent might start new children.
     children = list(children_of(process.pid)) if process.poll() is None else []
     process.kill()
     for child in children:

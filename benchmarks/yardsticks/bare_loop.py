@@ -107,7 +107,7 @@ def _timed(
 
 @contextmanager
 def _connections(database: str) -> Iterator[tuple[psycopg.Connection, requests.Session]]:
-    """Open a connection to the database and a session of HTTP, which both stay open."""
+    """Open a database connection and an HTTP session, which both stay open."""
     with closing(psycopg.connect(database)) as connection, requests.Session() as session:
         session.trust_env = False  # ignore proxies that the environment names
         session.headers["Content-Type"] = "application/json"

@@ -24,7 +24,7 @@ STATEMENTS = [
     "SELECT * FROM start_batch_1",
     "SELECT * FROM settle_batch_1",
 ]
-# The highest numbers of calls per copy that are allowed. 25 and 89 calls were measured. If every
+# The highest allowed numbers of calls per copy. 25 and 89 calls were measured. If every
 # message were built from scratch, there would be 63 and 249 calls.
 PYTHON_CALLS, ALL_CALLS = 30, 100
 

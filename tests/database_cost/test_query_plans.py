@@ -265,8 +265,8 @@ def run(sql: str) -> None:
 def rows_read(*tables: str) -> int:
     """Count rows read so far, by scan or index, from `tables` or all long tables.
 
-    PostgreSQL 14 counts the rows later. There the function returns 0, so that a test checks only
-    the plans.
+    PostgreSQL 14 counts the rows only later. For PostgreSQL 14 the function returns 0, so that a
+    test checks only the plans.
     """
     if connection.pg_version < 150000:
         return 0

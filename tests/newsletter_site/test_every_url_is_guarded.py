@@ -30,7 +30,7 @@ TAKES_FORMS_FROM_ELSEWHERE = {
 # Probes and metrics read no cookies and change nothing (newsletter_site/operating/).
 OPERATING = {"health/live/", "health/ready/", "health/workers/", "metrics"}
 API = "api/v1/"
-# These pages show a letter as it will arrive, with inline styles. Their frames run no scripts.
+# These pages show a letter as it will arrive, with inline styles, in frames without scripts.
 LETTERS = {
     "admin/newsletters/preview/",
     "admin/newsletters/drafts/<uuid:draft>/preview/",

@@ -287,7 +287,7 @@ def test_webhooks_settle_a_lost_answer(newsroom: Newsroom, site: WebSite, settin
         newsroom.deliver_all()
         _wait_for_the_webhooks(provider)
 
-        # Some events arrived during the call and are applied when it is settled.
+        # Some events arrived during the call and are applied when the call is settled.
         assert newsroom.outcomes(edition) == ["sent"] * 20
         assert newsroom.state(edition) == "succeeded"
         assert provider.sandbox.summary()["accepted"] == 20

@@ -3,7 +3,7 @@
 `python -m tests.faults.processes.worker_fork_server OPTION...` reads its standard input: each line
 starts one `deliver` with those options. The server prints `began PID` and `ended PID STATUS`. A
 worker starts with blocked stop signals, so a signal is not lost if it arrives before the worker can
-handle it. Another test covers such early signals in an ordinary process.
+handle it. Another test covers early signals in an ordinary process.
 """
 
 import contextlib

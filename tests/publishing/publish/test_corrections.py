@@ -85,7 +85,7 @@ def test_next_version_has_own_deliveries_in_the_same_issue(correct, first):
 
     assert second.created
     assert (second.edition.issue_id, second.edition.version) == (first.issue_id, 2)
-    # The issue's address stays, and its title becomes that of the newest version.
+    # The issue keeps its address, and takes over the title of the newest version.
     issue = written().get()
     assert (issue.slug, issue.title) == (slug, "Swifts, corrected")
     assert second.edition.archive_url == first.archive_url
