@@ -217,9 +217,6 @@ class Receipt(models.Model):
         db_table = "receipt"
         default_permissions = ()
 
-    def __str__(self) -> str:
-        return f"receipt of edition {self.edition_id}"
-
 
 class UploadedImage(models.Model):
     """An image, resized for mail. The image is kept as long as a letter uses it."""
@@ -255,9 +252,6 @@ class UploadedImage(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return self.name
-
 
 class UploadAttempts(models.Model):
     """The upload attempts of an author in the hour since the first attempt."""
@@ -271,9 +265,6 @@ class UploadAttempts(models.Model):
     class Meta:
         db_table = "upload_attempts"
         default_permissions = ()
-
-    def __str__(self) -> str:
-        return f"{self.tries} since {self.since}"
 
 
 class Snippet(models.Model):
@@ -320,9 +311,6 @@ class ExternalCheck(models.Model):
                 name="external_check_kind_is_known", condition=Q(kind__in=["domain", "link"])
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.subject}"
 
 
 def _one_open(name: str) -> models.UniqueConstraint:
@@ -388,9 +376,6 @@ class Rehearsal(LeasedTask):
             _one_open("one_rehearsal_at_a_time"),
         ]
 
-    def __str__(self) -> str:
-        return f"rehearsal {self.pk}"
-
     @property
     def refused(self) -> int:
         """The number of messages that would be refused."""
@@ -455,6 +440,3 @@ class MovedIssue(models.Model):
     class Meta:
         db_table = "moved_issue"
         default_permissions = ()
-
-    def __str__(self) -> str:
-        return self.key

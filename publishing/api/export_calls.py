@@ -12,7 +12,6 @@ from api.idempotent_call import changing, once
 from api.problem import ProblemError, ProblemType, answers, first_of
 from api.schema import ResponseBody, json_response
 from delivery.tasks.leased_task_columns import TaskState
-from publishing.activity.record_issue_activity import record_task
 from publishing.exporting import export_task
 from publishing.exporting.export_view import export_response
 from publishing.models import Export
@@ -40,10 +39,7 @@ def request_export(request: HttpRequest) -> HttpResponse:
 
     If an export is already being written, the call returns that export and starts no other.
     """
-    user = get_caller(request).user.pk
-    export, is_new = export_task.request_export(user)
-    if is_new:
-        record_task("request_export", user, export)
+    export, is_new = export_task.request_export(get_caller(request).user.pk)
     url = reverse("api:export", args=[export.pk])
     return json_response(_status(export), url=url, created=is_new)
 
@@ -73,8 +69,7 @@ def download_export(request: HttpRequest, export_id: int) -> HttpResponseBase:
             ProblemType.NOT_FOUND,
             f"The export has no file, because its state is “{export.state}”.",
         )
-    record_task("download_export", get_caller(request).user.pk, export)
-    return export_response(export, f"homing-{export.pk}.zip")
+    return export_response(export, f"homing-{export.pk}.zip", get_caller(request).user.pk)
 
 
 def _find(export_id: int) -> Export:

@@ -13,7 +13,6 @@ from api.idempotent_call import changing, require_key, run_call
 from api.problem import ProblemError, ProblemType, answers, field_problem, first_of
 from api.schema import ResponseBody, json_response
 from idempotency.fingerprint import FileDigest
-from publishing.activity.record_issue_activity import record_task
 from publishing.api import issue_scopes
 from publishing.models import IssueMove
 from publishing.past_issues import move_task
@@ -82,15 +81,13 @@ def upload_past_issues(
             raise field_problem("file", "The file is empty.")
 
         def work() -> HttpResponse:
-            user = get_caller(request).user.pk
             try:
-                move = move_task.request_move(file, name, site, user)
+                move = move_task.request_move(file, name, site, get_caller(request).user.pk)
             except move_task.MoveRefusedError as error:
                 sentence = refusal_sentence(error.code)
                 if error.code == "site_invalid":
                     raise field_problem("site", sentence) from None
                 raise ProblemError(_REFUSALS[error.code], sentence) from None
-            record_task("move_issues", user, move)
             move.refresh_from_db()
             url = reverse("api:past_issues", args=[move.pk])
             received = MoveReceived(**_fields(move), readers=lists_in(file))

@@ -18,6 +18,7 @@ from django.db.models.functions import Now
 from delivery.interface import short_transaction
 from delivery.tasks.leased_task_columns import TaskState
 from delivery.tasks.run_leased_task import ClaimedTask, run_next
+from publishing.activity.record_issue_activity import record_task
 from publishing.exporting.export_files import export_files, write_zip
 from publishing.models import Export, ExportPiece
 from subscribers.files.file_pieces import LONGEST_PIECE
@@ -34,7 +35,9 @@ def request_export(by: uuid.UUID) -> tuple[Export, bool]:
     """Return the open export, or else a new export; also return whether it is new."""
     try:
         with transaction.atomic():
-            return Export.objects.create(requested_by_id=by), True
+            export = Export.objects.create(requested_by_id=by)
+            record_task("request_export", by, export)
+            return export, True
     except IntegrityError:
         newest = newest_export()
         if newest is None:

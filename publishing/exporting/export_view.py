@@ -1,7 +1,8 @@
 """Show the page “Download everything”: request, watch and download an export."""
 
+import uuid
+
 from django.contrib import messages
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -24,10 +25,7 @@ from subscribers.desk_frame import may_manage_readers
 def export_page(request: HttpRequest) -> HttpResponse:
     """Show the newest export; on POST request one, unless an export is still open."""
     if request.method == "POST":
-        with transaction.atomic():
-            export, is_new = export_task.request_export(user_id_of(request))
-            if is_new:
-                record_task("request_export", user_id_of(request), export)
+        _export, is_new = export_task.request_export(user_id_of(request))
         if not is_new:
             messages.info(request, _("An export is already being written."))
         return redirect("desk:export")
@@ -48,13 +46,16 @@ def download_export(request: HttpRequest, export_id: int) -> HttpResponseBase:
     if export is None:
         messages.warning(request, _("This export is no longer stored. Request a new one."))
         return redirect("desk:export")
-    record_task("download_export", user_id_of(request), export)
     name = f"homing-{date_format(export.requested_at, 'Y-m-d')}.zip"
-    return export_response(export, name)
+    return export_response(export, name, user_id_of(request))
 
 
-def export_response(export: Export, name: str) -> StreamingHttpResponse:
-    """Return a response that streams the ZIP file; caches do not keep it."""
+def export_response(export: Export, name: str, by: uuid.UUID) -> StreamingHttpResponse:
+    """Return a response that streams the ZIP file, and record the download.
+
+    Caches do not keep the file.
+    """
+    record_task("download_export", by, export)
     headers = {
         "Content-Disposition": content_disposition_header(True, name) or "attachment",
         "Content-Length": str(export.done),

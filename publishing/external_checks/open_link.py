@@ -18,10 +18,10 @@ import threading
 import time
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import NamedTuple
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
+from django.db import models
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
@@ -46,41 +46,27 @@ _HEADERS = {
     "Accept-Encoding": "identity",
     "Connection": "close",
 }
-
-
 # These statuses mean that the page does not exist.
 _GONE = frozenset({404, 410})
 
 
-class LinkError(StrEnum):
+class LinkError(models.TextChoices):
     """The reason why a link gave no response.
 
     Saved results contain these values, so do not change them.
     """
 
-    NONE = ""
-    NO_SUCH_HOST = "no such host"
-    DNS_FAILED = "the host could not be looked up"
-    NOT_PUBLIC = "an address that is not public"
-    NOT_A_WEB_URL = "not an address of the web"
-    TOO_MANY_REDIRECTS = "too many redirects"
-    REFUSED = "the connection was refused"
-    CERTIFICATE = "a certificate that is not valid"
-    TIMEOUT = "no answer in time"
-    INVALID_RESPONSE = "an answer that is none"
+    NONE = "", ""
+    NO_SUCH_HOST = "no such host", gettext_lazy("the host does not exist")
+    DNS_FAILED = "the host could not be looked up", gettext_lazy("the host could not be looked up")
+    NOT_PUBLIC = "an address that is not public", gettext_lazy("the address is not public")
+    NOT_A_WEB_URL = "not an address of the web", gettext_lazy("not a web address")
+    TOO_MANY_REDIRECTS = "too many redirects", gettext_lazy("too many redirects")
+    REFUSED = "the connection was refused", gettext_lazy("the connection was refused")
+    CERTIFICATE = "a certificate that is not valid", gettext_lazy("the certificate is not valid")
+    TIMEOUT = "no answer in time", gettext_lazy("no answer in time")
+    INVALID_RESPONSE = "an answer that is none", gettext_lazy("the response is not valid")
 
-
-_ERROR_TEXTS = {
-    LinkError.NO_SUCH_HOST: gettext_lazy("the host does not exist"),
-    LinkError.DNS_FAILED: gettext_lazy("the host could not be looked up"),
-    LinkError.NOT_PUBLIC: gettext_lazy("the address is not public"),
-    LinkError.NOT_A_WEB_URL: gettext_lazy("not a web address"),
-    LinkError.TOO_MANY_REDIRECTS: gettext_lazy("too many redirects"),
-    LinkError.REFUSED: gettext_lazy("the connection was refused"),
-    LinkError.CERTIFICATE: gettext_lazy("the certificate is not valid"),
-    LinkError.TIMEOUT: gettext_lazy("no answer in time"),
-    LinkError.INVALID_RESPONSE: gettext_lazy("the response is not valid"),
-}
 
 # After these errors the link may still work for readers.
 _MAY_PASS = frozenset(
@@ -111,7 +97,7 @@ class LinkResult:
         """The status or error in words, such as “answers 404”."""
         if self.status:
             return _("answers {status}").format(status=self.status)
-        return str(_ERROR_TEXTS.get(self.error, ""))
+        return str(self.error.label)
 
 
 class FetchError(Exception):

@@ -214,11 +214,8 @@ def _without_template_tags(letter: str, *, is_html: bool) -> str:
         tags = [tag for tag in _TEMPLATE_TAG.finditer(letter) if not _is_within(codes, tag)]
     else:
         tags = outside_code(letter, _TEMPLATE_TAG)
-    kept, end = list[str](), 0
-    for tag in tags:
-        kept.append(letter[end : tag.start()])
-        end = tag.end()
-    return "".join((*kept, letter[end:]))
+    spans = {tag.span() for tag in tags}
+    return _TEMPLATE_TAG.sub(lambda tag: "" if tag.span() in spans else tag[0], letter)
 
 
 def _is_within(spans: Sequence[tuple[int, int]], found: re.Match[str]) -> bool:
@@ -256,10 +253,8 @@ def _own_button(parts: Sequence[Part], at: int, outer: str) -> str:
     depth = 0
     for here, (_text, tag, rest) in enumerate(parts[at : at + _MOST_TAGS], at):
         if tag == "a":
-            address, words = (
-                parse_attributes(rest).get("href", "").strip(),
-                _link_words(parts, here),
-            )
+            address = parse_attributes(rest).get("href", "").strip()
+            words = _link_words(parts, here)
             if words and _is_own(address):
                 return f'<p class="button"><a href="{escape(address)}">{words}</a></p>'
         depth += (tag == outer) - (tag == f"/{outer}")

@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from delivery.reports.worker_warnings import task_sentence
-from publishing.activity.record_issue_activity import record_task
 from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.past_issues import move_task
 from publishing.past_issues.report_sentences import error_sentence, refusal_sentence, report_lines
@@ -39,10 +38,8 @@ def move_page(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
     try:
         with transaction.atomic():
             content = cast("BinaryIO", file.file)
-            site, by = request.POST.get("site", ""), user_id_of(request)
-            record_task(
-                "move_issues", by, move_task.request_move(content, file.name or "export", site, by)
-            )
+            site, name = request.POST.get("site", ""), file.name or "export"
+            move_task.request_move(content, name, site, user_id_of(request))
             readers = lists_sentence(lists_in(content))
     except move_task.MoveRefusedError as error:
         return _page(request, refusal_sentence(error.code))

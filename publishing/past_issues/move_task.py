@@ -4,7 +4,6 @@ If a worker is killed, another worker continues the move after the last settled 
 """
 
 import logging
-import uuid
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -24,7 +23,8 @@ from delivery.issue_attributes import PREVIEW_TEXT, TITLE
 from delivery.mail.merge_fields import escape_braces
 from delivery.models import Edition
 from delivery.tasks.leased_task_columns import TaskState
-from delivery.tasks.run_leased_task import ClaimedTask, run_next, separate_task
+from delivery.tasks.run_leased_task import ClaimedTask, TaskRefusedError, run_next, separate_task
+from publishing.activity.record_issue_activity import record_task
 from publishing.approval.record_approval import needs_approval
 from publishing.content.compose_content import edition_columns
 from publishing.content.edition_content import Content, find_problems
@@ -60,16 +60,12 @@ PICTURE_KEPT, PLAYER_LEFT_OUT, OTHER_ADDRESS = "picture_kept", "player_left_out"
 OpenerMaker = Callable[[], LinkOpener]
 
 
-class MoveRefusedError(Exception):
+class MoveRefusedError(TaskRefusedError):
     """The uploaded file was not accepted for a move. `code` says why."""
 
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.code = code
 
-
-def request_move(file: IO[bytes], filename: str, site: str, by: uuid.UUID | None) -> IssueMove:
-    """Store an export for a worker, in the caller's transaction.
+def request_move(file: IO[bytes], filename: str, site: str, by: UUID) -> IssueMove:
+    """Store an export for a worker and record the request, in the caller's transaction.
 
     Raises `MoveRefusedError` if approval is required or another move is open.
     """
@@ -86,6 +82,7 @@ def request_move(file: IO[bytes], filename: str, site: str, by: uuid.UUID | None
     except IntegrityError:
         raise MoveRefusedError("already_running") from None
     store_pieces(file, IssueMovePiece, move=move)
+    record_task("move_issues", by, move)
     return move
 
 

@@ -32,14 +32,12 @@ class Product(StrEnum):
 Take = Callable[[str], tuple[str, int, int] | None]
 
 # The hosts from which images are fetched. Ghost has no host here, because its images are on the
-# author's own host.
+# author's own host. Homing has none, because its export contains the images.
 PICTURE_HOSTS = {
     Product.SUBSTACK: frozenset(
         {"substackcdn.com", "cdn.substack.com", "substack-post-media.s3.amazonaws.com"}
     ),
-    Product.GHOST: frozenset[str](),
     Product.BUTTONDOWN: frozenset({"assets.buttondown.email", "assets.buttondown.com"}),
-    Product.HOMING: frozenset(),
 }
 
 
@@ -60,7 +58,6 @@ class UnusableExportError(TaskRefusedError):
 
     def __init__(self, code: str, detail: str = "") -> None:
         super().__init__(code, detail=detail)
-        self.detail = detail
 
 
 class SkipIssueError(Exception):

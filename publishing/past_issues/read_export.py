@@ -61,7 +61,7 @@ class Export:
     def __init__(self, file: IO[bytes], site: str = "") -> None:
         self.entries: ZipEntries | None = None
         self.site = site.rstrip("/")
-        self._by_end: dict[str, str] = {}
+        self._by_end: dict[str, str] = {}  # paths of files by their last two parts
         # Only Ghost exports use `_json` and `_metas`. `_json` is the JSON file. `_metas` has facts
         # from the file's `posts_meta`, which lists only some of the posts.
         self._json: JSONFile | None = None
@@ -84,8 +84,9 @@ class Export:
     @property
     def hosts(self) -> frozenset[str]:
         """The hosts from which images may be fetched."""
-        own = {urlsplit(self.site).netloc.lower()} if self.product is Product.GHOST else set()
-        return PICTURE_HOSTS[self.product] | own
+        if self.product is Product.GHOST:
+            return frozenset({urlsplit(self.site).netloc.lower()})
+        return PICTURE_HOSTS.get(self.product, frozenset())
 
     def letter_of(self, issue: PastIssue) -> str:
         """Return the letter of an issue. Raises `SkipIssueError`."""
@@ -94,7 +95,8 @@ class Export:
             if self._json is not None:
                 text = self._ghost_letter(self._json, issue)
             elif self.entries is not None:
-                text = _text(self.entries.read(issue.source, LONGEST_LETTER))
+                letter = self.entries.read(issue.source, LONGEST_LETTER)
+                text = letter.decode("utf-8-sig", "replace").replace("\0", "")
         except (UnusableZipError, JSONFormatError):
             # The letter's part of the file is read only now, and may be damaged or too large.
             raise SkipIssueError(Skip.UNREADABLE) from None
@@ -130,7 +132,7 @@ class Export:
     def _substack(self, row: Row) -> PastIssue:
         post = word_of(row, "post_id")[:_LONGEST_ADDRESS]
         number, _dot, slug = post.partition(".")
-        path = self._find(f"posts/{post}.html")
+        path = self._by_end.get(f"posts/{post}.html", "")
         skip = _first(
             (word_of(row, "is_published").lower() != "true", Skip.DRAFT),
             (word_of(row, "type").lower() not in ("newsletter", "podcast"), Skip.NOT_AN_ISSUE),
@@ -143,7 +145,7 @@ class Export:
 
     def _buttondown(self, row: Row) -> PastIssue:
         slug = word_of(row, "slug")[:_LONGEST_ADDRESS]
-        path = self._find(f"emails/{slug}.md")
+        path = self._by_end.get(f"emails/{slug}.md", "")
         skip = _first(
             (not word_of(row, "publish_date"), Skip.DRAFT),
             # Without the column `email_type`, nobody knows which emails are public, so skip all
@@ -197,12 +199,8 @@ class Export:
         )
         if text and picture:
             _is_mail_only, alt = self._metas.get(issue.key, (False, ""))
-            text = _picture(picture, alt) + text
+            text = f'<p><img src="{escape(picture)}" alt="{escape(alt)}"></p>{text}'
         return text.replace(_GHOST_SITE, self.site)
-
-    def _find(self, end: str) -> str:
-        """Return the path that ends with `end`; empty if no file has such a path."""
-        return self._by_end.get(end, "")
 
 
 def split_mode(markdown: str) -> tuple[str, bool]:
@@ -257,16 +255,8 @@ def _ghost_metas(content: JSONFile, metas: int | None) -> Iterator[tuple[str, tu
         yield word_of(row, "post_id")[:_LONGEST_ADDRESS], (bool(row.get("email_only")), alt)
 
 
-def _picture(address: str, alt: str) -> str:
-    return f'<p><img src="{escape(address)}" alt="{escape(alt)}"></p>'
-
-
 def _first(*reasons: tuple[bool, Skip]) -> Skip | None:
     return next((reason for holds, reason in reasons if holds), None)
-
-
-def _text(content: bytes) -> str:
-    return content.decode("utf-8-sig", "replace").replace("\0", "")
 
 
 def _unpacked(entries: ZipEntries, path: str) -> JSONFile:

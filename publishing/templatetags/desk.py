@@ -40,6 +40,7 @@ register.filter("activity_sentence", plain_sentence_of)
 register.filter("reason_sentence", reason_sentence)
 register.filter("alarm_words", alarm_words)
 register.filter("duration", duration)
+register.filter("grouped", digits)
 register.filter("outcome_label", outcome_label)
 register.filter("plain_title", plain_title)
 register.filter("audience", edition_audience)
@@ -120,12 +121,6 @@ def in_zone(at: datetime) -> str:
 def machine_time(at: datetime) -> str:
     """Return a time in HTML's format, with at most three decimals of a second."""
     return timezone.localtime(at).isoformat(timespec="milliseconds")
-
-
-@register.filter
-def grouped(number: int) -> str:
-    """Return 52418 as 52,418."""
-    return digits(number)
 
 
 @register.filter

@@ -12,7 +12,6 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from delivery.tasks.leased_task_columns import TaskState
-from publishing.activity.record_issue_activity import record_task
 from publishing.models import IssueMove
 from publishing.past_issues import move_task
 from publishing.past_issues.past_issue import UnusableExportError
@@ -56,16 +55,13 @@ class Command(BaseCommand):
                     move_task.run_next_move(lambda: False)
                     with transaction.atomic():
                         move = move_task.request_move(file, path.name, options["site"], author)
-                        record_task("move_issues", author, move)
                     move_task.run_next_move(lambda: False)
                     move.refresh_from_db()
         except OSError as error:
             sentence = _("Homing cannot read {path}: {error}.")
             raise CommandError(sentence.format(path=path, error=error.strerror)) from error
-        except move_task.MoveRefusedError as error:
-            raise CommandError(refusal_sentence(error.code)) from None
-        except UnusableExportError as error:
-            raise CommandError(refusal_sentence(error.code, error.detail)) from None
+        except (move_task.MoveRefusedError, UnusableExportError) as error:
+            raise CommandError(refusal_sentence(error.code, **error.parameters)) from None
         if move.error:
             raise CommandError(error_sentence(move))
         if move.is_open:

@@ -56,9 +56,9 @@ class Web:
         raise FetchError(url)
 
 
-def move(content: bytes, author: Any = None, site: str = "", web: Web | None = None) -> IssueMove:
+def move(content: bytes, author: Any, site: str = "", web: Web | None = None) -> IssueMove:
     with transaction.atomic():
-        request = move_task.request_move(io.BytesIO(content), "a.zip", site, author and author.pk)
+        request = move_task.request_move(io.BytesIO(content), "a.zip", site, author.pk)
     assert move_task.run_next_move(lambda: False, lambda: web or Web())  # type: ignore[arg-type,return-value]
     request.refresh_from_db()
     return request
@@ -266,7 +266,8 @@ def test_buttondown_letters_are_markdown_or_html(author: Any) -> None:
 def test_lists_of_buttondown_can_be_json(author: Any) -> None:
     email = {"id": "1", "slug": "a", "subject": "A", "email_type": "public"}
     emails = json.dumps([email | {"publish_date": "2022-03-04 05:06:07Z"}])
-    assert move(zipped({"x/emails.json": emails, "x/emails/a.md": "Hi"})).counts == {"moved": 1}
+    content = zipped({"x/emails.json": emails, "x/emails/a.md": "Hi"})
+    assert move(content, author).counts == {"moved": 1}
 
 
 def test_a_worker_that_lost_its_lease_moves_nothing_in(author: Any) -> None:

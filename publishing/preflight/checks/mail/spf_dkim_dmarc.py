@@ -4,7 +4,7 @@ A failed search for a DKIM key proves nothing, because Homing can only guess the
 key.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 
 from django.utils.text import get_text_list
@@ -44,13 +44,12 @@ def check_domain(
     if found is None or external.domain_at is None:
         yield unknown(_("The records of {domain} have not been looked up yet"), domain=domain)
         return
-    at = clock(external.domain_at)
+    facts = {"domain": domain, "name": found.dmarc_at, "at": clock(external.domain_at)}
     if found.texts.status is DnsStatus.NO_SUCH_NAME:
         yield advice(
             _("The domain {domain} does not exist"),
             _("Receivers refuse mail from it. Checked: {at}."),
-            domain=domain,
-            at=at,
+            **facts,
         )
         return
     answered = {
@@ -62,16 +61,15 @@ def check_domain(
         yield unknown(
             _("{records} of {domain} could not be looked up"),
             _("No name server answered. Checked: {at}."),
-            domain=domain,
             records=get_text_list(failed, _("and")),
-            at=at,
+            **facts,
         )
     for is_known, find in zip(answered.values(), (_spf, _dkim, _dmarc), strict=True):
         if is_known:
-            yield find(found, at)
+            yield find(found, facts)
 
 
-def _spf(found: DomainRecords, at: str) -> Finding:
+def _spf(found: DomainRecords, facts: Mapping[str, str]) -> Finding:
     policies = tuple(text for text in found.texts.values if _is_spf(text))
     if len(policies) > 1:
         return advice(
@@ -81,8 +79,7 @@ def _spf(found: DomainRecords, at: str) -> Finding:
             _("Only one SPF record is allowed. With more, SPF fails. Checked: {at}."),
             examples=policies,
             count=len(policies),
-            domain=found.domain,
-            at=at,
+            **facts,
         )
     if any({"all", "+all"} & set(text.lower().split()) for text in policies):
         return advice(
@@ -92,14 +89,12 @@ def _spf(found: DomainRecords, at: str) -> Finding:
                 "Checked: {at}."
             ),
             examples=policies,
-            domain=found.domain,
-            at=at,
+            **facts,
         )
     if any(alias.rstrip(".").endswith(_POSTMARK) for alias in found.return_path.values):
-        leads = _("SPF passes: the return path of {domain} leads to Postmark.")
-        return passed(leads, domain=found.domain)
+        return passed(_("SPF passes: the return path of {domain} leads to Postmark."), **facts)
     if any(_POSTMARK in text.lower() for text in policies):
-        return passed(_("SPF of {domain} names Postmark."), domain=found.domain)
+        return passed(_("SPF of {domain} names Postmark."), **facts)
     return advice(
         _("SPF of {domain} does not name Postmark")
         if policies
@@ -110,26 +105,24 @@ def _spf(found: DomainRecords, at: str) -> Finding:
             "Checked: {at}."
         ),
         examples=policies,
-        domain=found.domain,
-        at=at,
+        **facts,
     )
 
 
-def _dkim(found: DomainRecords, at: str) -> Finding:
+def _dkim(found: DomainRecords, facts: Mapping[str, str]) -> Finding:
     if found.has_dkim_key:
-        return passed(_("DKIM has a key at pm._domainkey.{domain}."), domain=found.domain)
+        return passed(_("DKIM has a key at pm._domainkey.{domain}."), **facts)
     return unknown(
         _("Homing cannot see whether mail from {domain} is signed (DKIM)"),
         _(
             "The name of Postmark's key usually contains a date, so Homing cannot find it. There "
             "is none at pm._domainkey. Look in Postmark under Sender Signatures. Checked: {at}."
         ),
-        domain=found.domain,
-        at=at,
+        **facts,
     )
 
 
-def _dmarc(found: DomainRecords, at: str) -> Finding:
+def _dmarc(found: DomainRecords, facts: Mapping[str, str]) -> Finding:
     records = found.dmarc_records
     if not records:
         return advice(
@@ -139,8 +132,7 @@ def _dmarc(found: DomainRecords, at: str) -> Finding:
                 "without one as spam. Start with the text “v=DMARC1; p=none” at _dmarc.{domain}. "
                 "Checked: {at}."
             ),
-            domain=found.domain,
-            at=at,
+            **facts,
         )
     if len(records) > 1:
         return advice(
@@ -153,21 +145,18 @@ def _dmarc(found: DomainRecords, at: str) -> Finding:
             ),
             examples=records,
             count=len(records),
-            name=found.dmarc_at,
-            at=at,
+            **facts,
         )
     if found.dmarc_policy == "quarantine":
         asks = _("DMARC of {name} asks receivers to put forgeries in spam (quarantine).")
-        return passed(asks, name=found.dmarc_at)
+        return passed(asks, **facts)
     if found.dmarc_policy == "reject":
-        asks = _("DMARC of {name} asks receivers to refuse forgeries (reject).")
-        return passed(asks, name=found.dmarc_at)
+        return passed(_("DMARC of {name} asks receivers to refuse forgeries (reject)."), **facts)
     return advice(
         _("DMARC is “{policy}” for {domain}"),
         _("Mail arrives, but receivers are not asked to refuse forgeries. Checked: {at}."),
         policy=found.dmarc_policy,
-        domain=found.domain,
-        at=at,
+        **facts,
     )
 
 
