@@ -12,6 +12,13 @@ def digits(number: int) -> str:
     return number_format(number, force_grouping=True)
 
 
+class Count(int):
+    """A number that selects a plural form and is shown with thousands separators."""
+
+    def __format__(self, spec: str) -> str:
+        return digits(self)
+
+
 def counted(singular: str, plural: str, number: int, **more: object) -> str:
     """Write a sentence with a number as `{n}`, in the plural form for this number."""
     return ngettext(singular, plural, number).format(n=digits(number), **more)

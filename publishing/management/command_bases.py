@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from delivery.models import Edition
 from publishing.editions.edition_status import NoSuchEditionError, load_edition
 from publishing.editions.find_edition import parse_issue_id, parse_version
+from subscribers.management.command_options import as_command_error
 
 
 class _HelpFormatter(DjangoHelpFormatter):
@@ -46,14 +47,13 @@ class EditionCommand(VersionedCommand):
         parser.add_argument("issue", help=_("id of the issue"))
         parser.add_argument("--version", metavar="N", help=_("version (default: the newest)"))
 
+    @as_command_error(NoSuchEditionError, ValueError)
     def edition(self, options: dict[str, Any]) -> Edition:
         """Return the edition that the options name. Raises `CommandError`."""
-        try:
-            return load_edition(parse_issue_id(options["issue"]), parse_version(options["version"]))
-        except (NoSuchEditionError, ValueError) as error:
-            raise CommandError(str(error)) from None
+        return load_edition(parse_issue_id(options["issue"]), parse_version(options["version"]))
 
 
+@as_command_error(ValueError)
 def parse_issue(text: str | None) -> uuid.UUID | None:
     """Return the id of the issue that an option names; None without the option.
 
@@ -61,10 +61,7 @@ def parse_issue(text: str | None) -> uuid.UUID | None:
     """
     if text is None:
         return None
-    try:
-        issue = parse_issue_id(text)
-    except ValueError as error:
-        raise CommandError(str(error)) from None
+    issue = parse_issue_id(text)
     if not Edition.objects.filter(issue_id=issue).exists():
         raise CommandError(_("There is no issue {issue}.").format(issue=text))
     return issue

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from django.conf import settings
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext_lazy
 
-from delivery.humanise import digits
+from delivery.humanise import Count
 from publishing.models import IssueMove
 
 TITLES_SHOWN = 50
@@ -66,70 +66,63 @@ def error_sentence(move: IssueMove) -> str:
     return refusal_sentence(move.error["code"], **move.error["parameters"]) if move.error else ""
 
 
-def _count_sentence(code: str, n: int) -> str:
-    sentences = {
-        "moved": ngettext("{n} issue was moved in.", "{n} issues were moved in.", n),
-        "known": ngettext(
-            "{n} issue had been moved in before.", "{n} issues had been moved in before.", n
-        ),
-        "draft": ngettext(
-            "{n} draft or scheduled issue was left out.",
-            "{n} drafts and scheduled issues were left out.",
-            n,
-        ),
-        "not_public": ngettext(
-            "{n} issue was left out because it was not public: for paying readers, for some "
-            "readers, or only mailed.",
-            "{n} issues were left out because they were not public: for paying readers, for some "
-            "readers, or only mailed.",
-            n,
-        ),
-        "not_an_issue": ngettext(
-            "{n} page or thread was left out.", "{n} pages and threads were left out.", n
-        ),
-        "no_letter": ngettext(
-            "{n} issue was left out because the export has no text of it.",
-            "{n} issues were left out because the export has no text of them.",
-            n,
-        ),
-        "no_date": ngettext(
-            "{n} issue was left out because it has no date.",
-            "{n} issues were left out because they have no date.",
-            n,
-        ),
-        "too_long": ngettext(
-            "{n} issue was left out because it is too long.",
-            "{n} issues were left out because they are too long.",
-            n,
-        ),
-        "unreadable": ngettext(
-            "{n} issue was left out because its file in the ZIP is damaged or too large.",
-            "{n} issues were left out because their files in the ZIP are damaged or too large.",
-            n,
-        ),
-        "picture_kept": ngettext(
-            "{n} image could not be copied. It keeps its old address and may vanish there.",
-            "{n} images could not be copied. They keep their old addresses and may vanish there.",
-            n,
-        ),
-        "player_left_out": ngettext(
-            "{n} issue had an embedded player, which was left out.",
-            "{n} issues had embedded players, which were left out.",
-            n,
-        ),
-        "other_address": ngettext(
-            "{n} issue has another address, because its old one is taken or not valid here.",
-            "{n} issues have other addresses, because their old ones are taken or not valid here.",
-            n,
-        ),
-    }
-    return sentences[code].format(n=digits(n))
-
-
-ORDER = (
-    *("moved", "known", "not_public", "draft", "not_an_issue", "no_letter", "no_date", "too_long"),
-    *("unreadable", "picture_kept", "player_left_out", "other_address"),
-)
+# The sentences about the results of a move, in the order of the report.
+_RESULTS = {
+    "moved": ngettext_lazy("{n} issue was moved in.", "{n} issues were moved in.", "n"),
+    "known": ngettext_lazy(
+        "{n} issue had been moved in before.", "{n} issues had been moved in before.", "n"
+    ),
+    "not_public": ngettext_lazy(
+        "{n} issue was left out because it was not public: for paying readers, for some "
+        "readers, or only mailed.",
+        "{n} issues were left out because they were not public: for paying readers, for some "
+        "readers, or only mailed.",
+        "n",
+    ),
+    "draft": ngettext_lazy(
+        "{n} draft or scheduled issue was left out.",
+        "{n} drafts and scheduled issues were left out.",
+        "n",
+    ),
+    "not_an_issue": ngettext_lazy(
+        "{n} page or thread was left out.", "{n} pages and threads were left out.", "n"
+    ),
+    "no_letter": ngettext_lazy(
+        "{n} issue was left out because the export has no text of it.",
+        "{n} issues were left out because the export has no text of them.",
+        "n",
+    ),
+    "no_date": ngettext_lazy(
+        "{n} issue was left out because it has no date.",
+        "{n} issues were left out because they have no date.",
+        "n",
+    ),
+    "too_long": ngettext_lazy(
+        "{n} issue was left out because it is too long.",
+        "{n} issues were left out because they are too long.",
+        "n",
+    ),
+    "unreadable": ngettext_lazy(
+        "{n} issue was left out because its file in the ZIP is damaged or too large.",
+        "{n} issues were left out because their files in the ZIP are damaged or too large.",
+        "n",
+    ),
+    "picture_kept": ngettext_lazy(
+        "{n} image could not be copied. It keeps its old address and may vanish there.",
+        "{n} images could not be copied. They keep their old addresses and may vanish there.",
+        "n",
+    ),
+    "player_left_out": ngettext_lazy(
+        "{n} issue had an embedded player, which was left out.",
+        "{n} issues had embedded players, which were left out.",
+        "n",
+    ),
+    "other_address": ngettext_lazy(
+        "{n} issue has another address, because its old one is taken or not valid here.",
+        "{n} issues have other addresses, because their old ones are taken or not valid here.",
+        "n",
+    ),
+}
 
 
 def report_lines(move: IssueMove) -> list[tuple[str, str, list[str]]]:
@@ -137,12 +130,12 @@ def report_lines(move: IssueMove) -> list[tuple[str, str, list[str]]]:
     return [
         (
             code,
-            _count_sentence(code, move.counts[code]),
+            sentence.format(n=Count(move.counts[code])),
             [_line(title, detail) for found, title, detail in move.notes if found == code][
                 :TITLES_SHOWN
             ],
         )
-        for code in ORDER
+        for code, sentence in _RESULTS.items()
         if move.counts.get(code)
     ]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from delivery.humanise import digits
+from delivery.humanise import Count
 from delivery.issue_attributes import CONTENT_ATTRIBUTES, LETTER, IssueAttribute
 from publishing.preflight.parse_letter import TextLocation
 
@@ -60,13 +60,6 @@ class Finding:
 Findings = Mapping[str, Sequence[Finding]]
 
 
-class _Count(int):
-    """A number that selects a plural form and is shown with thousands separators."""
-
-    def __format__(self, spec: str) -> str:
-        return digits(self)
-
-
 def _finding(
     severity: Severity,
     sentence: Words,
@@ -80,7 +73,7 @@ def _finding(
 ) -> Finding:
     """Return a finding with the parameters written into its sentence and detail."""
     written = {
-        name: _Count(value) if type(value) is int else value for name, value in params.items()
+        name: Count(value) if type(value) is int else value for name, value in params.items()
     }
     texts = (sentence.format(**written), detail.format(**written))
     return Finding(severity, *texts, fix_in, tuple(dict.fromkeys(examples)), issue)

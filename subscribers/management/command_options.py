@@ -2,7 +2,8 @@
 
 import uuid
 from argparse import ArgumentParser
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -26,11 +27,17 @@ class AnswerCommand(BaseCommand):
             for text in given if isinstance(given, list) else [given]:
                 if isinstance(text, str):
                     decoded_option(f"--{name}", text)
-        try:
-            with transaction.atomic():
-                self.stdout.write(self.answer(options).model_dump_json())
-        except ProblemError as error:
-            raise CommandError(str(error)) from None
+        with as_command_error(ProblemError), transaction.atomic():
+            self.stdout.write(self.answer(options).model_dump_json())
+
+
+@contextmanager
+def as_command_error(*errors: type[Exception]) -> Iterator[None]:
+    """Turn these errors into a `CommandError` with the same sentence."""
+    try:
+        yield
+    except errors as error:
+        raise CommandError(str(error)) from None
 
 
 def add_author_option(parser: ArgumentParser) -> None:

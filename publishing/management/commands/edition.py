@@ -5,7 +5,6 @@ from argparse import ArgumentParser
 from functools import partial
 from typing import Any
 
-from django.core.management.base import CommandError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -14,6 +13,7 @@ from publishing.actions.edition_actions import ACTIONS, OLD_NAMES, CannotDoThatE
 from publishing.activity.record_issue_activity import record_action_from_the_command_line
 from publishing.editions.edition_status import load_status
 from publishing.management.command_bases import EditionCommand
+from subscribers.management.command_options import as_command_error
 
 _EXPLAINED = {
     "resume": gettext_lazy("send the remaining copies of a paused issue"),
@@ -45,14 +45,12 @@ class Command(EditionCommand):
         )
         super().add_arguments(parser)
 
+    @as_command_error(CannotDoThatError)
     def handle(self, *args: Any, **options: Any) -> None:
         edition, name = self.edition(options), options["action"]
         # stderr carries the message, because stdout holds only JSON for programs.
         self.stderr.style_func = str
         record = partial(record_action_from_the_command_line, edition)
-        try:
-            done = perform(name, edition, load_status(edition.pk), record=record)
-        except CannotDoThatError as error:
-            raise CommandError(str(error)) from None
+        done = perform(name, edition, load_status(edition.pk), record=record)
         self.stderr.write(in_one_line(done))
         self.stdout.write(json.dumps(load_status(edition.pk).as_json()))

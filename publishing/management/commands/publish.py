@@ -48,7 +48,12 @@ from publishing.scheduling.local_time import (
     scheduled_time_of,
 )
 from subscribers.fields.find_tags import UnknownTagError, find_tags
-from subscribers.management.command_options import active_author, add_author_option, decoded_option
+from subscribers.management.command_options import (
+    active_author,
+    add_author_option,
+    as_command_error,
+    decoded_option,
+)
 
 
 class Command(VersionedCommand):
@@ -141,30 +146,28 @@ class Command(VersionedCommand):
                 f"--{name}", action="store_const", const=name, default="", dest="which", help=words
             )
 
+    @as_command_error(KeyUsedForOtherContentError, NeedsApprovalError, VersionRefusedError)
     def handle(self, *args: Any, **options: Any) -> None:
         content = content_of_options(options)
         issue, version = _version(options["issue"], options["version"])
         goes_to, address = options["goes_to"], _address(options["address"], issue)
         author, key = active_author(options["author"]), _key(options["idempotency_key"])
-        try:
-            published = publish(
-                author,
-                key,
-                content,
-                PublishOptions(
-                    issue=issue,
-                    version=version,
-                    goes_to=goes_to,
-                    archive=options["archive"] or "",
-                    without_note=options["without_note"],
-                    tags=_tags(options),
-                    at=_moment(options, is_known=edition_by_key(author, key) is not None),
-                    address=address,
-                ),
-                hold_s=_seconds(options["hold"]),
-            )
-        except (KeyUsedForOtherContentError, NeedsApprovalError, VersionRefusedError) as error:
-            raise CommandError(str(error)) from None
+        published = publish(
+            author,
+            key,
+            content,
+            PublishOptions(
+                issue=issue,
+                version=version,
+                goes_to=goes_to,
+                archive=options["archive"] or "",
+                without_note=options["without_note"],
+                tags=_tags(options),
+                at=_moment(options, is_known=edition_by_key(author, key) is not None),
+                address=address,
+            ),
+            hold_s=_seconds(options["hold"]),
+        )
         edition = published.edition
         for sentence in _remarks(published, content, goes_to, options["archive"], address):
             self.stderr.write(sentence)
@@ -220,21 +223,17 @@ def _remarks(
     return sentences
 
 
+@as_command_error(ValueError)
 def _version(issue: str | None, version: object) -> tuple[uuid.UUID | None, int | None]:
-    try:
-        return (
-            None if issue is None else parse_issue_id(str(issue)),
-            parse_version(None if version is None else str(version)),
-        )
-    except ValueError as error:
-        raise CommandError(str(error)) from None
+    return (
+        None if issue is None else parse_issue_id(str(issue)),
+        parse_version(None if version is None else str(version)),
+    )
 
 
+@as_command_error(ValueError)
 def _address(given: str | None, issue: uuid.UUID | None) -> str:
-    try:
-        return "" if given is None else exact_address(decoded_option("--address", given), issue)
-    except ValueError as error:
-        raise CommandError(str(error)) from None
+    return "" if given is None else exact_address(decoded_option("--address", given), issue)
 
 
 def _tags(options: dict[str, Any]) -> TagChoice | None:

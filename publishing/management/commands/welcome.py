@@ -14,7 +14,11 @@ from publishing.management.content_options import add_content_options, content_o
 from publishing.publish.switch_welcome_letter import count_sent, turn_off, turn_on
 from publishing.test_letters.send_test_letter import TooManyTestsError, send_test
 from subscribers.address import read_address
-from subscribers.management.command_options import active_author, add_author_option
+from subscribers.management.command_options import (
+    active_author,
+    add_author_option,
+    as_command_error,
+)
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 
@@ -36,20 +40,18 @@ class Command(BaseCommand):
         add_content_options(parser, needs_title=False)
         add_author_option(parser)
 
+    @as_command_error(NeedsApprovalError, TooManyTestsError)
     def handle(self, *args: Any, **options: Any) -> None:
         result: dict[str, Any] = {}
-        try:
-            if options["test"]:
-                author, address = active_author(options["author"]), read_address(options["test"])
-                if isinstance(address, InputRefusal):
-                    raise CommandError(sentence_of(address))
-                result = {"test_letter": send_test(author, content_of_options(options), address)}
-            elif options["on"]:
-                turn_on(active_author(options["author"]), content_of_options(options))
-            elif options["off"]:
-                turn_off(active_author(options["author"]))
-        except (NeedsApprovalError, TooManyTestsError) as error:
-            raise CommandError(str(error)) from None
+        if options["test"]:
+            author, address = active_author(options["author"]), read_address(options["test"])
+            if isinstance(address, InputRefusal):
+                raise CommandError(sentence_of(address))
+            result = {"test_letter": send_test(author, content_of_options(options), address)}
+        elif options["on"]:
+            turn_on(active_author(options["author"]), content_of_options(options))
+        elif options["off"]:
+            turn_off(active_author(options["author"]))
         letter = welcome_letter()
         result |= {"on": letter is not None}
         if letter is not None:
