@@ -33,14 +33,14 @@ def diff_lines(other: str, mine: str) -> list[LinePair | None]:
     one, two = other.split("\n"), mine.split("\n")
     if max(len(one), len(two)) > MOST_LINES:
         return list(starmap(LinePair, zip_longest(one, two)))
-    blocks = difflib.SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
+    matcher = difflib.SequenceMatcher(None, one, two, autojunk=False)
     rows: list[LinePair | None] = []
-    for number, (tag, start, end, begin, stop) in enumerate(blocks):
-        left = one[start:end]
-        pairs: list[LinePair | None] = list(starmap(LinePair, zip_longest(left, two[begin:stop])))
-        head = CONTEXT if number else 0
-        tail = CONTEXT if number < len(blocks) - 1 else 0
-        if tag == "equal" and head + tail < len(left):
-            pairs[head : len(left) - tail] = [None]
-        rows += pairs
+    end = 0
+    for group in matcher.get_grouped_opcodes(CONTEXT):
+        if group[0][1] > end:
+            rows.append(None)
+        for _tag, start, end, begin, stop in group:
+            rows += starmap(LinePair, zip_longest(one[start:end], two[begin:stop]))
+    if end < len(one):
+        rows.append(None)
     return rows

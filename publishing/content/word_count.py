@@ -8,7 +8,6 @@ from delivery.mail import merge_fields
 _WORD = re.compile(r"[^\W_]+(?:(?:['’.@_-]|(?<=\d)[,:](?=\d))[^\W_]+)*")
 _ADDRESS = re.compile(r"\b(?:https?://|mailto:|tel:)[^\s<>]+", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
-_ADDRESSES = frozenset({"unsubscribe_url", "preferences_url", "archive_url"})
 
 
 def count_words(text: str) -> int:
@@ -26,5 +25,5 @@ def estimate_word_count(letter: str) -> int:
 
 def _placeholder(found: re.Match[str]) -> str:
     if merge_fields.is_field(found):
-        return "" if found[1].strip() in _ADDRESSES else "x"
+        return "" if found[1].strip() in merge_fields.URL_FIELDS else "x"
     return found[0] if found[0].startswith("\\") else ""

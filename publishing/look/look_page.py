@@ -107,8 +107,7 @@ def look_page(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
     """Show the look with a preview; on POST show or save the posted look."""
     newsletter = Newsletter.objects.get_current()
     form = LookForm(request.POST if request.method == "POST" else None, newsletter)
-    is_preview = request.POST.get("then") == "preview"
-    if form.is_bound and form.is_valid() and not is_preview:
+    if form.is_valid() and request.POST.get("then") != "preview":
         try:
             values = form.columns | _posted_logo(request, upload)
         except UnusableImageError as error:
@@ -120,9 +119,8 @@ def look_page(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
             if change_settings(values, user_id_of(request)):
                 messages.success(request, _("Saved."))
             return see_other(reverse("desk:look"))
-    shown = form.instance if form.is_bound and form.is_valid() else newsletter
-    query = {name: getattr(shown, name) for name in form.columns} if form.is_valid() else {}
-    choices = form.cleaned_data if form.is_valid() else {}
+    shown = form.instance if form.is_valid() else newsletter
+    query, choices = (form.columns, form.cleaned_data) if form.is_valid() else ({}, {})
     shows = choices.get("shows") or "letter"
     context: dict[str, Any] = {
         "form": form,

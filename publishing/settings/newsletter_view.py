@@ -134,7 +134,7 @@ def newsletter_page(request: HttpRequest) -> HttpResponse:
     """Show the form of the newsletter's settings; on POST save what changed."""
     newsletter = Newsletter.objects.get_current()
     form = NewsletterForm(request.POST if request.method == "POST" else None, newsletter)
-    if form.is_bound and form.is_valid():
+    if form.is_valid():
         try:
             if change_settings(form.cleaned_data, user_id_of(request)):
                 messages.success(request, _("Saved."))

@@ -44,22 +44,18 @@ class Candidate:
     address: str
     mailbox: str
     letter: Delivery
+    newsletter: Newsletter
 
     @property
-    def number(self) -> int:
-        """The number of the candidate's test letter."""
-        return self.letter.version
-
-
-def state_of(candidate: Candidate, newsletter: Newsletter) -> CandidateState:
-    """Return the candidate's state."""
-    in_use = (newsletter.sender_name, newsletter.sender_address)
-    if candidate.letter.outcome == Outcome.SENT:
-        is_used = (candidate.name, candidate.address) == in_use
-        return CandidateState.IN_USE if is_used else CandidateState.ACCEPTED
-    if candidate.letter.outcome == Outcome.FAILED:
-        return CandidateState.REFUSED
-    return CandidateState.NOT_SENT if is_settled(candidate.letter) else CandidateState.WAITING
+    def state(self) -> CandidateState:
+        """What Postmark answered, and whether the candidate is the sender now."""
+        if self.letter.outcome == Outcome.SENT:
+            in_use = (self.newsletter.sender_name, self.newsletter.sender_address)
+            is_used = (self.name, self.address) == in_use
+            return CandidateState.IN_USE if is_used else CandidateState.ACCEPTED
+        if self.letter.outcome == Outcome.FAILED:
+            return CandidateState.REFUSED
+        return CandidateState.NOT_SENT if is_settled(self.letter) else CandidateState.WAITING
 
 
 def mailbox_of(name: str, address: str) -> str:
@@ -92,7 +88,7 @@ def load_candidate() -> Candidate | None:
     if not tried or not letter:
         return None
     name, address = parseaddr(tried.sender)
-    return Candidate(name, address, tried.sender, letter)
+    return Candidate(name, address, tried.sender, letter, Newsletter.objects.get_current())
 
 
 @transaction.atomic

@@ -30,7 +30,6 @@ from publishing.settings.sender_candidate import (
     load_candidate,
     mailbox_of,
     send_from,
-    state_of,
     use_candidate,
 )
 from publishing.test_letters.send_test_letter import (
@@ -104,7 +103,7 @@ def sender_page(request: HttpRequest) -> HttpResponse:
         except TooManyTestsError as error:
             return _again(request, str(error), status=429)
     candidate = load_candidate()
-    is_open = candidate and _state(candidate) != CandidateState.IN_USE
+    is_open = candidate and candidate.state != CandidateState.IN_USE
     shown = candidate.mailbox if candidate and is_open else Newsletter.objects.get_current().sender
     name, address = parseaddr(shown)
     to = last_test_address(request.user)
@@ -116,10 +115,10 @@ def sender_page(request: HttpRequest) -> HttpResponse:
 @require_POST
 def use_sender(request: HttpRequest) -> HttpResponse:
     """Use the candidate whose test letter was accepted. Posting twice is safe."""
-    number, candidate = request.POST.get("number", ""), load_candidate()
+    number = request.POST.get("number", "")
     if number.isdecimal() and len(number) < 10 and use_candidate(int(number), user_id_of(request)):
         messages.success(request, _("Letters are sent from this address now."))
-    elif not candidate or _state(candidate) != CandidateState.IN_USE:
+    elif not (candidate := load_candidate()) or candidate.state != CandidateState.IN_USE:
         messages.warning(
             request,
             _(
@@ -188,7 +187,7 @@ def _page(
         "key": key or fresh_key(),
         "newsletter": newsletter,
         "candidate": candidate,
-        "state": state_of(candidate, newsletter) if candidate else "",
+        "state": candidate.state if candidate else "",
         "sentence": letter_sentence(candidate.letter, now, newsletter.zone) if candidate else "",
         "poll_s": next_poll_s(candidate.letter, now) if candidate else 0,
         "domain": domain,
@@ -202,10 +201,6 @@ def _page(
         ],
     }
     return desk_page(request, "publishing/settings/sender.html", context, status=status)
-
-
-def _state(candidate: Candidate) -> CandidateState:
-    return state_of(candidate, Newsletter.objects.get_current())
 
 
 def _domain(candidate: Candidate | None, newsletter: Newsletter) -> str:

@@ -1,6 +1,5 @@
 """`manage.py attention`: list all editions that wait for a decision."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import BaseCommand
@@ -23,21 +22,17 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        lines = list(_lines())
-        for line in lines or [_("No edition needs your decision.")]:
-            self.stdout.write(line)
-
-
-def _lines() -> Iterator[str]:
-    """Yield a line for each edition that needs a decision, oldest first."""
-    editions = [*load_open_newsletters(), *load_held_transactional()]
-    for counts in sorted(load_open_counts(editions), key=lambda counts: counts.edition):
-        if awaits_decision(counts):
+        editions = [*load_open_newsletters(), *load_held_transactional()]
+        waiting = [counts for counts in load_open_counts(editions) if awaits_decision(counts)]
+        for counts in sorted(waiting, key=lambda counts: counts.edition):
             status = status_from_counts(counts)
-            yield _("issue {issue} version {version} “{title}”: {state}. {reason}").format(
+            line = _("issue {issue} version {version} “{title}”: {state}. {reason}").format(
                 issue=counts.issue,
                 version=counts.version,
                 title=title_of(status),
                 state=status.state_words,
                 reason=status.reason(),
             )
+            self.stdout.write(line)
+        if not waiting:
+            self.stdout.write(_("No edition needs your decision."))

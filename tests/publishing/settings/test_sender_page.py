@@ -13,7 +13,6 @@ from publishing.settings.sender_candidate import (
     Candidate,
     CandidateState,
     load_candidate,
-    state_of,
     use_candidate,
 )
 from tests.publishing.preflight.context_factory import domain, records
@@ -43,7 +42,7 @@ def test_an_accepted_sender_is_used_after_one_press(window, worker, provider):
     assert (item["From"], item["To"]) == (MAILBOX, ADA["test_email"])
     assert Newsletter.objects.get().sender == before
 
-    number = load_candidate().number
+    number = load_candidate().letter.version
     assert "Use this sender" in window.get(PAGE).words
     for _ in range(2):
         assert window.post(f"{PAGE}use/", number=number).status == 303
@@ -63,7 +62,7 @@ def test_a_refused_sender_stops_no_newsletter(window, worker, provider):
     page = window.get(PAGE)
     assert "Postmark refused it" in page.words
     assert "open Sender Signatures" in page.words
-    window.post(f"{PAGE}use/", number=load_candidate().number)
+    window.post(f"{PAGE}use/", number=load_candidate().letter.version)
     assert "The sender was not changed." in window.get(PAGE).words
     assert not Newsletter.objects.get().sender_address
     assert worker.state(issue) == "succeeded"
@@ -73,11 +72,11 @@ def test_a_refused_sender_stops_no_newsletter(window, worker, provider):
 def test_a_sender_is_not_used_after_another_was_tried(window, worker, operator):
     tried(window)
     worker.deliver_all()
-    first = load_candidate().number
+    first = load_candidate().letter.version
     tried(window, sender_address="eve@almanack.org")
 
     assert not use_candidate(first, operator.pk)
-    assert not use_candidate(load_candidate().number, operator.pk)  # its letter is queued
+    assert not use_candidate(load_candidate().letter.version, operator.pk)  # its letter is queued
     assert not Newsletter.objects.get().sender_address
 
 
@@ -132,9 +131,9 @@ def test_the_page_shows_the_records_of_the_domain(window):
     ],
 )
 def test_state_follows_the_answer_to_the_test_letter(outcome, name, state):
-    found = Candidate("Ada", "a@tides.example", "", Delivery(outcome=outcome))
     in_use = Newsletter(sender_name=name, sender_address="a@tides.example")
-    assert state_of(found, in_use) == state
+    found = Candidate("Ada", "a@tides.example", "", Delivery(outcome=outcome), in_use)
+    assert found.state == state
 
 
 def test_only_a_test_letter_may_have_a_sender(worker):
