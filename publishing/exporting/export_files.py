@@ -175,10 +175,11 @@ def _consent() -> Iterator[str]:
         *("detail", "name", "fields"),
     )
     for record in rows_by_id(ConsentRecord.objects.all()):
+        fields = json.dumps(record.fields, ensure_ascii=False) if record.fields else ""
         yield csv_line(
             *(record.pk, record.subscriber_id, record.act, record.how, _time(record.at)),
             *(record.network, record.wording_id or "", record.subscriber_import_id or ""),
-            *(record.request or "", record.detail, record.name, _compact(record.fields)),
+            *(record.request or "", record.detail, record.name, fields),
         )
 
 
@@ -240,10 +241,6 @@ def _json(path: str, value: Any) -> ExportFile:
         yield f"{text}\n".encode()
 
     return ExportFile(path, pieces())
-
-
-def _compact(fields: dict[str, str]) -> str:
-    return json.dumps(fields, ensure_ascii=False) if fields else ""
 
 
 def _time(at: datetime | None) -> str:
