@@ -46,6 +46,7 @@ else:
 _COLOUR = re.compile(r"#?([0-9a-f]{6}|[0-9a-f]{3})", re.IGNORECASE)
 COLUMNS = ("accent", "typeface", "layout", "header")
 _PREVIEW = ("shows", "device", "scheme")
+ISSUES_SHOWN = 3
 
 
 class LookForm(_ModelForm):
@@ -95,9 +96,6 @@ class LookForm(_ModelForm):
     def columns(self) -> dict[str, str]:
         """The chosen look, as values of the newsletter's columns."""
         return {name: self.cleaned_data[name] for name in COLUMNS}
-
-
-ISSUES_SHOWN = 3
 
 
 @may_change_newsletter

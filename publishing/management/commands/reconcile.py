@@ -84,7 +84,8 @@ class Command(BaseCommand):
         self.stderr.style_func = str
         progress = ProgressLine(self.stderr)
         issue = parse_issue(options["issue"])
-        self._report_dropped(issue)
+        if issue is not None:
+            self._report_dropped(issue)
         if options["restored"]:
             database_identity.declare_restored()
         else:
@@ -135,9 +136,7 @@ class Command(BaseCommand):
         if differs or outcome.obstacles or outcome.unknown or outcome.again_at:
             sys.exit(NEEDS_DECISION)
 
-    def _report_dropped(self, issue: uuid.UUID | None) -> None:
-        if issue is None:
-            return
+    def _report_dropped(self, issue: uuid.UUID) -> None:
         dropped = Edition.objects.filter(issue_id=issue, deliveries_dropped_at__isnull=False)
         for edition in dropped.order_by("version"):
             sentence = dropped_sentence(edition.deliveries_dropped_at)

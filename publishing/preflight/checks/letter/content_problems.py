@@ -25,7 +25,8 @@ _UNKNOWN_FIELD = {
 def check(context: CheckContext) -> Iterator[Finding]:
     """Find all problems that make the form refuse the content."""
     problems = context.problems
-    locations = _locations_of(context)
+    has_unknown = any(one.merge_field for one in problems)
+    locations = _locations_of(context) if has_unknown else {}
     in_letter = {one.sentence for one in problems if one.attribute is LETTER}
     for problem in problems:
         field, has_letter = problem.merge_field, bool(context.content.html.strip())
@@ -59,19 +60,11 @@ def _unknown_field(
 
 
 def _locations_of(context: CheckContext) -> dict[tuple[str, str], TextLocation]:
-    """Return the first place of each unknown field, by part and normalised name."""
-    wanted = {
-        (one.attribute.name, _folded(one.merge_field.name))
-        for one in context.problems
-        if one.merge_field
-    }
+    """Return the first place of each field, by part and normalised name."""
     found: dict[tuple[str, str], TextLocation] = {}
     for part, passage in _passages_by_part(context):
-        if len(found) == len(wanted):
-            break
         for field in merge_fields.iter_fields(passage.words):
-            if (key := (part, _folded(field.name))) in wanted:
-                found.setdefault(key, passage.location)
+            found.setdefault((part, _folded(field.name)), passage.location)
     return found
 
 

@@ -13,18 +13,11 @@ from publishing.preflight.finding import Finding, FixIn, advice, passed
 
 def load_sent_test(content: Content) -> tuple[str, datetime] | None:
     """Return recipient and time of the newest accepted test with exactly this content."""
-    for number, issue in (
-        Edition.objects.filter(kind=Edition.Kind.TEST, content_hash=content.sha256)
-        .order_by("-pk")
-        .values_list("version", "issue_id")[:5]
-    ):
-        delivery = (
-            Delivery.objects.filter(issue=issue, version=number, sent_at__isnull=False)
-            .values_list("address", "sent_at")
-            .first()
-        )
-        if delivery and delivery[1]:
-            return delivery[0], delivery[1]
+    tests = Edition.objects.filter(kind=Edition.Kind.TEST, content_hash=content.sha256)
+    for number, issue in tests.order_by("-pk").values_list("version", "issue_id")[:5]:
+        sent = Delivery.objects.filter(issue=issue, version=number, sent_at__isnull=False).first()
+        if sent and sent.sent_at:
+            return sent.address, sent.sent_at
     return None
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import BooleanField, ExpressionWrapper, Q
+from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -31,14 +31,12 @@ def load_duplicates(
     """Return other recent or scheduled issues with this letter or this title."""
     content = write_fallbacks(content, own)
     # Leave out cancelled issues.
-    lately = Edition.objects.filter(
-        kind=Edition.Kind.NEWSLETTER, published_at__gt=now - _WITHIN
-    ).exclude(control=Edition.Control.CANCELLED)
-    is_same = Q(html_content=content.html, text_content=content.text)
     editions = (
-        lately.annotate(has_letter=ExpressionWrapper(is_same, BooleanField()))
-        .order_by("-published_at")
+        Edition.objects.filter(kind=Edition.Kind.NEWSLETTER, published_at__gt=now - _WITHIN)
+        .exclude(control=Edition.Control.CANCELLED)
         .exclude(issue=issue)
+        .annotate(has_letter=Q(html_content=content.html, text_content=content.text))
+        .order_by("-published_at")
     )
     return [
         {
