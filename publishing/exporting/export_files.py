@@ -147,8 +147,8 @@ def _readers() -> Iterator[str]:
             *(reader.email, reader.name, *(reader.fields.get(key, "") for key in keys)),
             *(tags_as_json(reader.tags, names), tags_as_json(reader.left_topics, names)),
             *(reader.state, code_of(reader.suppressed), reader.source),
-            *(reader.pk, reader.subscriber_import_id or "", _time(reader.created_at)),
-            *(_time(reader.confirmed_at), _time(reader.unsubscribed_at), _note(reader.history)),
+            *(reader.pk, reader.subscriber_import_id or "", reader.created_at),
+            *(reader.confirmed_at, reader.unsubscribed_at, _note(reader.history)),
         )
 
 
@@ -177,7 +177,7 @@ def _consent() -> Iterator[str]:
     for record in rows_by_id(ConsentRecord.objects.all()):
         fields = json.dumps(record.fields, ensure_ascii=False) if record.fields else ""
         yield csv_line(
-            *(record.pk, record.subscriber_id, record.act, record.how, _time(record.at)),
+            *(record.pk, record.subscriber_id, record.act, record.how, record.at),
             *(record.network, record.wording_id or "", record.subscriber_import_id or ""),
             *(record.request or "", record.detail, record.name, fields),
         )
@@ -190,7 +190,7 @@ def _imports() -> Iterator[str]:
         yield csv_line(
             *(record.pk, record.filename, record.state, record.statement),
             *record.counts.values(),
-            *(_time(record.requested_at), _time(record.finished_at)),
+            *(record.requested_at, record.finished_at),
         )
 
 
@@ -241,7 +241,3 @@ def _json(path: str, value: Any) -> ExportFile:
         yield f"{text}\n".encode()
 
     return ExportFile(path, pieces())
-
-
-def _time(at: datetime | None) -> str:
-    return at.isoformat(timespec="seconds") if at else ""

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -56,6 +57,7 @@ def deliveries_csv(
     """
     yield csv_line(*HEADER, *own_columns(merge_fields, HEADER))
     no_values = [""] * len(merge_fields)
+    clock = partial(datetime.isoformat, timespec="seconds")
     for delivery in deliveries:
         yield csv_line(
             delivery.recipient_id,
@@ -63,16 +65,12 @@ def deliveries_csv(
             *(getattr(delivery, name) for name in FIELD_NAMES),
             delivery.outcome,
             "yes" if delivery.missed else "",
-            _time(delivery.sent_at),
+            delivery.sent_at,
             delivery.provider_message_id or "",
             delivery.evidence or "",
-            "" if delivery.outcome == "sent" else why_of(delivery, _time, held_until=held_until),
-            _time(delivery.delivered_at),
-            _time(delivery.bounced_at),
-            _time(delivery.complained_at),
+            "" if delivery.outcome == "sent" else why_of(delivery, clock, held_until=held_until),
+            delivery.delivered_at,
+            delivery.bounced_at,
+            delivery.complained_at,
             *(delivery.fields or no_values),
         )
-
-
-def _time(at: datetime | None) -> str:
-    return at.isoformat(timespec="seconds") if at else ""

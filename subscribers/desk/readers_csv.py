@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
 from delivery.reader_fields import FIELD_NAMES, own_columns
@@ -28,10 +27,10 @@ def csv_lines(readers: Iterable[Any]) -> Iterator[str]:
             *(getattr(reader, name) for name in FIELD_NAMES),
             reader.state,
             code_of(reader.suppressed),
-            _time(reader.since),
-            _time(reader.created_at),
-            _time(reader.confirmed_at),
-            _time(reader.unsubscribed_at),
+            reader.since,
+            reader.created_at,
+            reader.confirmed_at,
+            reader.unsubscribed_at,
             source_label(reader),
             tags_as_json(reader.tags, names),
             *(reader.fields.get(key, "") for key in keys),
@@ -42,7 +41,7 @@ def suppression_lines(*, lifted: bool = False) -> Iterator[str]:
     """Yield a line for each suppressed address, of a reader or of somebody else."""
     yield csv_line("email", "reason", "origin", "since", "lifted")
     for one in rows_by_id(Suppression.objects.filter(lifted_at__isnull=not lifted)):
-        yield csv_line(one.address_key, one.reason, one.origin, _time(one.at), _time(one.lifted_at))
+        yield csv_line(one.address_key, one.reason, one.origin, one.at, one.lifted_at)
 
 
 def tags_as_json(tags: Iterable[int], names: Mapping[int, str]) -> str:
@@ -55,7 +54,3 @@ def source_label(reader: Subscriber) -> str:
     if reader.subscriber_import:
         return f"import {reader.subscriber_import.filename}"
     return "API" if reader.source == Subscriber.Source.API else reader.source
-
-
-def _time(at: datetime | None) -> str:
-    return at.isoformat(timespec="seconds") if at else ""

@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Iterable
+from datetime import datetime
 from io import StringIO
 
 from django.http import StreamingHttpResponse
@@ -15,14 +16,20 @@ _GUARDED = re.compile(r"\A\s*'(?=[=+\-@\t\r])")
 
 
 def csv_line(*values: object) -> str:
-    """Return the values as a line of CSV; escape texts that start like formulas."""
-    cells = [
-        f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
-        for value in values
-    ]
+    """Return the values as a line of CSV; escape texts that start like formulas.
+
+    Times are written in ISO 8601, to the second.
+    """
     line = StringIO()
-    csv.writer(line).writerow(cells)
+    csv.writer(line).writerow(map(_cell, values))
     return line.getvalue()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="seconds")
+    is_formula = isinstance(value, str) and value.startswith(FORMULA_STARTS)
+    return f"'{value}" if is_formula else value
 
 
 def unguarded(text: str) -> str:
