@@ -15,7 +15,7 @@ from delivery.rules.edition_state import EditionState
 from publishing.editions.archive_visibility import archive_sentence
 from publishing.editions.audience import REACHED, UNREACHED, edition_audience
 from publishing.editions.edition_status import load_status
-from publishing.scheduling.local_time import scheduled_time_of
+from publishing.scheduling.local_time import scheduled_for
 
 ACCEPTED = gettext_lazy("The newsletter issue has been accepted - emails will go out shortly.")
 TO_NOBODY = gettext_lazy("This issue goes to nobody: there are no confirmed readers yet.")
@@ -71,14 +71,14 @@ def in_the_archive(edition: Edition) -> str:
 
 def there_already(edition: Edition) -> str:
     """Return the message after an author published a version again, unchanged."""
-    moment, status = scheduled_time_of(edition), load_status(edition.pk)
+    moment, status = scheduled_for(edition), load_status(edition.pk)
     text = _("Version {version} was already published with this content, to {whom}.")
     if moment:
         text = _(
             "Version {version} was already scheduled with this content for {moment}, to {whom}."
         )
-    time = moment.words if moment else ""
-    sentences = [text.format(version=edition.version, moment=time, whom=edition_audience(edition))]
+    whom = edition_audience(edition)
+    sentences = [text.format(version=edition.version, moment=moment, whom=whom)]
     if status.counts.is_called_back:
         sentences.append(_("It has been called back since then."))
     elif status.state is EditionState.CANCELLED:

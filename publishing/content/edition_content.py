@@ -171,11 +171,13 @@ class ContentProblem:
 
 def find_problems(content: Content, own: Sequence[ReaderField] = ()) -> list[ContentProblem]:
     """Return all problems that prevent publishing. `own` are the author's own fields."""
+    names = [field.name for field in own]
     unknown = [
-        problem
+        ContentProblem(one, unknown_field_sentence(field), field)
         for one, text in texts_of(content)
         if one.has_fields
-        for problem in _unknown_fields(one, text, own)
+        for built_in in [merge_fields.BODY_FIELDS if one.is_part else merge_fields.TITLE_FIELDS]
+        for field in merge_fields.unknown_fields(text, (*built_in, *names))
     ]
     found = [
         (
@@ -208,17 +210,6 @@ def find_problems(content: Content, own: Sequence[ReaderField] = ()) -> list[Con
         sentence = _("The letter is empty. Write the HTML, the plain text, or both.")
         found.append((LETTER, sentence))
     return unknown + [ContentProblem(*problem) for problem in found]
-
-
-def _unknown_fields(
-    attribute: IssueAttribute, text: str, own: Sequence[ReaderField]
-) -> list[ContentProblem]:
-    built_in = merge_fields.BODY_FIELDS if attribute.is_part else merge_fields.TITLE_FIELDS
-    allowed = (*built_in, *(field.name for field in own))
-    return [
-        ContentProblem(attribute, unknown_field_sentence(unknown), unknown)
-        for unknown in merge_fields.unknown_fields(text, allowed)
-    ]
 
 
 def unknown_field_sentence(field: merge_fields.UnknownField) -> str:

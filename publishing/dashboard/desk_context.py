@@ -59,7 +59,7 @@ from publishing.external_checks.domain_records import DnsStatus, DomainRecords, 
 from publishing.models import Draft, ExternalCheck
 from publishing.preflight.link_address import is_placeholder
 from publishing.progress.issue_list import rows_of, shown_in
-from publishing.templatetags.desk import scheduled_for
+from publishing.scheduling.local_time import scheduled_for
 from subscribers.importing.import_page import status_sentence
 from subscribers.models import Subscriber, SubscriberImport
 from subscribers.reader_permissions import CHANGE_NEWSLETTER, MANAGE

@@ -27,7 +27,7 @@ from publishing.editions.audience import (
     select_audience,
 )
 from publishing.editions.edition_status import LARGE_COLUMNS, since_when
-from publishing.scheduling.local_time import scheduled_time_of
+from publishing.scheduling.local_time import scheduled_for
 from subscribers.confirmed_readers import confirmed
 
 # Larger audiences are not counted: counting them takes too long for a page that many authors watch.
@@ -143,11 +143,10 @@ def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str |
             )
         return text.format(version=version, title=newest.title, next=newest.version + 1)
     if newest.control == Edition.Control.SCHEDULED:
-        moment = scheduled_time_of(newest)
         return _(
             "Version {version} of “{title}” is scheduled for {time}. Call it back before you "
             "publish another."
-        ).format(version=newest.version, title=newest.title, time=moment.words if moment else "")
+        ).format(version=newest.version, title=newest.title, time=scheduled_for(newest))
     if goes_to not in (REACHED, UNREACHED):
         return ""
     refusal = reached_refusal(issue, version)

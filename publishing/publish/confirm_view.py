@@ -45,7 +45,7 @@ from publishing.publish.publish_draft import (
     PublishedByOtherError,
     publish_draft,
 )
-from publishing.scheduling.local_time import scheduled_time_of
+from publishing.scheduling.local_time import scheduled_for
 from publishing.scheduling.schedule_form import ScheduleForm
 from subscribers.links.see_other import see_other
 
@@ -143,13 +143,13 @@ def _publish(request: HttpRequest, form: ConfirmForm, _key: str) -> HttpResponse
 
 def add_accepted_messages(request: HttpRequest, edition: Edition) -> None:
     """Add the messages about an accepted issue: acceptance first, then warnings."""
-    tag, moment = tag_of(edition), scheduled_time_of(edition)
+    tag, moment = tag_of(edition), scheduled_for(edition)
     if moment:
         if edition.goes_to == NOBODY:
             sentence = _("The newsletter issue has been accepted. Its page appears on {time}.")
         else:
             sentence = _("The newsletter issue has been accepted. It goes out on {time} to {whom}.")
-        sentence = sentence.format(time=moment.words, whom=edition_audience(edition))
+        sentence = sentence.format(time=moment, whom=edition_audience(edition))
         messages.success(request, sentence, extra_tags=f"{tag} {UNTIL_STARTED}")
         return
     if edition.goes_to == NOBODY:

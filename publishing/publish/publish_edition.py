@@ -51,7 +51,7 @@ from publishing.editions.versions import (
     versions_of,
 )
 from publishing.models import Draft, Issue, Visibility
-from publishing.scheduling.local_time import scheduled_time_of
+from publishing.scheduling.local_time import scheduled_for
 from subscribers.fields.find_tags import hold_tags
 from subscribers.fields.own_fields import load_own_fields
 
@@ -145,8 +145,8 @@ def _describe_edition(edition: Edition) -> list[str]:
                 sentences.append(_("It was published unlisted."))
             case Visibility.NONE:
                 sentences.append(_("It was published without a page in the archive."))
-    if moment := scheduled_time_of(edition):
-        sentences.append(_("It is scheduled for {moment}.").format(moment=moment.words))
+    if moment := scheduled_for(edition):
+        sentences.append(_("It is scheduled for {moment}.").format(moment=moment))
     return sentences
 
 

@@ -79,6 +79,15 @@ def scheduled_time_of(edition: Edition) -> ScheduledTime | None:
     return ScheduledTime(edition.scheduled_for, edition.scheduled_local, edition.scheduled_zone)
 
 
+def scheduled_for(edition: Edition | None) -> str:
+    """Return the time that an edition was scheduled for.
+
+    The result is empty if the edition was not scheduled.
+    """
+    moment = scheduled_time_of(edition) if edition else None
+    return moment.words if moment else ""
+
+
 def choices_of(moment: ScheduledTime) -> tuple[ScheduledTime, ...]:
     """Return both times if the local time occurs twice, otherwise nothing."""
     local, zone = moment.local, moment.zone

@@ -29,7 +29,7 @@ from publishing.editions.audience import edition_audience
 from publishing.editions.edition_status import EditionStatus
 from publishing.look.look_style_sheet import look_address
 from publishing.progress_bar import outcome_label
-from publishing.scheduling.local_time import scheduled_time_of
+from publishing.scheduling.local_time import scheduled_for
 
 register = template.Library()
 register.simple_tag(lambda: settings.RELEASE, name="release")
@@ -46,6 +46,7 @@ register.filter("plain_title", plain_title)
 register.filter("audience", edition_audience)
 register.filter("look", look_of)
 register.filter("look_address", look_address)
+register.filter("scheduled_for", scheduled_for)
 
 # The entries of the menu, each with a pattern for the paths below the desk's URL that belong to the
 # entry.
@@ -121,16 +122,6 @@ def in_zone(at: datetime) -> str:
 def machine_time(at: datetime) -> str:
     """Return a time in HTML's format, with at most three decimals of a second."""
     return timezone.localtime(at).isoformat(timespec="milliseconds")
-
-
-@register.filter
-def scheduled_for(edition: Edition | None) -> str:
-    """Return the time that an edition was scheduled for.
-
-    The result is empty if the edition was not scheduled.
-    """
-    moment = scheduled_time_of(edition) if edition else None
-    return moment.words if moment else ""
 
 
 @register.filter

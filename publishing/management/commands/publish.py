@@ -45,7 +45,7 @@ from publishing.publish.publish_edition import (
 from publishing.scheduling.local_time import (
     InvalidTimeError,
     parse_scheduled_time,
-    scheduled_time_of,
+    scheduled_for,
 )
 from subscribers.fields.find_tags import UnknownTagError, find_tags
 from subscribers.management.command_options import (
@@ -301,8 +301,7 @@ def _moment(options: dict[str, Any], *, is_known: bool) -> ScheduledTime | None:
 
 
 def _scheduled_sentence(edition: Edition) -> str:
-    moment = scheduled_time_of(edition)
-    time = moment.words if moment else ""
+    time = scheduled_for(edition)
     if edition.goes_to == NOBODY:
         return _("Scheduled for {time}. Its page appears then, and it is not mailed.").format(
             time=time
