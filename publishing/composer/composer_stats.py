@@ -1,7 +1,7 @@
 """Collect what the composer shows next to the letter: reader, size and problems."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
@@ -9,9 +9,9 @@ from django.utils.translation import ngettext
 
 from delivery.humanise import digits, kilobytes
 from delivery.issue_attributes import CONTENT_ATTRIBUTES, LETTER
-from delivery.mail.merge_fields import BODY_FIELDS, TITLE_FIELDS, find_fields, unknown_fields
+from delivery.mail.merge_fields import find_fields
 from publishing.content.draft_content import DraftFields, build_content, fields_of
-from publishing.content.edition_content import Content, find_problems, unknown_field_sentence
+from publishing.content.edition_content import Content, ContentProblem, find_problems
 from publishing.content.render_preview import render_preview
 from publishing.content.word_count import count_words
 from publishing.drafts.draft_form import form_values
@@ -64,33 +64,20 @@ def composer_stats(
 def _hints(draft: DraftFields, content: Content) -> dict[str, list[Hint]]:
     texts = form_values(draft)
     hints: dict[str, list[Hint]] = {one.control: [] for one in CONTENT_ATTRIBUTES}
-    own = load_own_fields()
-    names = tuple(field.name for field in own)
-    for problem in find_problems(content, own):
-        field, has_lines = problem.attribute.control, problem.attribute.is_part
-        if texts[field].strip():
-            allowed = (*(BODY_FIELDS if has_lines else TITLE_FIELDS), *names)
-            found = (
-                [*fields_of(draft)] if problem.attribute is LETTER else [*find_fields(texts[field])]
-            )
-            located = _locate_unknown_fields(texts[field], found, allowed, has_lines=has_lines)
-            hints[field].append(located.get(problem.sentence) or Hint(problem.sentence))
+    for problem in find_problems(content, load_own_fields()):
+        text = texts[problem.attribute.control]
+        if text.strip():
+            fields = fields_of(draft) if problem.attribute is LETTER else find_fields(text)
+            hints[problem.attribute.control].append(_hint(problem, text, fields))
     return hints
 
 
-def _locate_unknown_fields(
-    text: str, fields: Sequence[re.Match[str]], allowed: tuple[str, ...], *, has_lines: bool
-) -> dict[str, Hint]:
-    """Map the sentence about each unknown merge field to the field's first place."""
-    unknown = unknown_fields("".join(field[0] for field in fields), allowed)
-    sentences = {field.name: unknown_field_sentence(field) for field in unknown}
-    hints: dict[str, Hint] = {}
-    line, end = 1, 0
-    for match in fields:
-        line, end = line + text.count("\n", end, match.start()), match.start()
-        sentence = sentences.get(match[1].strip())
-        if sentence is not None and sentence not in hints:
-            place = _("Line {n}").format(n=digits(line)) if has_lines else ""
-            before = text.count(match[0], 0, match.start())
-            hints[sentence] = Hint(sentence, place, match[0], before)
-    return hints
+def _hint(problem: ContentProblem, text: str, fields: Iterable[re.Match[str]]) -> Hint:
+    """Return the hint of a problem, with the first place of its unknown merge field."""
+    unknown = problem.merge_field
+    first = next((one for one in fields if unknown and one[1].strip() == unknown.name), None)
+    if first is None:
+        return Hint(problem.sentence)
+    line = 1 + text.count("\n", 0, first.start())
+    place = _("Line {n}").format(n=digits(line)) if problem.attribute.is_part else ""
+    return Hint(problem.sentence, place, first[0], text.count(first[0], 0, first.start()))

@@ -125,7 +125,7 @@ def _work(
 def _costly(move: IssueMove) -> UnusableExportError:
     # `total` is 0 until the list of issues has been read.
     if move.total:
-        return UnusableExportError("too_costly", digits(move.done + 1))
+        return UnusableExportError("too_costly", detail=digits(move.done + 1))
     return UnusableExportError("list_costly")
 
 

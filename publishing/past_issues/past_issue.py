@@ -56,9 +56,6 @@ class Skip(StrEnum):
 class UnusableExportError(TaskRefusedError):
     """Homing cannot read the export. `code` says why."""
 
-    def __init__(self, code: str, detail: str = "") -> None:
-        super().__init__(code, detail=detail)
-
 
 class SkipIssueError(Exception):
     """The issue cannot be moved in, because of a problem with its letter."""

@@ -73,7 +73,7 @@ class Export:
                 key=lambda one: one.published_at.timestamp() if one.published_at else 0,
             )
         except UnusableZipError as error:
-            raise UnusableExportError("zip", str(error)) from None
+            raise UnusableExportError("zip", detail=str(error)) from None
         except (JSONFormatError, csv.Error):
             raise UnusableExportError("unknown") from None
         if not self.issues:
@@ -312,7 +312,7 @@ class _Lines:
         line = self._text.readline(LONGEST_ROW + 1)
         self.row += len(line)
         if self.row > LONGEST_ROW:
-            raise UnusableExportError("long_row", digits(LONGEST_ROW))
+            raise UnusableExportError("long_row", detail=digits(LONGEST_ROW))
         if not line:
             raise StopIteration
         return line.replace("\0", "")

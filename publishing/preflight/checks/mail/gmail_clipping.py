@@ -4,12 +4,11 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext as _
 
-from delivery.humanise import KB, kilobytes
+from delivery.humanise import kilobytes
 from delivery.issue_attributes import LETTER
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, advice, passed
-
-GMAIL_CUTS_AT = 102 * KB
+from publishing.rehearsal.rehearse import GMAIL_CLIPS_AT
 
 _NEARLY = 0.9
 
@@ -17,7 +16,7 @@ _NEARLY = 0.9
 def check(context: CheckContext) -> Iterator[Finding]:
     """Find a mail that Gmail cuts off."""
     size = len(context.mail.html.encode("utf-8", "surrogatepass"))
-    if size > GMAIL_CUTS_AT:
+    if size > GMAIL_CLIPS_AT:
         yield advice(
             _("Gmail will cut off this letter: it has {size} kB"),
             _(
@@ -27,7 +26,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
             LETTER,
             size=kilobytes(size),
         )
-    elif size > GMAIL_CUTS_AT * _NEARLY:
+    elif size > GMAIL_CLIPS_AT * _NEARLY:
         yield advice(
             _("The letter has {size} kB, and Gmail cuts at 102 kB"),
             _("The values of merge fields add to this size."),
