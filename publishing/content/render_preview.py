@@ -48,8 +48,7 @@ def sample_reader(fields: Sequence[ReaderField], *, sees_readers: bool) -> Recip
     first = confirmed(names).order_by("id").first() if sees_readers else None
     if first is None:
         return (0, INVENTED_ADDRESS, *(field.example for field in (*READER_FIELDS, *fields)))
-    own = first[-1] if fields else ()
-    return (*first[:-1], *own) if fields else first
+    return (*first[:-1], *first[-1]) if fields else first
 
 
 def render_preview(

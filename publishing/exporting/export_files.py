@@ -124,21 +124,16 @@ def _readme() -> str:
     )
 
 
-# An import reads the reader's name from “name” or “reader”, whichever column is first. So “name”
-# must be before “reader”.
-_READERS_HEADER = (
-    ("email", "name"),
-    (
-        *("tags", "left_topics", "state", "suppressed", "source", "reader", "import", "signed_up"),
-        *("confirmed", "unsubscribed", "consent_history"),
-    ),
-)
-
-
 def _readers() -> Iterator[str]:
     keys = [field.name for field in load_own_fields()]
     names = dict(Tag.objects.values_list("id", "name"))
-    first, last = _READERS_HEADER
+    # An import reads the reader's name from “name” or “reader”, whichever column is first. So
+    # “name” must be before “reader”.
+    first = ("email", "name")
+    last = (
+        *("tags", "left_topics", "state", "suppressed", "source", "reader", "import", "signed_up"),
+        *("confirmed", "unsubscribed", "consent_history"),
+    )
     ours = {*first, *last, *with_other_meaning(keys)}
     yield csv_line(*first, *own_columns(keys, ours), *last)
     readers = with_suppressed(Subscriber.objects.annotate(history=_newest_consent()))

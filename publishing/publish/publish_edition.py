@@ -120,9 +120,8 @@ class KeyUsedForOtherContentError(Exception):
     """The author has already published something else under this key."""
 
     def __init__(self, edition: Edition, content: Content, options: PublishOptions) -> None:
-        same_content = has_content(edition, content)
         sentences = _describe_edition(edition)
-        if not same_content:
+        if not has_content(edition, content):
             other = _("This key was already used to publish “{title}” with other content.")
             sentences = [other.format(title=edition.title)]
         if not options.has_address_of(edition):

@@ -17,7 +17,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
     images = context.letter.images
     if not images:
         return
-    without_alt = [image for image in images if _lacks_alt(image, context)]
+    # In HTML, an empty `alt` marks an image as decoration. In Markdown, an empty alt text is a
+    # missing one.
+    missing = (None, "") if context.is_markdown else (None,)
+    without_alt = [image for image in images if image.alt in missing]
     if without_alt:
         yield _advice(
             ngettext_lazy(
@@ -59,12 +62,6 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _advice(sentence: Words, detail: str, urls: list[str]) -> Finding:
     examples = (url or _("(no address)") for url in urls)
     return advice(sentence, detail, LETTER, examples=examples, images=len(urls))
-
-
-def _lacks_alt(image: Image, context: CheckContext) -> bool:
-    # In HTML, an empty `alt` marks an image as decoration. In Markdown, an empty alt text counts as
-    # missing.
-    return image.alt is None or (context.is_markdown and not image.alt)
 
 
 def _url(image: Image, context: CheckContext) -> str:
