@@ -65,9 +65,10 @@ class MoveRefusedError(TaskRefusedError):
 
 
 def request_move(file: IO[bytes], filename: str, site: str, by: UUID) -> IssueMove:
-    """Store an export for a worker and record the request, in the caller's transaction.
+    """Store an export for a worker, and record the request in the activity log.
 
-    Raises `MoveRefusedError` if approval is required or another move is open.
+    Call this in a transaction. Raises `MoveRefusedError` if approval is required or another move is
+    open.
     """
     if needs_approval():
         raise MoveRefusedError("needs_approval")
