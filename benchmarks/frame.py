@@ -97,9 +97,6 @@ class Options:
         return quick if self.quick else full
 
 
-Measure = Callable[[Options], RowResult]
-
-
 def ratio(name: str, over: Measured, under: Measured) -> Measured:
     """Divide one figure by another in each round; return the ratios as a figure."""
     if len(over.runs) != len(under.runs):

@@ -16,7 +16,6 @@ from typing import Any
 
 from benchmarks.cpu_time import CpuTime, cpu_s, database_server
 from benchmarks.frame import Measured
-from benchmarks.letter import LETTER
 from benchmarks.site.site import Site
 from benchmarks.site.within_site import within
 from benchmarks.yardsticks.bare_loop import run_bare_loop, run_one_by_one
@@ -96,7 +95,6 @@ def sent_by_worker(
     readers: int,
     *,
     delay_ms: float = 0.0,
-    html: str = LETTER,
     **settings: str,
 ) -> Sent:
     """Send with one worker. Options that are not given have their defaults.
@@ -104,7 +102,7 @@ def sent_by_worker(
     The CPU time is counted from the first claim to the worker's end.
     """
     _vacuum(site)
-    issue = site.publish(html, **settings)
+    issue = site.publish(**settings)
     site.provider.start(delay_ms=delay_ms)
     earlier_s = _ended_children_s()
     with site.running("deliver", "--until-empty", **settings) as worker:

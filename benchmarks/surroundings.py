@@ -12,9 +12,10 @@ from pathlib import Path
 
 import psycopg
 
-from benchmarks.site.own_server import database_url, own_server
+from benchmarks.site.own_server import own_server
+from benchmarks.site.provider_process import ROOT
+from newsletter_site.embedded_postgres import database_url
 
-ROOT = Path(__file__).resolve().parent.parent
 # Settings that make a database faster through more memory or weaker guarantees.
 SETTINGS = (
     "fsync",

@@ -26,9 +26,9 @@ from benchmarks.cpu_time import CpuTime, cpu_s, database_server
 from benchmarks.letter import HOST, LETTER, LINK, NAME, SENDER, TITLE
 from benchmarks.peers.build_listmonk import listmonk_folder
 from benchmarks.sending import NotTheSameError, Sent
-from benchmarks.site.own_server import database_url
-from benchmarks.site.provider_process import ProviderProcess
+from benchmarks.site.provider_process import a_provider
 from benchmarks.site.site import Site
+from newsletter_site.embedded_postgres import database_url
 
 DATABASE = "listmonk"
 CONFIG = ("--config", "config.toml.sample")
@@ -95,9 +95,7 @@ class Listmonk:
 
     def send(self) -> Sent:
         """Send one campaign to all readers; check that each reader's message arrives once."""
-        sink = ProviderProcess("benchmarks.peers.sink")
-        try:
-            sink.start()
+        with a_provider(module="benchmarks.peers.sink") as sink:
             with self._running(sink.url) as process, self._connect() as connection:
                 server = database_server(connection)
                 before = CpuTime(cpu_s(process.pid), cpu_s(server), cpu_s(sink.pid))
@@ -110,8 +108,6 @@ class Listmonk:
                     f"{self.readers:,} readers."
                 )
             return Sent(self.readers, counts.calls, counts.took_s, after - before)
-        finally:
-            sink.stop()
 
     def _campaign(
         self, connection: psycopg.Connection[tuple[int]], process: subprocess.Popen[bytes]
@@ -215,19 +211,10 @@ def a_listmonk(site: Site, readers: int) -> Listmonk:
 def _environment(database: str) -> dict[str, str]:
     """Return the variables that override the settings in listmonk's sample file."""
     address = conninfo_to_dict(database)
-    return {
-        **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
-        **{
-            f"LISTMONK_db__{name}": str(value)
-            for name, value in {
-                "host": address["host"],
-                "port": address["port"],
-                "user": address["user"],
-                "password": "",
-                "database": address["dbname"],
-            }.items()
-        },
-    }
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    named = {name: address[name] for name in ("host", "port", "user")}
+    named |= {"password": "", "database": address["dbname"]}
+    return kept | {f"LISTMONK_db__{name}": str(value) for name, value in named.items()}
 
 
 def _wait_until_up(port: int, process: subprocess.Popen[bytes]) -> None:

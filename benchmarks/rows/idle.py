@@ -9,8 +9,8 @@ import time
 
 from benchmarks.cpu_time import cpu_s, database_server
 from benchmarks.frame import Measured, Options, RowResult, at_most, say, shown
-from benchmarks.site.own_server import server_log
 from benchmarks.site.site import Site, a_site
+from newsletter_site.embedded_postgres.server_folder import cluster_in
 
 ROW = "an idle worker"
 # Wait this long after the start, because a starting worker runs additional queries.
@@ -53,7 +53,7 @@ def cpu_ms_a_second(site: Site, window_s: float) -> float:
 
 def statements_a_second(site: Site, window_s: float) -> float:
     """Return the statements of all sessions per second, counted in the server's log."""
-    log = server_log(site.folder)
+    log = cluster_in(site.folder).log
     with site.connect() as connection:
         connection.execute("ALTER SYSTEM SET log_statement = 'all'")
         connection.execute("SELECT pg_reload_conf()")

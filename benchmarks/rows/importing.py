@@ -164,11 +164,11 @@ def work() -> None:
 def decide() -> None:
     """Confirm the import of the checked file."""
     begin()
-    from subscribers.importing.accept_upload import start_import, statement
+    from subscribers.importing.accept_upload import Statement, start_import
     from subscribers.models import SubscriberImport
 
     checked = SubscriberImport.objects.get(state=SubscriberImport.State.CHECKED)
-    assert start_import(checked.pk, statement())
+    assert start_import(checked.pk, Statement().columns())
 
 
 def _write_body(path: Path, content: Path) -> None:

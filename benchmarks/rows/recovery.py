@@ -135,10 +135,10 @@ class Scene:
         with self._worker("--until-empty") as next_worker:
             assert next_worker.wait(LONGEST_S) == 0
         self._everybody_has_one(edition)
-        took = self._one(
+        took = self._site.one(
             "SELECT extract(epoch FROM max(started_at) - %s)::float8 FROM attempt "
             "WHERE batch_id = ANY(%s)",
-            [killed_at, lost],
+            *(killed_at, lost),
         )
         return float(took)
 
@@ -189,7 +189,7 @@ class Scene:
     def _publish(self) -> int:
         """Publish an issue; return the edition's id."""
         issue = self._site.publish()
-        return int(self._one("SELECT id FROM edition WHERE issue_id = %s", [issue]))
+        return int(self._site.one("SELECT id FROM edition WHERE issue_id = %s", issue))
 
     def _worker(self, *options: str) -> AbstractContextManager[subprocess.Popen[str]]:
         return self._site.running("deliver", *options, POSTMARK_BASE_URL=self._sandbox.url)
@@ -223,23 +223,18 @@ class Scene:
         return settled_at
 
     def _everybody_has_one(self, edition: int) -> None:
-        sent = self._one(
+        sent = self._site.one(
             "SELECT count(*) FROM delivery JOIN edition USING (issue_id, version) "
             "WHERE edition.id = %s AND outcome = 'sent'",
-            [edition],
+            edition,
         )
         summary = self._sandbox.summary()
         accepted = (summary["accepted"], summary["distinct_deliveries"])
-        readers = self._one("SELECT audience FROM edition WHERE id = %s", [edition])
+        readers = self._site.one("SELECT audience FROM edition WHERE id = %s", edition)
         assert (sent, *accepted) == (readers, readers, readers), (sent, accepted, readers)
 
     def _clock(self) -> datetime:
-        return cast("datetime", self._one("SELECT clock_timestamp()", []))
-
-    def _one(self, sql: str, values: Sequence[Any]) -> Any:
-        row = self._database.execute(sql, values).fetchone()
-        assert row is not None
-        return row[0]
+        return cast("datetime", self._site.one("SELECT clock_timestamp()"))
 
 
 def until(what: str, is_so: Callable[[], bool]) -> None:

@@ -38,13 +38,3 @@ def own_server() -> Iterator[Path]:
             start_and_stop_server.stop(cluster)
             for place in (cluster.socket_dir, cluster.home):
                 shutil.rmtree(place, ignore_errors=True)
-
-
-def server_log(folder: Path) -> Path:
-    """Return the log file of the server."""
-    return cluster_in(folder).log
-
-
-def database_url(folder: Path, name: str = DATABASE) -> str:
-    """Return the URL of a database of the server, for Django and libpq."""
-    return embedded_postgres.database_url(folder, name)

@@ -32,7 +32,7 @@ class Counts:
 class ProviderProcess:
     """The process of the provider or of a peer's sink; each start changes the address."""
 
-    def __init__(self, module: str = "benchmarks.site.fake_provider") -> None:
+    def __init__(self, module: str) -> None:
         self._module = module
         self._process: subprocess.Popen[str] | None = None
         self._address = ""
@@ -81,9 +81,11 @@ class ProviderProcess:
 
 
 @contextmanager
-def a_provider(*, delay_ms: float = 0.0) -> Iterator[ProviderProcess]:
+def a_provider(
+    *, delay_ms: float = 0.0, module: str = "benchmarks.site.fake_provider"
+) -> Iterator[ProviderProcess]:
     """Run a provider for the block."""
-    provider = ProviderProcess()
+    provider = ProviderProcess(module)
     try:
         provider.start(delay_ms=delay_ms)
         yield provider

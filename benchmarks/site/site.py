@@ -23,10 +23,10 @@ import requests
 
 from benchmarks.cpu_time import children_of
 from benchmarks.letter import HOST, LETTER, SENDER, TITLE
-from benchmarks.site.own_server import database_url, own_server
-from benchmarks.site.provider_process import ProviderProcess, a_provider
+from benchmarks.site.own_server import own_server
+from benchmarks.site.provider_process import ROOT, ProviderProcess, a_provider
+from newsletter_site.embedded_postgres import database_url
 
-ROOT = Path(__file__).resolve().parents[2]
 # Only these variables of the shell's environment are kept.
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
 # Functions of the benchmarks run only in a site whose environment has this variable.
@@ -119,11 +119,11 @@ class Site:
         if confirmed != number:
             raise RuntimeError(f"The list has {confirmed:,} readers, and {number:,} were wanted.")
 
-    def publish(self, html: str = LETTER, title: str = TITLE, **settings: str) -> str:
+    def publish(self, **settings: str) -> str:
         """Publish an issue to all readers, to be sent at once; return the issue's id."""
         letter = self.folder / "letter.html"
-        letter.write_text(html)
-        words = ("--title", title, "--html-file", str(letter), "--hold=0")
+        letter.write_text(LETTER)
+        words = ("--title", TITLE, "--html-file", str(letter), "--hold=0")
         output = self.manage("publish", *words, **settings)
         return str(json.loads(output.splitlines()[-1])["issue"])
 

@@ -13,18 +13,23 @@ after each row. Each row is locked during its call, so two such workers would se
 twice.
 """
 
+import base64
+import hashlib
+import hmac
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import partial
+from html import escape
+from typing import Any
 
 import orjson
 import psycopg
 import requests
 
 from benchmarks.cpu_time import timed
-from benchmarks.yardsticks.plain_message import plain_message
+from benchmarks.letter import HOST, LETTER, LINK, NAME, SENDER, TITLE
 
 # Copy the site's readers into a table, with statistics and without dead rows.
 PREPARE_BATCHES = (
@@ -57,6 +62,13 @@ CLAIM_ROW = """
     SELECT recipient_id, address, name FROM queue
     ORDER BY recipient_id LIMIT 1 FOR UPDATE SKIP LOCKED
 """
+
+_KEY = b"the key of the yardsticks' links"
+_BEFORE_NAME, _, _REST = LETTER.partition(NAME)
+_BEFORE_LINK, _, _AFTER_LINK = _REST.partition(LINK)
+_LIST_ID = {"Name": "List-Id", "Value": f'"The Homing Letter" <letter.{HOST}>'}
+_KEEP_ID = {"Name": "X-PM-KeepID", "Value": "true"}
+_ONE_CLICK = {"Name": "List-Unsubscribe-Post", "Value": "List-Unsubscribe=One-Click"}
 
 
 def run_bare_loop(
@@ -148,3 +160,37 @@ def _one_by_one(database: str, provider: str) -> None:
                 raise RuntimeError(answer.text)
             connection.execute("DELETE FROM queue WHERE recipient_id = %s", [row[0]])
             connection.commit()
+
+
+def plain_message(
+    issue: str, attempt: str, recipient: int, address: str, name: str
+) -> dict[str, Any]:
+    """Build the message to one reader: like the worker's, but in the simplest way.
+
+    The message has the same keys and headers as the worker's, and a body of the same length with
+    the reader's name. It has an unsubscribe link for its reader, and metadata by which the copy can
+    be found. There are no other merge fields, no fallback for a missing name, and no check of the
+    address. `issue` and `attempt` are 32 hexadecimal digits each.
+    """
+    proof = hmac.digest(_KEY, b"%d" % recipient, hashlib.sha256)[:18]
+    token = base64.urlsafe_b64encode(proof).decode()
+    link = f"https://{HOST}/unsubscribe/T{recipient:x}.{token}/"
+    key = f"{issue}.1.{recipient}"
+    return {
+        "From": SENDER,
+        "Tag": f"issue-{issue}",
+        "TrackOpens": False,
+        "TrackLinks": "None",
+        "MessageStream": "broadcast",
+        "To": address,
+        "Subject": TITLE,
+        "Metadata": {"delivery": key, "attempt": attempt},
+        "Headers": [
+            {"Name": "Message-ID", "Value": f"<{key}@{HOST}>"},
+            _KEEP_ID,
+            _LIST_ID,
+            {"Name": "List-Unsubscribe", "Value": f"<{link}>"},
+            _ONE_CLICK,
+        ],
+        "HtmlBody": f"{_BEFORE_NAME}{escape(name)}{_BEFORE_LINK}{link}{_AFTER_LINK}",
+    }

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from benchmarks.letter import HOST, LETTER, SENDER, TITLE
-from benchmarks.yardsticks.plain_message import plain_message
+from benchmarks.yardsticks.bare_loop import plain_message
 from delivery.mail.message_for_reader import Links, Renderer
 from delivery.models import Edition, Newsletter
 
