@@ -10,9 +10,9 @@ from functools import partial
 from django.conf import settings
 from django.db import OperationalError, connection, transaction
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
-from delivery.humanise import digits
+from delivery.humanise import counted
 from delivery.models import Edition
 from delivery.monitoring import worker_heartbeat
 from delivery.retention import expire_details
@@ -237,9 +237,7 @@ def _kept_by(setting: str) -> str:
 
 
 def _kept(days: int, setting: str) -> str:
-    return ngettext("{n} day ({setting})", "{n} days ({setting})", days).format(
-        n=digits(days), setting=setting
-    )
+    return counted("{n} day ({setting})", "{n} days ({setting})", days, setting=setting)
 
 
 def prune_if_due(is_stopping: Callable[[], bool]) -> bool:

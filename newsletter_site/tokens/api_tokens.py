@@ -12,11 +12,10 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from api.bearer import Scope
 from delivery.control_characters import clean_name
-from delivery.humanise import digits
+from delivery.humanise import counted, digits
 from newsletter_site.models import LONGEST_NAME, ApiToken
 from newsletter_site.tokens.authenticate import PREFIX_LENGTH, RANDOM_BYTES, build_token, hash_token
 from publishing.api import issue_scopes
@@ -148,12 +147,12 @@ def _refuse(user: Any, name: str, scopes: set[str], expires_days: int | None) ->
         reason = _("The name is empty. Enter one, such as the program that uses the token.")
         raise TokenRefusedError("name", reason)
     if len(name) > LONGEST_NAME:
-        reason = ngettext(
+        reason = counted(
             "The name has {n} character. Use at most {most}.",
             "The name has {n} characters. Use at most {most}.",
             len(name),
+            most=digits(LONGEST_NAME),
         )
-        reason = reason.format(n=digits(len(name)), most=digits(LONGEST_NAME))
         raise TokenRefusedError("name", reason)
     if not name.isprintable():
         reason = _("The name contains an invisible control character. Remove it.")

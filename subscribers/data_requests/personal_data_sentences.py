@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 from django.utils.functional import Promise
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
-from delivery.humanise import digits
+from delivery.humanise import counted, digits
 from delivery.interface import ReasonCode
 from delivery.reader_fields import READER_FIELDS
 from subscribers.consent import consent_log
@@ -130,7 +130,7 @@ def _sections(
     yield {
         "id": "consent",
         "title": _("Consent"),
-        "count": ngettext("{n} record", "{n} records", records).format(n=digits(records)),
+        "count": counted("{n} record", "{n} records", records),
         "rows": [_consent(entry, data.field_labels, words) for entry in data.consent],
         "notes": [] if data.consent else [_("There are no records.")],
     }
@@ -141,11 +141,10 @@ def _sections(
         ]
         yield {"id": "bounces", "title": _("Bounces"), "rows": rows}
     if events := data.provider_events:
-        count = len(events)
         yield {
             "id": "events",
             "title": _("Reported by the mail provider"),
-            "count": ngettext("{n} event", "{n} events", count).format(n=digits(count)),
+            "count": counted("{n} event", "{n} events", len(events)),
             "rows": [
                 {"at": event["at"], "sentence": event["kind"] or _("Unreadable event")}
                 for event in list(reversed(events))[:MAILS_SHOWN]
@@ -163,16 +162,17 @@ def _sections(
             _("Shown: the latest {n}. The download has all.").format(n=digits(MAILS_SHOWN))
         )
     if older := data.mails_not_known:
-        note = ngettext(
-            "The recipients of {n} older letter are no longer stored.",
-            "The recipients of {n} older letters are no longer stored.",
-            older,
+        notes.append(
+            counted(
+                "The recipients of {n} older letter are no longer stored.",
+                "The recipients of {n} older letters are no longer stored.",
+                older,
+            )
         )
-        notes.append(note.format(n=digits(older)))
     yield {
         "id": "mails",
         "title": _("Emails"),
-        "count": ngettext("{n} email", "{n} emails", mails).format(n=digits(mails)),
+        "count": counted("{n} email", "{n} emails", mails),
         "rows": [_mail(mail, to_reader) for mail in list(reversed(data.mails))[:MAILS_SHOWN]],
         "notes": notes or ([] if data.mails else [_("None yet.")]),
     }

@@ -9,10 +9,9 @@ from django.db.models.functions import Lower
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from delivery.humanise import digits
+from delivery.humanise import counted
 from delivery.models import Newsletter
 from subscribers.desk_frame import desk_page, may_manage_readers, may_see_settings, user_id_of
 from subscribers.field_and_tag_settings import change_fields_and_tags
@@ -102,7 +101,7 @@ def delete_field(request: HttpRequest, key: str) -> HttpResponse:
             messages.success(request, _("The field is deleted. Workers remove its values."))
         return see_other(reverse(SETTINGS))
     field, readers = _field_or_404(key), Subscriber.objects.filter(fields__has_key=key).count()
-    question = ngettext(
+    question = counted(
         "{n} reader has a value for this field. Homing removes the value. Sent letters do not"
         " change. Letters that still use the field show their fallback. You cannot publish "
         "them until you take the field out.",
@@ -110,7 +109,7 @@ def delete_field(request: HttpRequest, key: str) -> HttpResponse:
         "not change. Letters that still use the field show their fallback. You cannot publish"
         " them until you take the field out.",
         readers,
-    ).format(n=digits(readers))
+    )
     return _delete_page(request, _("Delete the field “{name}”?").format(name=field.label), question)
 
 
@@ -125,9 +124,9 @@ def edit_tag(request: HttpRequest, tag: int | None = None) -> HttpResponse:
     if found is None:
         return _form_page(request, form, _("Add a tag"))
     readers = Subscriber.objects.filter(tags__contains=[tag]).count()
-    note = ngettext("{n} reader has this tag.", "{n} readers have this tag.", readers)
+    note = counted("{n} reader has this tag.", "{n} readers have this tag.", readers)
     delete = reverse("readers:delete_tag", args=[tag])
-    return _form_page(request, form, found.name, delete, note.format(n=digits(readers)))
+    return _form_page(request, form, found.name, delete, note)
 
 
 @may_manage_readers
@@ -142,11 +141,11 @@ def delete_tag(request: HttpRequest, tag: int) -> HttpResponse:
             messages.warning(request, in_use_sentence(used))
         return see_other(reverse(SETTINGS))
     found, readers = _tag_or_404(tag), Subscriber.objects.filter(tags__contains=[tag]).count()
-    question = ngettext(
+    question = counted(
         "The tag is taken off {n} reader. Published issues keep its name.",
         "The tag is taken off {n} readers. Published issues keep its name.",
         readers,
-    ).format(n=digits(readers))
+    )
     return _delete_page(request, _("Delete the tag “{name}”?").format(name=found.name), question)
 
 

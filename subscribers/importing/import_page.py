@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from django.utils.functional import Promise
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
-from delivery.humanise import digits
+from delivery.humanise import counted, digits
 from delivery.reports.worker_warnings import waiting_sentence
 from subscribers.importing import import_sentences as sentences
 from subscribers.models import SubscriberImport
@@ -122,10 +122,8 @@ def list_sentence(record: SubscriberImport) -> str:
 
 def _checked_rows(record: SubscriberImport) -> list[str]:
     added = _("Rows to add: {added} of {rows}.")
-    rejected = ngettext(
-        "{n} row would be rejected.", "{n} rows would be rejected.", record.rejected
-    )
-    suppressed = ngettext(
+    rejected = counted("{n} row would be rejected.", "{n} rows would be rejected.", record.rejected)
+    suppressed = counted(
         "{n} address would be suppressed.", "{n} addresses would be suppressed.", _gone(record)
     )
     return _counts(record, added, suppressed, rejected)
@@ -133,8 +131,8 @@ def _checked_rows(record: SubscriberImport) -> list[str]:
 
 def _imported_rows(record: SubscriberImport) -> list[str]:
     added = _("Rows added: {added} of {rows}.")
-    rejected = ngettext("{n} row was rejected.", "{n} rows were rejected.", record.rejected)
-    suppressed = ngettext(
+    rejected = counted("{n} row was rejected.", "{n} rows were rejected.", record.rejected)
+    suppressed = counted(
         "{n} address was suppressed.", "{n} addresses were suppressed.", _gone(record)
     )
     return _counts(record, added, suppressed, rejected)
@@ -142,9 +140,8 @@ def _imported_rows(record: SubscriberImport) -> list[str]:
 
 def _counts(record: SubscriberImport, added: str, suppressed: str, rejected: str) -> list[str]:
     found = [added.format(added=digits(record.added), rows=digits(record.rows))]
-    for sentence, count in ((suppressed, _gone(record)), (rejected, record.rejected)):
-        found += [sentence.format(n=digits(count))] if count else []
-    return found
+    found += [suppressed] if _gone(record) else []
+    return [*found, rejected] if record.rejected else found
 
 
 def _gone(record: SubscriberImport) -> int:
@@ -157,11 +154,11 @@ def _expired(record: SubscriberImport) -> str:
     upload = _("No reader was added. Upload the file again to import it.")
     was, ended = record.checked_at, record.finished_at
     days = (ended - was).days if was and ended else 0
-    checked = ngettext(
+    checked = counted(
         "The file was checked and not imported within {n} day, so it was deleted.",
         "The file was checked and not imported within {n} days, so it was deleted.",
         days,
-    ).format(n=digits(days))
+    )
     return f"{checked} {upload}"
 
 
@@ -234,9 +231,9 @@ def undo_sentence(record: SubscriberImport) -> str:
     undone = _("Undone. Added readers removed: {undone} of {added}.").format(
         undone=digits(record.undone), added=digits(record.added)
     )
-    kept = ngettext("{n} stays on the list.", "{n} stay on the list.", record.kept)
+    kept = counted("{n} stays on the list.", "{n} stay on the list.", record.kept)
     again = _("The same file can be imported again.")
-    stays = [kept.format(n=digits(record.kept))] if record.kept else []
+    stays = [kept] if record.kept else []
     return " ".join([undone, *stays, *_made_sentences(record), again])
 
 

@@ -10,7 +10,7 @@ from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from delivery.humanise import digits, quoted
+from delivery.humanise import counted, digits, quoted
 from delivery.reader_fields import NAME
 from subscribers.importing.file_format.read_file import Description
 from subscribers.importing.file_format.recognise_columns import EMAIL, SINCE, STATUS
@@ -125,12 +125,11 @@ def posts_sentence(posts: int) -> str:
     """Say that the ZIP file of readers also has posts; empty without posts."""
     if not posts:
         return ""
-    sentence = ngettext(
+    return counted(
         "The ZIP file also has {n} post, drafts included.",
         "The ZIP file also has {n} posts, drafts included.",
         posts,
     )
-    return sentence.format(n=digits(posts))
 
 
 def lists_sentence(lists: Sequence[str]) -> str:

@@ -8,9 +8,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
-from delivery.humanise import digits
+from delivery.humanise import counted, digits
 from delivery.progress_line import ProgressLine
 from newsletter_site.data_retention import (
     Pruned,
@@ -119,6 +118,4 @@ class Command(BaseCommand):
             self._progress.show(_("{n} deleted: {what}").format(n=digits(number), what=rule.what))
 
     def _show_deliveries(self, number: int) -> None:
-        self._progress.show(
-            ngettext("{n} copy deleted", "{n} copies deleted", number).format(n=digits(number))
-        )
+        self._progress.show(counted("{n} copy deleted", "{n} copies deleted", number))

@@ -11,9 +11,9 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from delivery.check_settings import load_server_problems
+from delivery.humanise import counted
 from delivery.monitoring.database_fault import DatabaseFault, fault_of_web_process, load_refusals
 from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN_S, load_activity
 from delivery.reports.reason_sentences import reason_sentence
@@ -162,23 +162,24 @@ def _missing_workers(active: int) -> list[str]:
     expected = settings.EXPECTED_WORKERS
     if expected is None or active >= expected:
         return []
-    missing = ngettext(
+    missing = counted(
         "{n} worker is active, but EXPECTED_WORKERS is {expected}.",
         "{n} workers are active, but EXPECTED_WORKERS is {expected}.",
         active,
+        expected=expected,
     )
-    return [missing.format(n=active, expected=expected)]
+    return [missing]
 
 
 def migrations_result(pending: tuple[str, ...]) -> CheckResult:
     """Return the result if these migrations are not applied."""
     if not pending:
         return HEALTHY
-    reason = ngettext(
+    reason = counted(
         "{n} migration is not applied. Apply it before this version serves visitors.",
         "{n} migrations are not applied. Apply them before this version serves visitors.",
         len(pending),
-    ).format(n=len(pending))
+    )
     return CheckResult(
         reason, tuple(_("not applied: {name}").format(name=name) for name in pending)
     )

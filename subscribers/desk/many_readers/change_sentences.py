@@ -7,7 +7,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from delivery.humanise import digits
+from delivery.humanise import counted, digits
 from delivery.tasks.leased_task_columns import TaskState
 from subscribers.models import ReaderChange
 
@@ -99,10 +99,9 @@ def progress_sentence(change: ReaderChange) -> str:
             done=digits(change.done), total=digits(change.total), n=digits(change.changed)
         )
         return f"{_STOPPED[change.state]} {numbers}"
-    sentence = ngettext("Done: {n} reader changed.", "Done: {n} readers changed.", change.changed)
+    done = counted("Done: {n} reader changed.", "Done: {n} readers changed.", change.changed)
     rest = change.total - change.changed
-    left = ngettext(
+    left = counted(
         "For {n} reader there was nothing to do.", "For {n} readers there was nothing to do.", rest
     )
-    sentences = [sentence.format(n=digits(change.changed)), left.format(n=digits(rest))]
-    return " ".join(sentences if rest else sentences[:1])
+    return f"{done} {left}" if rest else done

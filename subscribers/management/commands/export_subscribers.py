@@ -6,9 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
-from delivery.humanise import digits
+from delivery.humanise import counted
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.desk.reader_list import iter_readers
 from subscribers.desk.readers_csv import csv_lines
@@ -41,5 +40,5 @@ class Command(BaseCommand):
         except OSError as error:
             sentence = _("Homing cannot write {path}: {error}.")
             raise CommandError(sentence.format(path=path, error=error.strerror)) from error
-        sentence = ngettext("{n} reader in {path}.", "{n} readers in {path}.", written)
-        self.stdout.write(sentence.format(n=digits(written), path=path))
+        sentence = counted("{n} reader in {path}.", "{n} readers in {path}.", written, path=path)
+        self.stdout.write(sentence)

@@ -12,9 +12,9 @@ from typing import Any, BinaryIO, TextIO
 from django.core.management.base import BaseCommand, CommandError
 from django.db import InterfaceError, OperationalError, transaction
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
-from delivery.humanise import digits
+from delivery.humanise import counted, digits
 from delivery.models import Newsletter
 from delivery.progress_line import ProgressLine
 from delivery.reader_fields import READER_FIELDS
@@ -307,12 +307,11 @@ def rejected_lines(shown: Sequence[RejectedRow], count: int, result: str) -> Ite
             reason=sentences.reason_sentence(row),
         )
     if more := max(count - len(shown), 0):
-        sentence = (
-            ngettext("{n} more row rejected", "{n} more rows rejected", more)
+        yield (
+            counted("{n} more row rejected", "{n} more rows rejected", more)
             if is_rejected
-            else ngettext("{n} more row skipped", "{n} more rows skipped", more)
+            else counted("{n} more row skipped", "{n} more rows skipped", more)
         )
-        yield sentence.format(n=digits(more))
 
 
 def _added_note(record: SubscriberImport) -> str:
@@ -328,14 +327,13 @@ def _added_note(record: SubscriberImport) -> str:
 
 
 def _unstated_sentence(record: SubscriberImport) -> str:
-    sentence = ngettext(
+    return counted(
         "It does not say whether {n} new reader confirmed. If you exported confirmed subscriptions "
         "only, use --confirmed with --list-is-confirmed.",
         "It does not say whether {n} new readers confirmed. If you exported confirmed "
         "subscriptions only, use --confirmed with --list-is-confirmed.",
         record.unstated,
     )
-    return sentence.format(n=digits(record.unstated))
 
 
 def _line(word: str, count: int, meaning: str) -> str:
