@@ -2,7 +2,6 @@
 
 import logging
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -246,7 +245,7 @@ def prune_if_due(is_stopping: Callable[[], bool]) -> bool:
     The task extends its lease after each piece. Return whether this worker ran the task.
     """
     periodic_task_lease.ensure_exists(TASK, due_in_s=FIRST_AFTER_S)
-    lease = periodic_task_lease.acquire(TASK, uuid.uuid4(), lease_s=LEASE_S)
+    lease = periodic_task_lease.acquire(TASK, lease_s=LEASE_S)
     if lease is None:
         return False
     with periodic_task_lease.running(

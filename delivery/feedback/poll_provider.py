@@ -5,7 +5,6 @@ The thread that polls also sends the provider the changes of its suppression lis
 
 import logging
 import threading
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
@@ -53,9 +52,7 @@ def poll(is_stopping: Callable[[], bool]) -> None:
     """Poll every stream that is due. Every worker calls this function repeatedly."""
     for stream, name in polling_tasks_by_stream().items():
         periodic_task_lease.ensure_exists(name)
-        lease = periodic_task_lease.acquire(
-            name, uuid.uuid4(), lease_s=LEASE_S, after_publications=True
-        )
+        lease = periodic_task_lease.acquire(name, lease_s=LEASE_S, after_publications=True)
         if lease is not None:
             _poll_stream(stream, lease, is_stopping)
 

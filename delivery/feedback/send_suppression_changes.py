@@ -1,6 +1,5 @@
 """Changes of the provider's suppression list, sent by one worker at a time."""
 
-import uuid
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import timedelta
@@ -70,7 +69,7 @@ def push_suppression_changes(is_stopping: Callable[[], bool]) -> None:
     if not _pending().exists():
         return
     periodic_task_lease.ensure_exists(NAME)
-    lease = periodic_task_lease.acquire(NAME, uuid.uuid4(), lease_s=LEASE_S)
+    lease = periodic_task_lease.acquire(NAME, lease_s=LEASE_S)
     if lease is None:
         return
     with (

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import connection
 from django.db.models import F, QuerySet
@@ -57,13 +57,12 @@ class Lease:
     failures: int
 
 
-def acquire(
-    name: str, owner: UUID, *, lease_s: float, after_publications: bool = False
-) -> Lease | None:
+def acquire(name: str, *, lease_s: float, after_publications: bool = False) -> Lease | None:
     """Lease a task; return None unless the task is due and free.
 
     With `after_publications`, the task is also due once after each publication.
     """
+    owner = uuid4()
     with connection.cursor() as cursor:
         cursor.execute(
             """

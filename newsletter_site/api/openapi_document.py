@@ -38,22 +38,14 @@ _HEADERS: dict[str, Any] = {
     },
 }
 
-# The links of each operation that creates a resource. A link has three parts: a parameter, where
-# the new resource has the value of this parameter, and the operations that take the parameter.
+# The links of each operation that creates a resource: a parameter, and the operations that take this
+# parameter. The new resource has the value under the same name, but without “_id”.
 _LINKS = {
-    "publishIssue": (
-        "issue",
-        "$response.body#/issue",
-        ("publishVersion", "issueStatus", "listCopies"),
-    ),
-    "addReader": ("reader", "$response.body#/reader", ("getReader", "exportReader", "actOnReader")),
-    "addField": ("key", "$response.body#/key", ("getField", "editField", "deleteField")),
-    "addTag": ("tag", "$response.body#/tag", ("getTag", "editTag", "deleteTag")),
-    "uploadImport": (
-        "import_id",
-        "$response.body#/import",
-        ("getImport", "importRejects", "decideImport", "dropImport"),
-    ),
+    "publishIssue": ("issue", ("publishVersion", "issueStatus", "listCopies")),
+    "addReader": ("reader", ("getReader", "exportReader", "actOnReader")),
+    "addField": ("key", ("getField", "editField", "deleteField")),
+    "addTag": ("tag", ("getTag", "editTag", "deleteTag")),
+    "uploadImport": ("import_id", ("getImport", "importRejects", "decideImport", "dropImport")),
 }
 
 
@@ -86,7 +78,8 @@ def _complete(operation: dict[str, Any]) -> None:
         if status in _HEADERS:
             response["headers"] = _HEADERS[status]
         if status == "201" and operation["operationId"] in _LINKS:
-            parameter, value, targets = _LINKS[operation["operationId"]]
+            parameter, targets = _LINKS[operation["operationId"]]
+            value = f"$response.body#/{parameter.removesuffix('_id')}"
             response["links"] = {
                 name: {"operationId": name, "parameters": {parameter: value}} for name in targets
             }

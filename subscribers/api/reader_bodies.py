@@ -6,12 +6,12 @@ from typing import cast
 from django.db.models.functions import Lower
 
 from api.problem import field_problem
-from delivery.control_characters import clean_name
 from delivery.reader_fields import FIELD_NAMES, READER_FIELDS
 from subscribers.address import read_address
 from subscribers.api.reader_shapes import Reader, State
 from subscribers.desk.reader_list import load_suppression_codes
 from subscribers.desk.readers_csv import source_label
+from subscribers.fields.find_tags import UnknownTagError, find_tags
 from subscribers.fields.own_fields import load_own_fields
 from subscribers.fields.reader_values import read_value
 from subscribers.models import Subscriber, Tag
@@ -44,20 +44,16 @@ def values_of(flat: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]
 
 def tag_ids_of(names: Sequence[str], place: str = "tags", *, left: Sequence[int] = ()) -> list[int]:
     """Find tags by name; raise `ProblemError` if a tag is unknown or in `left`."""
-    # Compare the names in Python, because in some languages PostgreSQL lower-cases letters
-    # differently.
-    known = {clean_name(tag.name).lower(): tag for tag in Tag.objects.all()} if names else {}
-    found = {}
-    for name in names:
-        tag = known.get(clean_name(name).lower())
-        if tag is None:
-            raise field_problem(
-                place, f"There is no tag “{name}”. Check the name, or add the tag first."
-            )
-        if tag.pk in left:
-            raise field_problem(place, sentence_of(refuse("topic_left", tag=tag.name)))
-        found[tag.pk] = name
-    return list(found)
+    try:
+        found = find_tags(names) if names else ()
+    except UnknownTagError as error:
+        raise field_problem(
+            place, f"There is no tag “{error.name}”. Check the name, or add the tag first."
+        ) from error
+    for tag, name in found:
+        if tag in left:
+            raise field_problem(place, sentence_of(refuse("topic_left", tag=name)))
+    return [tag for tag, _ in found]
 
 
 def reader_responses(readers: Iterable[Subscriber]) -> list[Reader]:

@@ -38,6 +38,8 @@ class UnknownTagError(LookupError):
 
 def find_tags(names: Iterable[str]) -> tuple[TagName, ...]:
     """Find tags by name, ignoring upper and lower case. Raises `UnknownTagError`."""
+    # Compare the names in Python, because in some languages PostgreSQL lower-cases letters
+    # differently.
     tags = {clean_name(tag.name).lower(): tag for tag in Tag.objects.all()}
     found = {}
     for name in names:

@@ -1,7 +1,6 @@
 """Polling of bounces and suppressions, by one worker at a time."""
 
 import logging
-import uuid
 from io import StringIO
 from typing import Any
 
@@ -89,9 +88,7 @@ def test_task_is_due_on_schedule_and_after_each_publication(newsroom: Newsroom) 
     periodic_task_lease.ensure_exists("poll broadcast")
 
     def take() -> bool:
-        mine = periodic_task_lease.acquire(
-            "poll broadcast", uuid.uuid4(), lease_s=60, after_publications=True
-        )
+        mine = periodic_task_lease.acquire("poll broadcast", lease_s=60, after_publications=True)
         if mine is not None:
             succeed(mine, again_in_s=3600)
         return mine is not None
@@ -106,22 +103,17 @@ def test_task_is_due_on_schedule_and_after_each_publication(newsroom: Newsroom) 
 def test_two_workers_never_poll_at_once(newsroom: Newsroom) -> None:
     periodic_task_lease.ensure_exists("poll broadcast")
     results = at_once(
-        *[
-            lambda: (
-                periodic_task_lease.acquire("poll broadcast", uuid.uuid4(), lease_s=60) is not None
-            )
-        ]
-        * 5
+        *[lambda: periodic_task_lease.acquire("poll broadcast", lease_s=60) is not None] * 5
     )
     assert sorted(results) == [False] * 4 + [True]
 
 
 def test_expired_lease_of_a_crashed_worker_is_taken_over(newsroom: Newsroom) -> None:
     periodic_task_lease.ensure_exists("poll broadcast")
-    lost = periodic_task_lease.acquire("poll broadcast", uuid.uuid4(), lease_s=60)
+    lost = periodic_task_lease.acquire("poll broadcast", lease_s=60)
     assert lost is not None
     PeriodicTask.objects.update(lease_until="2000-01-01T00:00:00Z")
-    assert periodic_task_lease.acquire("poll broadcast", uuid.uuid4(), lease_s=60) is not None
+    assert periodic_task_lease.acquire("poll broadcast", lease_s=60) is not None
     assert not periodic_task_lease.extend_lease(lost, lease_s=60)
     succeed(lost, again_in_s=0)
     assert PeriodicTask.objects.get().lease_until is not None

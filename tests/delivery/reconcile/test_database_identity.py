@@ -1,7 +1,6 @@
 """A backup is restored during sending: every reader gets exactly one copy."""
 
 import secrets
-import uuid
 from collections.abc import Callable
 
 import pytest
@@ -65,11 +64,11 @@ def test_the_providers_lists_are_read_at_once(newsroom: Newsroom, declared: bool
     else:
         DatabaseIdentity.objects.update(timeline="0000000A")
         database_identity.check_identity()
-    assert periodic_task_lease.acquire("poll broadcast", uuid.uuid4(), lease_s=5) is not None
+    assert periodic_task_lease.acquire("poll broadcast", lease_s=5) is not None
     # A stream that is no longer in the settings is not polled, and no worker may hold the lease of
     # its task.
-    assert periodic_task_lease.acquire("poll brodcast", uuid.uuid4(), lease_s=5) is None
-    assert periodic_task_lease.acquire("prune", uuid.uuid4(), lease_s=5) is None
+    assert periodic_task_lease.acquire("poll brodcast", lease_s=5) is None
+    assert periodic_task_lease.acquire("prune", lease_s=5) is None
 
 
 def test_the_log_names_the_known_database_and_the_present_one(
