@@ -38,8 +38,8 @@ _HEADERS: dict[str, Any] = {
     },
 }
 
-# The links of each operation that creates a resource: a parameter, and the operations that take this
-# parameter. The new resource has the value under the same name, but without “_id”.
+# The links of each operation that creates a resource: a parameter, and the operations that take
+# this parameter. The new resource has the value under the same name, but without “_id”.
 _LINKS = {
     "publishIssue": ("issue", ("publishVersion", "issueStatus", "listCopies")),
     "addReader": ("reader", ("getReader", "exportReader", "actOnReader")),
