@@ -64,7 +64,7 @@ def run_call(
     files: Sequence[FileDigest] = (),
     check: Callable[[], None] = lambda: None,
 ) -> HttpResponse:
-    """Run `work` once for the caller and the request's key. Return its response.
+    """Run `work` only once for each pair of caller and key. Return its response.
 
     `check` runs first. If `check` raises `ProblemError`, no key is claimed. An exception in `work`
     rolls back its changes and frees the key. Raises `ProblemError` if there is no usable key, if an

@@ -31,8 +31,8 @@ from subscribers.signup import expire_unconfirmed
 
 logger = logging.getLogger(__name__)
 
-# After each piece, the run pauses as long as deleting the piece took, up to this limit. With a
-# longer pause, the worker could not stop quickly.
+# After each piece, the run pauses for the time that the deletion took, but at most this long. With
+# a longer pause, the worker could not stop quickly.
 MAX_PAUSE_S = 0.5
 
 # The daily task.

@@ -200,8 +200,8 @@ class _Normaliser:
         self._out: list[str] = []
         self._open: list[_Element] = []
         self._kept = 0
-        # The open formatting that was kept: a list for each open element of `_FENCES`, and one list
-        # outside of them.
+        # The kept formatting elements that are still open: one list for each open element of
+        # `_FENCES`, and one list for the formatting outside of all of them.
         self._formatting: list[list[_Element]] = [[]]
         self._formats = 0
         self._tags = 0

@@ -104,7 +104,7 @@ def reconcile(
                 (report.first, version, count)
                 for report in reports.values()
                 for version, count in sorted(report.unknown.items())
-                # Leave out mail that readers or authors request again.
+                # Leave out mail that readers or authors can request again themselves.
                 if report.first.issue not in {*KIND_BY_ISSUE, TEST_ISSUE}
             ]
             later = [report.again_at for report in reports.values()]

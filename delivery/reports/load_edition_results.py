@@ -1,4 +1,4 @@
-"""The results of an edition and of earlier issues, from sums only."""
+"""Load the results of an edition and of earlier issues from stored sums only."""
 
 from dataclasses import dataclass
 from datetime import datetime

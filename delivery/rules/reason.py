@@ -90,7 +90,8 @@ class ReasonCode(StrEnum):
     DELIVERY_MARKED_UNSETTLED = auto()  # recipient
     NOT_AT_PROVIDER = auto()  # recipient
     EVENT_FOR_OTHER_ADDRESS = auto()  # recipient
-    # Also the reason of a batch that waits because its worker crashed, and of its halves.
+    # Also the reason of a batch that waits because its worker crashed, and of the two halves into
+    # which such a batch is split.
     BATCH_CRASHED = auto()
 
     # Current problems of a worker. Health checks are public, so these parameters hold no address,

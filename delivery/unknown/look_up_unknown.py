@@ -182,8 +182,8 @@ def look_up(
     deadline_at_s = now_s() + postmark.deadline_s
     search = partial(postmark.search, stream=context.stream, deadline_at_s=deadline_at_s)
     is_test = claim.kind == Edition.Kind.TEST
-    # A cancelled edition is never resent, under any policy. Copies that the provider does not have
-    # are withdrawn, so nobody has to decide about them.
+    # Copies of a cancelled edition that the provider does not have are put back under any policy.
+    # The queue then withdraws these copies, so nobody has to decide about them.
     policy = dataclasses.replace(
         policy,
         resend_when_absent=(policy.resend_when_absent or context.is_cancelled or is_test)

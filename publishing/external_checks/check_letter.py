@@ -22,7 +22,7 @@ def check_letter(domain: str, links: Sequence[str]) -> None:
     `domain` may be empty.
     """
     opener, cached = LinkOpener(NameServers()), cached_results.load_fresh(domain, links)
-    # A link is opened again if its fresh result does not say whether it works.
+    # Open a link again if its stored result does not say whether the link works.
     answered = {url for url, result in cached.links.items() if result.is_ok or result.is_dead}
     left = [url for url in links if url not in answered]
     with ThreadPoolExecutor(1, thread_name_prefix="domain-check") as pool:

@@ -1,7 +1,7 @@
 """Open a link to learn its HTTP status, and prevent server-side request forgery.
 
-`fetch` also reads a file, such as an image. The hosts and the largest size of the file are given to
-`fetch`, and only HTTPS is accepted.
+`fetch` also reads a file, such as an image. The caller tells `fetch` the allowed hosts and the
+largest size. `fetch` accepts only HTTPS.
 
 Every IP address of the host is checked. The connection is made to the checked address itself, so a
 change in the DNS after the check has no effect. Each redirect is checked again. For a link, only

@@ -173,7 +173,7 @@ class SubscriberImport(LeasedTask):
 
     @property
     def most_claims(self) -> int:
-        """How often the task may be claimed; an undo reads no file and has no limit."""
+        """Return how many times the task may be claimed; an undo has no limit."""
         return sys.maxsize if self.state == State.UNDOING else self.MOST_CLAIMS
 
     def give_up(self) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def watch(page: Page, edition: Edition | None) -> Page:
 
 
 def hide(page: Page, *, hidden: bool) -> None:
-    """Simulate a change of the tab, because a headless window is always visible."""
+    """Act as if another tab was opened: a headless window is always visible."""
     page.evaluate(
         "hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true})"
         "; document.dispatchEvent(new Event('visibilitychange')) }",

@@ -201,7 +201,7 @@ def composer(author: Any) -> Pages:
 
 
 def pictures(_author: Any) -> Pages:
-    """Return the page that uploads images without scripts."""
+    """Return the page on which a browser without scripts uploads images."""
     file = io.BytesIO()
     Image.new("RGB", (900, 300), "teal").save(file, "PNG")
 

@@ -181,7 +181,7 @@ def test_database_without_our_tables_is_no_backup(server: OwnServer, tmp_path: P
 
 @pytest.fixture
 def hears_hangup() -> Iterator[None]:
-    """Let programs receive SIGHUP; after nohup, they would ignore it."""
+    """Let programs receive SIGHUP, also if `nohup` started the tests."""
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGHUP, before)

@@ -127,7 +127,7 @@ def test_outcomes_and_calls_are_counted_once(newsroom: Newsroom, provider: Sandb
     for phase in ("claim", "render", "wait", "start", "call", "settle"):
         assert found["homing_worker_phase_seconds_total", (("phase", phase),)] > 0
         assert found["homing_worker_phase_cpu_seconds_total", (("phase", phase),)] > 0
-    # Only a call certainly takes longer than its CPU time, because a call waits for an answer.
+    # Of all phases, only `call` always takes longer than its CPU time, because it waits.
     took = found["homing_worker_phase_seconds_total", (("phase", "call"),)]
     assert found["homing_worker_phase_cpu_seconds_total", (("phase", "call"),)] < took
 

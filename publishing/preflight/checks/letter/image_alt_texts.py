@@ -36,8 +36,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield passed(have, images=len(images))
     urls = [_url(image, context) for image in images]
     if not looks_public(context.site_url):
-        # Skip the images on our site: another check already reports that readers cannot reach our
-        # site.
+        # Skip the images on our site. Another check reports that readers cannot reach this site.
         urls = [url for url in urls if not url.startswith(f"{context.site_url.rstrip('/')}/")]
     unreachable = [url for url in urls if not (is_web_url(url) and looks_public(url))]
     if unreachable:
