@@ -156,7 +156,7 @@ def test_the_page_turns_on_the_present_text_of_a_draft(author, window):
     assert window.post(PAGE, draft=str(draft.pk)).status == 302
     opt_in()
     page = window.get(PAGE).html
-    assert "“Hello” has been on since" in page
+    assert "The letter “Hello” has been switched on since" in page
     assert "It was sent 0 times." in page
     Draft.objects.update(letter="{{ unknown }}")
     refused = window.post(PAGE, draft=str(draft.pk))

@@ -100,7 +100,7 @@ def test_a_left_topic_cannot_be_put_on(window: WindowOf, birds: int) -> None:
     reader = SubscriberFactory(email=ADA, left_topics=[birds])
     url = f"{READERS}{reader.pk}/edit/"
     page = window.get(url)
-    assert "“Birds”: left by the reader." in page.words
+    assert "The reader left the topic “Birds”." in page.words
     assert 'type="checkbox"' not in page.source
     assert window.post(url, name="Ada", tags=str(birds)).status == 303
     assert (ada().name, ada().tags) == ("Ada", [])
