@@ -12,8 +12,8 @@ PUBLISH = "publishing.publish_edition"
 OPERATE = "publishing.operate_sending"
 LOOK = "publishing.view_issue"
 
-# Any one permission of a tuple is enough. A user who may publish may also write, and a user with
-# any of these permissions may look.
+# For each tuple, a user needs at least one of its permissions. A user who may publish may also
+# write, and a user with any of these permissions may look.
 MAY_WRITE = (WRITE, PUBLISH)
 MAY_ACT = (PUBLISH, OPERATE)
 MAY_LOOK = (WRITE, PUBLISH, OPERATE, LOOK)

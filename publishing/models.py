@@ -132,7 +132,7 @@ class Draft(models.Model):
         max_length=10, choices=Format, default=Format.MARKDOWN, db_default=Format.MARKDOWN
     )
     letter = models.TextField(blank=True, db_default="")
-    # The plain text that the author wrote. If it is empty, the plain text is made from the letter.
+    # The author's plain text. If this field is empty, the plain text is made from the letter.
     text = models.TextField(blank=True, db_default="")
 
     # The address in the archive that the author chose; empty if the title gives the address.
@@ -204,7 +204,7 @@ class Draft(models.Model):
 
 
 class Receipt(models.Model):
-    """The signed record of a sent edition. It stays when its deliveries are deleted."""
+    """The signed record of a sent edition, kept when the deliveries are deleted."""
 
     edition = models.OneToOneField(
         "delivery.Edition", on_delete=models.CASCADE, related_name="receipt"

@@ -58,7 +58,7 @@ def parts_of(counts: Mapping[str, int], *, whole: int | None = None) -> list[Par
 
 
 def outcome_label(code: str) -> str:
-    """Return the label of an outcome or a list, or the code if it is unknown here."""
+    """Return the label of an outcome or of a list of readers, or else the code."""
     return str(_LABELS.get(code, code))
 
 

@@ -62,7 +62,7 @@ class ActionRefusal(Enum):
         "Its time was changed in the meantime: it goes out on {time}. Nothing was changed now. "
         "Choose again if you want another time."
     )
-    # Pages show a sentence about the state of the issue after each of these refusals.
+    # After each of these refusals, pages show a sentence about the state of the issue.
     NOT_SENDING = gettext_noop(
         "“{title}”: you can pause an issue only while it is held or being sent."
     )
@@ -305,8 +305,8 @@ def _done(action: str, numbers: Mapping[str, Any]) -> list[Done]:
                 "Paused. {n} copies wait until you resume.",
                 numbers["queued"],
             )
-            # If some copies are being sent, the number can grow: copies that Postmark does not
-            # accept wait too.
+            # While copies are being sent, the number can still grow, because copies that Postmark
+            # does not accept will wait too.
             is_exact = not numbers["being_sent"]
             until = UNTIL_RESUMED if is_exact else f"{UNTIL_RESUMED},settled"
             return [

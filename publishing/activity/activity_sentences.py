@@ -39,7 +39,7 @@ class ActivitySentence:
     version: int | None = None
 
     def as_html(self, who: str, thing: str) -> SafeString:
-        """Return the sentences with a link to the thing.
+        """Return the sentences as HTML; `thing` is the object's name or a link to it.
 
         The sentences name the version of an issue only if it is not version 1.
         """
@@ -90,7 +90,7 @@ def sentence_of(entry: LogEntry) -> ActivitySentence:
 
 
 def code_of(entry: LogEntry) -> tuple[str, Params]:
-    """Return an entry's code and parameters; the code is empty if Django recorded it."""
+    """Return an entry's code and parameters; an entry by Django has an empty code."""
     try:
         stored = json.loads(entry.change_message)
     except ValueError:
@@ -116,7 +116,7 @@ def _change_in_admin(entry: LogEntry) -> ActivitySentence:
 
 # --- The sentences of each code -------------------------------------------------------------------
 
-# Former codes, which older entries have, and the present codes.
+# The keys are former codes, which older entries still have. The values are the current codes.
 _RENAMED = {"send-doubtful": "resend-unknown", "shut-out": "block", "let-in": "unblock"}
 _TEXTS: Mapping[str, Promise] = {
     "pause": gettext_lazy("{who} paused {thing}."),

@@ -100,7 +100,7 @@ def record_draft_activity(code: str, author: uuid.UUID, draft: Draft) -> None:
 
 
 def record_task(code: str, by: uuid.UUID, task: Export | IssueMove) -> None:
-    """Record that a user uses a complete export, or moves in issues from elsewhere."""
+    """Record that a user requests or downloads an export, or moves in past issues."""
     record_activity(code, by, task, flag=_FLAGS.get(code, CHANGE))
 
 

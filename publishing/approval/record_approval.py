@@ -215,7 +215,7 @@ def switch_on_refusal() -> str:
 
 
 def shortage_sentence(rule: ApprovalRule) -> str:
-    """Say which letters nobody can approve, and the remedy; empty if there are none."""
+    """Say why nobody can approve some letters, and what to do; empty if somebody can."""
     names = [called(one) for one in load_publishers()] if rule.is_required else []
     if not has_too_few(rule, len(names)):
         return ""

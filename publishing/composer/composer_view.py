@@ -85,7 +85,7 @@ class SaveForm(KeptForm):
 def write(request: HttpRequest) -> HttpResponse:
     """Show an empty composer, or redirect to the draft of a named issue.
 
-    If the named issue has no draft, a POST creates its draft.
+    If the request names an issue without a draft, a POST creates the draft.
     """
     named = request.POST.get("issue") or request.GET.get("issue", "")
     draft = None
@@ -345,8 +345,8 @@ def _saved(request: HttpRequest, draft: Draft, fields: DraftFields, then: str) -
 def _conflict(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpResponse:
     """Answer 409, because somebody else changed or published the draft.
 
-    The page shows both versions. If the published version has the posted fields, redirect to its
-    page instead.
+    The page shows both versions. If the published version equals the posted form, redirect to the
+    progress page.
     """
     edition, present = draft.edition, draft.fields
     progress = progress_url(edition) if edition else ""

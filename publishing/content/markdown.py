@@ -1,4 +1,4 @@
-"""Render Markdown as a letter: CommonMark, tables, strikethrough, footnotes.
+"""Render a letter's CommonMark, with tables, strikethrough and footnotes.
 
 Attributes in braces follow a link (`{.button}`) or an image (`{width=50% align=right}`). The
 newsletter's settings matter only for links to videos: the words of these links are in the
@@ -43,7 +43,7 @@ _OF_IMAGE = re.compile(
 _IN_BRACKETS = re.compile(r"<([a-z0-9]++(?>(?:[/?#][^\s<>]*+)?))>")
 _FOOTNOTE = re.compile(r"\[\^[^\s\]]{1,50}\]")
 # The limit of footnote references, because the HTML of a reference is 40 times as long as its
-# Markdown. Further references stay text.
+# Markdown. References beyond the limit stay text.
 MAX_REFERENCES = 1000
 
 
@@ -192,8 +192,8 @@ def _prepare(tokens: Iterable[Token], placeholders: FieldPlaceholders) -> None:
     for token in tokens:
         if token.type in _CODE:
             token.content = placeholders.restore(token.content)
-        # Drop the language of a code block. Mail does not show it, and a merge field in the
-        # language would be split when the language becomes a class.
+        # Drop the language of a code block. Mails do not show the language, and the renderer would
+        # split a merge field in the language at a space.
         token.info = ""
         if token.attrs:
             token.attrs = {

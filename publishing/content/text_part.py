@@ -69,7 +69,7 @@ def html_to_text(html: str, site_url: str = "") -> str:
 
 
 def _keep_shaping_tag(tag: re.Match[str]) -> str:
-    """Keep tags that shape the text; drop others such as SVG, but keep their text."""
+    """Keep tags that shape the text; drop other tags, but not the text within them."""
     return tag[0] if tag[1] in _SHAPING else ""
 
 

@@ -12,8 +12,8 @@ from delivery.models import Newsletter
 LONGEST_ADDRESS = 300
 _YOUTUBE = frozenset({"youtube.com", "www.youtube.com", "m.youtube.com"})
 _VIMEO = frozenset({"vimeo.com", "www.vimeo.com"})
-# Allow only characters that cannot end the link: no space, quote or bracket. The sign @ is not
-# allowed either, so the address cannot contain a user name.
+# Allow only characters that cannot end the link: no space, quote or bracket. The sign @ is
+# excluded, so that the address cannot contain a user name.
 _PLAIN = re.compile(r"https?://[A-Za-z0-9_./?=&%#~+,;:-]+")
 _ID = re.compile(r"[A-Za-z0-9_-]{11}")
 _PATH_WITH_ID = re.compile(r"/(?:shorts|live)/([^/]+)/?")

@@ -37,7 +37,7 @@ class Step(StrEnum):
 
 OF_SETTINGS = frozenset({Step.NAME, Step.SENDER, Step.LOOK, Step.WEBHOOK})
 OF_WRITERS = frozenset({Step.LETTER, Step.TEST})
-# Each key is a permission, an attribute of `Viewer`. The value has the steps that it allows.
+# Each key is a permission of a `Viewer`. Each value has the steps that the permission allows.
 STEPS = {
     "changes_settings": OF_SETTINGS,
     "manages": frozenset({Step.READERS}),

@@ -124,7 +124,7 @@ def page_of(search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: b
         if search.text or search.sort is not Sort.NEWEST:
             coming = _titled(_scheduled(), search.text)
             # By default, the edition that is due next is first. With the order “Oldest first”, the
-            # edition that an author scheduled first is first.
+            # edition that was scheduled longest ago is first.
             if search.sort is not Sort.NEWEST:
                 coming = _in_order(coming, search.sort, F("published_at"), None)
             page.scheduled = list(coming)

@@ -14,8 +14,8 @@ from publishing.editions.edition_status import EditionStatus
 
 # The page shows at most this number of things of each kind.
 SHOWN = 5
-# The actions that settle an edition, the most common first. The other actions that cannot be undone
-# are only on the edition's own page.
+# The actions that end the wait for a decision, the most common first. Two other actions that cannot
+# be undone, `resend-unknown` and `cancel`, are only on the edition's own page.
 _SETTLING = ("resume", "send-to-missed", "ask-again", "close")
 
 
@@ -52,7 +52,7 @@ class TodoList:
 def todo_list(
     code: str, all_params: Iterable[Mapping[str, Any]], *, count: int | None = None
 ) -> TodoList:
-    """Return the things of one kind; `count` is their number if only some were read."""
+    """List the things to do of one kind; `count` is the total if not all were read."""
     items = []
     for params in all_params:
         glyph, tone = _LOOKS[params["status"].state if code == "edition" else code]

@@ -72,8 +72,8 @@ class TagsField(forms.Field):
             return None
         ids = read_ids(value)
         if len(ids) != len(set(filter(None, value.split(",")))):
-            # Refuse the post, because a tag was deleted. If that tag were ignored, the letter might
-            # go to more readers than its author chose.
+            # Refuse the post, because a tag was deleted. If the deleted tag were ignored, the
+            # letter might go to more readers than its author chose.
             raise ValidationError(DELETED_TAG)
         return ids
 
@@ -96,7 +96,7 @@ class DraftForm(RevisionForm):
 
     A Markdown letter is posted as `letter`. Finished HTML is posted as `html_content`, or as
     `letter` with `format`. `written` has all texts, also those of a refused form, so that no text
-    is lost. If a value that is no text was refused, `written` has the default of the value's field.
+    is lost. If a field that is not a text was refused, `written` has the field's default.
     """
 
     format = forms.ChoiceField(

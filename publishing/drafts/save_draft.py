@@ -113,8 +113,8 @@ def create(
     """
     with transaction.atomic():
         if issue is not None:
-            # Lock the draft or its key first and then the issue, as publishing does. The other
-            # order could deadlock.
+            # Lock the draft or its key before the issue, as publishing does. In the opposite order,
+            # a save and a publication could deadlock.
             lock_by_key(author, key)
             _lock_issue(issue)
             other = open_draft_of_issue(issue)
@@ -126,7 +126,7 @@ def create(
 def copy(
     author: uuid.UUID, key: str, fields: DraftFields, *, issue: uuid.UUID | None = None
 ) -> SaveResult:
-    """Create a draft under a key; if the key has an edition, link the draft to it."""
+    """Create a draft under a key; if an edition has the key, link the draft to it."""
     with transaction.atomic():
         hold_tags([*fields.with_tags, *fields.without_tags])
         _lock_key(author, key)
@@ -301,7 +301,7 @@ def _fields_behind(edition: Edition, posted: DraftFields) -> DraftFields:
 
 
 def _archive_behind(edition: Edition, posted: str) -> str:
-    """Return `posted` if the edition was published with it, else the issue's choice."""
+    """Return `posted`, or version 1's published visibility if the two differ."""
     published = edition.issue.published_visibility
     default = visibility_after("", TagChoice.of(edition), None, is_public=False)
     is_same = edition.version > 1 or (posted or default) == published

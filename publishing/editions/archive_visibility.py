@@ -32,8 +32,8 @@ def visibility_after(
     """Return where readers find an issue after its next version is published.
 
     `chosen` is empty if the author chose nothing. Without a choice, the issue becomes unlisted if
-    tags limit its audience. If an earlier version `is_public`, the next version can make a public
-    issue unlisted, and no other change is possible.
+    tags limit its audience. If an earlier version was public (`is_public`), the only possible
+    change is from public to unlisted.
     """
     present = issue.visibility if issue else Visibility.PUBLIC
     if is_public:
@@ -56,8 +56,8 @@ def visibility_of_draft(draft: Draft) -> Visibility:
 def content_of(draft: Draft) -> Content:
     """Return a draft's content. If the issue gets a page, the mail links to the page.
 
-    The draft's own choice does not always decide about the page, because a later version cannot
-    make a public issue lose its page.
+    The draft's choice does not always apply: a later version of a public issue cannot remove the
+    issue's page.
     """
     has_page = visibility_of_draft(draft) is not Visibility.NONE
     return replace(build_content(draft.fields), has_page=has_page)

@@ -110,8 +110,7 @@ def select_audience(
 def enqueue_audience(edition: Edition) -> None:
     """Enqueue the deliveries of an edition that begins now."""
     if edition.goes_to != NOBODY:
-        # Count the confirmed readers before `enqueue`, which takes long, so that the number belongs
-        # to the start.
+        # Count the confirmed readers now, at the edition's start, because `enqueue` takes long.
         edition.confirmed_readers = counts_by_state()[Subscriber.State.CONFIRMED]
         edition.save(update_fields=["confirmed_readers"])
         audience = select_audience(
@@ -149,7 +148,7 @@ def choice_of(with_tags: Collection[int], without_tags: Collection[int]) -> TagC
 
 
 def choice_words(goes_to: str, tags: TagChoice, *, is_scheduled: bool = False) -> str:
-    """Return words for an audience that tags limit, for use within a sentence."""
+    """Return words for an audience and its tags, for use within a sentence."""
     names = (
         [name for _tag, name in chosen if name] for chosen in (tags.with_tags, tags.without_tags)
     )

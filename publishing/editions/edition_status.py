@@ -59,7 +59,7 @@ class EditionStatus:
 
     @property
     def taken_back(self) -> str:
-        """How the edition was ended early: “called back” or “cancelled”; otherwise empty."""
+        """Either “called back” or “cancelled”; empty if the edition did not end early."""
         return self.words if self.state is EditionState.CANCELLED else ""
 
     def as_json(self) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def load_statuses_by_name(
 ) -> tuple[EditionStatus, list[EditionStatus]]:
     """Return the status of one version (by default the newest) and of all versions.
 
-    The list of all versions has the newest first. Raises `NoSuchEditionError`.
+    In the list of all versions, the newest is first. Raises `NoSuchEditionError`.
     """
     found = [status_from_counts(counts) for counts in load_counts_of_versions(issue, version)]
     for status in found:

@@ -181,7 +181,7 @@ def _words(title: str) -> str:
 def _addresses(issue: Issue, title: str, chosen: str) -> tuple[str, ...]:
     """Return the chosen address, or else two addresses made from the title.
 
-    The second of these addresses also has a part of the issue's id.
+    The second address from the title also has a part of the issue's id.
     """
     if chosen:
         return (chosen,)

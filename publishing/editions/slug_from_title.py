@@ -2,7 +2,7 @@
 
 An address has lower-case letters (also with marks, such as accents), digits, hyphens and
 underscores. Invisible characters are left out. Latin letters become ASCII. Letters of other scripts
-stay: browsers show them, and how to write them in Latin letters differs between languages.
+stay: browsers show them, and each language has its own rules for writing them in Latin letters.
 """
 
 import re

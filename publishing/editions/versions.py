@@ -70,8 +70,8 @@ def mailed_editions() -> QuerySet[Edition]:
 def mailed_issues() -> QuerySet[Any]:
     """Return the first mailed version of each issue, newest first.
 
-    In each row, `confirmed_then` is the number of confirmed readers when the issue was sent, also
-    of readers who did not get it. `confirmed_then` is None if this number was not recorded.
+    In each row, `confirmed_then` is the number of confirmed readers when the issue was sent.
+    Readers who did not get the issue count too. The value is None if the number was not recorded.
     """
     mailed = mailed_editions()
     earlier = mailed.filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))

@@ -127,8 +127,8 @@ def _readme() -> str:
 def _readers() -> Iterator[str]:
     keys = [field.name for field in load_own_fields()]
     names = dict(Tag.objects.values_list("id", "name"))
-    # An import reads the reader's name from “name” or “reader”, whichever column is first. So
-    # “name” must be before “reader”.
+    # An import reads the reader's name from the first column that is called “name” or “reader”. So
+    # the column “name” must be before the column “reader”.
     first = ("email", "name")
     last = (
         *("tags", "left_topics", "state", "suppressed", "source", "reader", "import", "signed_up"),

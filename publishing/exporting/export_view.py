@@ -23,7 +23,7 @@ from subscribers.desk_frame import may_manage_readers
 @may_manage_readers
 @require_http_methods(["GET", "HEAD", "POST"])
 def export_page(request: HttpRequest) -> HttpResponse:
-    """Show the newest export; on POST request one, unless an export is still open."""
+    """Show the newest export; on POST, request an export unless one is still open."""
     if request.method == "POST":
         _export, is_new = export_task.request_export(user_id_of(request))
         if not is_new:

@@ -19,9 +19,9 @@ DOMAIN, LINK = ExternalCheck.Kind.DOMAIN.value, ExternalCheck.Kind.LINK.value
 
 @dataclass(frozen=True, slots=True)
 class CachedResults:
-    """Fresh results, and for domain and links the time of the oldest result.
+    """Fresh results; `domain_at` and `links_at` are the times of the oldest results.
 
-    The domain's missing result is None. A link's missing result is left out.
+    `domain` is None without a fresh result. `links` leaves out links without a fresh result.
     """
 
     domain: DomainRecords | None

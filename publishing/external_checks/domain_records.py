@@ -1,4 +1,4 @@
-"""Look up the records of a sender's domain: SPF, DKIM, return path, DMARC.
+"""Look up the SPF, DKIM, return-path and DMARC records of a sender's domain.
 
 `NO_ANSWER` means that no name server answered, and says nothing about the domain.
 """
@@ -80,14 +80,14 @@ class DomainRecords:
 
     @property
     def dmarc_records(self) -> tuple[str, ...]:
-        """The DMARC records. If there are several, receivers ignore all of them."""
+        """The DMARC records. If a domain has several, receivers ignore all of them."""
         return tuple(
             text for text in self.dmarc.values if _tags(text).get("v", "").upper() == "DMARC1"
         )
 
     @property
     def dmarc_policy(self) -> str:
-        """The policy of the first DMARC record: “none”, “quarantine” or “reject”."""
+        """The first DMARC record's policy, which is “none”, “quarantine” or “reject”."""
         tags = _tags(self.dmarc_records[0]) if self.dmarc_records else {}
         above = self.dmarc_at != self.domain
         return ((tags.get("sp") if above else None) or tags.get("p") or "none").lower()

@@ -24,8 +24,8 @@ MOST_BYTES = 10 * 1024 * 1024
 MOST_PIXELS = 50_000_000
 # The limit of pixels of an image that is decoded as a whole, which needs two times 4 bytes a pixel.
 MOST_DECODED_PIXELS = 15_000_000
-# The limit of pixels of a WebP. A WebP has a lower limit than other images, because its decoder
-# keeps two copies of the image.
+# The limit of pixels of a WebP image. A WebP has a lower limit than other images, because its
+# decoder keeps two copies of the image.
 MOST_WEBP_PIXELS = 8_000_000
 # The limit of the height in pixels after resizing: about four screens of a phone.
 TALLEST = 8_000
@@ -56,9 +56,9 @@ _QUARTER_TURNS = frozenset({_TURNS[orientation] for orientation in (5, 6, 7, 8)}
 _BASELINE, _PROGRESSIVE, _SCAN = (0xC0, 0xC1), 0xC2, 0xDA
 _FILL, _ALONE = 0xFF, frozenset({0x01, *range(0xD0, 0xD8)})
 _WITH_LENGTH = frozenset({*range(0xC0, 0xD0), *range(0xDB, 0xF0), 0xFE})
-# The limit of parts of a file, besides its pixels. Pillow keeps an object for each part, and a
+# The limit of parts of a file, not counting its pixels. Pillow keeps an object for each part, and a
 # hostile file can have a million empty parts. In 10 MB of metadata, about 2,700 pairs of bytes look
-# like the start of a part by chance. The limit must be higher than this.
+# like the start of a part by chance. The limit must be higher than this number.
 _MOST_PARTS = 10_000
 _JPEG, _PNG = b"\xff\xd8", b"\x89PNG\r\n\x1a\n"
 _PIXELS = b"IDAT"
@@ -123,9 +123,9 @@ def resize_image(file: bytes) -> ResizedImage:
 
 
 def _count_parts(file: bytes) -> int:
-    """Count the parts of a JPEG or PNG besides its pixels.
+    """Count the parts of a JPEG or PNG, without the parts that have the pixels.
 
-    In a JPEG, bytes within metadata can look like the start of a part. Such bytes are counted too.
+    In a JPEG, bytes within metadata can look like the start of a part. These bytes count too.
 
     Raises `struct.error` if a PNG is incomplete.
     """

@@ -134,8 +134,8 @@ def _cleaned(product: Product, parts: Sequence[Part], take: Take, slug: str) -> 
                 number = ""
             continue
         yield instead
-        # If a link is removed, the link's content stays. The end tag stays too, but then does
-        # nothing.
+        # If a link is removed, the link's content stays. The link's end tag also stays, but has
+        # no effect without a start tag.
         if tag not in VOID and not is_kept:
             removed, depth = tag, 1
 

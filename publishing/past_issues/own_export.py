@@ -46,7 +46,7 @@ def read_own_issues(entries: ZipEntries, summary: str) -> list[PastIssue]:
             past = _version(row, path.removesuffix("issue.json"), is_public=is_public)
             key, version = past.key, (is_public, number, past)
             newest[key] = max(newest.get(key, version), version, key=lambda one: one[:2])
-            # If an issue has public versions, only these can be its newest or its first version.
+            # If an issue has public versions, its newest and first versions are chosen among these.
             earlier = first.setdefault(key, (is_public, number, past.published_at))
             if (not is_public, number) < (not earlier[0], earlier[1]):
                 first[key] = is_public, number, past.published_at

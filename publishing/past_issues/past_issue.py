@@ -27,12 +27,12 @@ class Product(StrEnum):
     HOMING = "homing"
 
 
-# A function that gets an image's address. The function returns the new address, width and height,
-# or None if the image must be left out.
+# A function that takes an image's address and returns the new address, width and height, or None if
+# the image must be left out.
 Take = Callable[[str], tuple[str, int, int] | None]
 
 # The hosts from which images are fetched. Ghost has no host here, because its images are on the
-# author's own host. Homing has none, because its export contains the images.
+# author's own host. A Homing export contains its images, so Homing has no host here.
 PICTURE_HOSTS = {
     Product.SUBSTACK: frozenset(
         {"substackcdn.com", "cdn.substack.com", "substack-post-media.s3.amazonaws.com"}

@@ -30,7 +30,7 @@ class JSONFormatError(ValueError):
 class JSONFile:
     """A JSON file on disk.
 
-    Its methods identify a value by the position of the value's first byte.
+    The methods identify a value by the position of the value's first byte.
     """
 
     def __init__(self, file: IO[bytes]) -> None:

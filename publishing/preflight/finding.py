@@ -129,5 +129,5 @@ def fix_at(location: TextLocation) -> IssueAttribute:
 
 
 def name_location(location: TextLocation) -> str:
-    """Name a place of the letter."""
+    """Return the name of a place in the letter, such as “paragraph 3”."""
     return str(_LOCATIONS[location.kind]).format(number=location.number)

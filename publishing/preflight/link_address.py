@@ -36,7 +36,7 @@ def is_web_url(address: str) -> bool:
 
 
 def absolute_url(address: str, site_url: str) -> str:
-    """Return the URL as the mail has it: “/about” becomes an address on our site."""
+    """Return the URL as the mail has it; “/about” becomes an address on our site."""
     missing = missing_before(address, site_url)
     return urljoin(f"{site_url}/", address) if missing else address
 

@@ -12,7 +12,7 @@ from subscribers.consent.consent_log import count_acts_since
 
 
 def describe_change_to(now: int) -> str:
-    """Describe how the readers' number changed to `now` since the last issue, if any."""
+    """Describe the change in the number of readers since the last issue, if any."""
     last = mailed_issues().values_list("confirmed_then", "published_at").first()
     if last is None or last[0] is None:
         return ""
@@ -23,8 +23,8 @@ def describe_change_to(now: int) -> str:
 def readers_change(before: int, now: int, acts: Mapping[str, int], *, date: str) -> str:
     """Describe the change since the last issue, which was mailed on `date`.
 
-    Example: “315 more confirmed readers than at the last issue on 2 July 2026 (joined: 402,
-    unsubscribed: 87)”.
+    The result is, for example, “315 more confirmed readers than at the last issue on 2 July 2026
+    (joined: 402, unsubscribed: 87)”.
 
     If the numbers in brackets do not add up to the change, the brackets are left out.
     """

@@ -34,7 +34,7 @@ class IssueRow:
 
     @property
     def is_of_earlier(self) -> bool:
-        """Whether the row shows the numbers of an earlier version than the newest."""
+        """Whether the row shows the numbers of a version before the newest version."""
         return self.status.counts.version != self.newest.counts.version
 
     @property

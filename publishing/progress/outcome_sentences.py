@@ -19,7 +19,7 @@ _EVIDENCE = {
 
 
 def address_of(delivery: Delivery) -> str:
-    """Return the address of a copy, or words for an erased reader."""
+    """Return the address of a copy, or “an erased reader” if the reader was erased."""
     return delivery.address or _("an erased reader")
 
 

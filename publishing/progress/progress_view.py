@@ -250,8 +250,8 @@ def _counts(status: EditionStatus) -> str:
 def _is_list_news(listed: str, before: str, shown: EditionProgress) -> bool:
     """Return whether a poll must read the list of readers and the history again.
 
-    During a send, changed counts alone are no reason to read both, because counts change very
-    often.
+    During a send, changed counts alone are no reason to read the list and the history, because
+    counts change very often.
     """
     if listed.partition(".")[0] != before.partition(".")[0]:
         return True

@@ -76,7 +76,7 @@ def outcome_page(
     if len(found) > limit:
         return shown, f"{shown[-1].batch_id}.{shown[-1].recipient_id}"
     # Some copies got another outcome between the two queries, so the page is not full. Later
-    # batches may have more copies of this list.
+    # batches may have more copies that belong in this list.
     return shown, f"{ids[-1]}.{_BATCH_END}" if were_enough else ""
 
 

@@ -38,8 +38,8 @@ def result_rows(results: Sequence[EditionResults], now: datetime) -> list[Result
     """Return a row for each result of the first edition in `results`.
 
     The other editions belong to earlier issues. The list is empty if nothing was sent and nothing
-    was reported. A report is shown even if no copy is recorded as sent: Postmark's report can
-    arrive before Postmark's answer to the call.
+    was reported. A report is shown even if no copy is recorded as sent, because Postmark's report
+    can arrive before Postmark's answer to the call.
     """
     if not any(getattr(one, name) for one in results[:1] for name in ("sent", *_LABELS)):
         return []

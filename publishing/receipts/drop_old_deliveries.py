@@ -19,7 +19,7 @@ from publishing.receipts.make_receipt import NoReceiptError, receipt_of, recount
 logger = logging.getLogger(__name__)
 
 
-# The reasons why an edition's deliveries must stay. The keys are the obstacles of `DropStatus`.
+# The reasons why an edition's deliveries must stay. The keys are values of `DropStatus.obstacle`.
 _REFUSALS = {
     "on_request": gettext_lazy(
         "The copies of transactional mail are kept as long as the readers who requested it."
@@ -90,7 +90,7 @@ def _is_marked(edition: Edition) -> bool:
 
 
 def _mark_dropped(edition: Edition, days: float, *, by_operator: bool = False) -> None:
-    """Make the receipt, then mark the deliveries as dropped; log an operator's action."""
+    """Make the receipt, then mark the deliveries as dropped."""
     try:
         recount_before_dropping(edition)
         receipt_of(edition)

@@ -84,9 +84,9 @@ def _make_receipt(edition: Edition) -> Receipt:
 
 
 def recount_before_dropping(edition: Edition) -> None:
-    """Count the rows of an edition one last time.
+    """Count an edition's deliveries one last time, before they are dropped.
 
-    Raises `NoReceiptError` if the counts differ.
+    Raises `NoReceiptError` if the result differs from the stored counts.
     """
     with _snapshot(edition) as status:
         if status.counts.deliveries_dropped_at is None:

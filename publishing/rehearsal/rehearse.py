@@ -86,7 +86,7 @@ class RehearsalReport:
                 self.named.append({"reader": recipient, "reason": reason})
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as the database stores it: with readers' ids, no addresses."""
+        """Return the report as the database stores it, with readers' ids, not addresses."""
         sizes = self._sizes
         return {
             "calls": self.calls,

@@ -214,7 +214,7 @@ def known_zones() -> frozenset[str]:
 
 
 def zones(own: str, chosen: str = "") -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return the choices of a select: `own`, UTC, `chosen`, then all zones by area."""
+    """Return choices for a select, namely `own`, UTC, `chosen` and all zones by area."""
     first = list(dict.fromkeys(zone for zone in (own, "UTC") if zone in known_zones()))
     places = sorted(zone for zone in known_zones() if zone.split("/")[0] in AREAS and "/" in zone)
     if chosen in known_zones() and chosen not in {*first, *places}:

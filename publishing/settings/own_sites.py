@@ -1,4 +1,4 @@
-"""The author's own sites, where readers press a sign-up form's button only once."""
+"""The author's own sites, whose sign-up forms need no second press on our site."""
 
 import re
 import unicodedata

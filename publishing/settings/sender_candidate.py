@@ -38,7 +38,7 @@ class CandidateState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A sender that a test letter tried."""
+    """A sender that an author tries with a test letter."""
 
     name: str
     address: str
@@ -95,8 +95,8 @@ def load_candidate() -> Candidate | None:
 def use_candidate(number: int, by: uuid.UUID) -> bool:
     """Make the candidate the sender if Postmark accepted its test letter `number`.
 
-    Return False and change nothing if the letter was not accepted, if another sender was tried
-    since, or if the candidate is already in use.
+    Change nothing and return False if the letter was not accepted, another sender was tried later,
+    or the candidate is already the sender.
     """
     tried = _tried().filter(version=number).first()
     if tried is None:

@@ -27,9 +27,9 @@ from subscribers.links.see_other import see_other
 
 class _TextField(forms.CharField):
     def to_python(self, value: Any) -> str:
-        """Replace each line end with one character.
+        """Convert line ends to LF, and remove characters that XML does not allow.
 
-        NUL stays here, because the field refuses it later.
+        NUL characters stay here, because the field refuses them later.
         """
         return remove_invisible(super().to_python(value) or "").strip()
 

@@ -145,7 +145,7 @@ def signature(author: object) -> str:
 
 @register.simple_tag(takes_context=True)
 def here(context: template.Context, entry: str) -> SafeString:
-    """Return the attribute that marks an entry of the menu if the page belongs to it."""
+    """Return `aria-current` if the current page belongs to this menu entry."""
     path = context["request"].path.removeprefix(reverse("desk:publish"))
     return mark_safe(' aria-current="page"' if re.match(_MENU[entry], path) else "")  # noqa: S308
 

@@ -166,7 +166,7 @@ def form_again(request: HttpRequest, sentence: str, *, status: int) -> HttpRespo
 
 
 def no_other_content(request: HttpRequest, form: forms.Form, key: str) -> HttpResponse:
-    """Raise an error for a case that never occurs: other content has another key."""
+    """Raise an error: this never occurs, because other content gets another key."""
     raise AssertionError("two letters under one key of a test")
 
 

@@ -193,8 +193,8 @@ class Command(BaseCommand):
                 issue=counts.issue,
                 state=status.words,
             )
-            # Do not print why an issue waits: “no worker is running” would make operators start
-            # workers too early.
+            # Do not print the reason why an issue waits. The reason “no worker is running” would
+            # make operators start workers too early.
             self.stderr.write(text)
         if running:
             self.stderr.write(

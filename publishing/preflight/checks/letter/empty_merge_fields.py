@@ -89,10 +89,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _first_use(context: CheckContext, field: ReaderField) -> tuple[IssueAttribute, str]:
-    """Return the first part that uses a field, if possible without a fallback.
+    """Return a part that uses the field, if possible a part without a fallback.
 
-    The second value is the fallback in that part. For an author's own field without a fallback in
-    the part, the second value is the field's default fallback.
+    The second value is the fallback that the returned part gives to the field. If there is none,
+    the second value is the default fallback of an author's own field, or empty.
     """
     uses = [
         (part, found.fallback or (field.fallback if field in context.own_fields else ""))

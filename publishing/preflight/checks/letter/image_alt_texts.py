@@ -17,8 +17,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
     images = context.letter.images
     if not images:
         return
-    # In HTML, an empty `alt` marks an image as decoration. In Markdown, an empty alt text is a
-    # missing one.
+    # In HTML, an empty `alt` marks an image as decoration. In Markdown, an empty alt text
+    # counts as missing.
     missing = (None, "") if context.is_markdown else (None,)
     without_alt = [image for image in images if image.alt in missing]
     if without_alt:
@@ -36,7 +36,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield passed(have, images=len(images))
     urls = [_url(image, context) for image in images]
     if not looks_public(context.site_url):
-        # Skip the images on our site. Another check reports that readers cannot reach this site.
+        # Skip images on our site. If readers cannot reach our site, another check reports that.
         urls = [url for url in urls if not url.startswith(f"{context.site_url.rstrip('/')}/")]
     unreachable = [url for url in urls if not (is_web_url(url) and looks_public(url))]
     if unreachable:

@@ -8,7 +8,7 @@ from delivery.issue_attributes import TITLE
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, advice
 
-# Most phones show this many characters of a subject. The narrowest phones show about 40 characters.
+# Most phones show this many characters of a subject. The narrowest phones show fewer, about 40.
 SHOWN_ON_A_PHONE = 50
 
 
