@@ -40,7 +40,7 @@ class Issue(models.Model):
     title = models.CharField(max_length=500)
     slug = models.SlugField(max_length=80, allow_unicode=True)
     created_at = models.DateTimeField(db_default=Now())
-    # Whether no list links to the issue's page.
+    # If True, no list links to the issue's page.
     unlisted = models.BooleanField(default=False, db_default=False)
     # If `has_page` is False, `unlisted` is True, because the previous release knows only
     # `unlisted`.

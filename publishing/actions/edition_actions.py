@@ -94,7 +94,7 @@ def applicable(status: EditionStatus) -> list[EditionAction]:
 
 
 def readers_now(status: EditionStatus) -> int:
-    """Count an edition's readers; if scheduled, the readers that it would have now."""
+    """Count an edition's readers; count a scheduled edition's as if it started now."""
     if status.counts.control != "scheduled":
         return status.counts.audience
     edition = Edition.objects.only("goes_to", "with_tags", "without_tags").get(

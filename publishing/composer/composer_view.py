@@ -1,4 +1,4 @@
-"""Show the composer. Each POST first saves a draft, then runs the pressed button."""
+"""Show the composer. A POST saves a draft, then does the pressed button's action."""
 
 import uuid
 from dataclasses import replace

@@ -56,7 +56,7 @@ def only_xml_characters(text: str) -> str:
 
 
 def _as_in_html(found: re.Match[str]) -> str:
-    """Return the character that HTML means, such as “ for U+0093; empty if none."""
+    """Return the character that browsers show for a misread one; empty if none."""
     read = unescape(f"&#{ord(found[0])};")
     return "" if read == found[0] else read
 

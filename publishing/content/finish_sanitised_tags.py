@@ -10,8 +10,8 @@ from collections.abc import Callable
 from html import escape, unescape
 from urllib.parse import unquote, urljoin, urlsplit
 
-# The tags of these elements are removed. With these tags, screen readers would list a letter's
-# header or footer as a part of our page.
+# The tags of these elements are removed. If these tags stayed, screen readers would list a
+# letter's header or footer as a part of our page.
 SECTIONS = frozenset({"article", "aside", "center", "footer", "header", "main", "nav", "section"})
 LONGEST_ID = 100
 

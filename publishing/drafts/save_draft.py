@@ -238,8 +238,8 @@ def fields_for_next_version(issue: uuid.UUID) -> DraftFields:
     words = replace(
         _words_behind(newest),
         goes_to=default_goes_to(issue),
-        # If the issue has no page, the draft starts with this choice, so that the letter has no
-        # link to a page.
+        # If the issue has no page, the draft starts with the choice “no page”, so that the letter
+        # has no link to a page.
         archive="" if newest.issue.has_page else Visibility.NONE.value,
         without_note=False,
     )

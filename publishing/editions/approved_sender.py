@@ -27,8 +27,8 @@ def is_outdated(edition: int) -> bool:
 def pause_held() -> None:
     """Pause the held editions that were approved with another sender.
 
-    Call this in the transaction that changed the sender. Publishing reads the sender under the same
-    lock, so every held edition is found here.
+    Call this in the transaction that changed the sender. Publishing locks the newsletter's row
+    before it reads the sender, so every held edition is found here.
     """
     held = Edition.objects.filter(control=Edition.Control.RUNNING, held_until__gt=Now())
     locked = held.exclude(approved_sender="").select_for_update(no_key=True).order_by("pk")

@@ -1,7 +1,7 @@
 """Select the audience of an edition, and describe it in words.
 
 An audience is everyone, nobody, the readers who were sent an earlier version, or the readers who
-were not. Tags can limit the audience further.
+were not sent one. Tags can limit the audience further.
 """
 
 import uuid

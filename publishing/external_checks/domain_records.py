@@ -113,7 +113,7 @@ def _tags(text: str) -> dict[str, str]:
 
 
 class NameServers:
-    """The name servers of this machine, or name servers at other addresses."""
+    """The name servers of this machine, or the servers at the given addresses."""
 
     def __init__(self, servers: list[str] | None = None, port: int = 53) -> None:
         try:

@@ -19,8 +19,8 @@ def is_public(address: IPAddress) -> bool:
         return is_public(inner)
     if address in _LOCAL_NAT64:
         return False
-    # `is_global` excludes private, loopback, link-local and unspecified addresses. Exclude further
-    # special addresses here.
+    # `is_global` excludes private, loopback, link-local and unspecified addresses. Exclude
+    # multicast, reserved and site-local addresses here.
     is_special = address.is_multicast or address.is_reserved
     return address.is_global and not (is_special or getattr(address, "is_site_local", False))
 

@@ -22,7 +22,7 @@ WIDEST = 1200
 MOST_BYTES = 10 * 1024 * 1024
 # The limit of pixels of a JPEG that can be decoded line by line, at 1/2, 1/4 or 1/8 of its size.
 MOST_PIXELS = 50_000_000
-# The limit of pixels of an image that is decoded as a whole, which needs two times 4 bytes a pixel.
+# The limit of pixels of an image that is decoded as a whole. Decoding it takes 8 bytes a pixel.
 MOST_DECODED_PIXELS = 15_000_000
 # The limit of pixels of a WebP image. A WebP has a lower limit than other images, because its
 # decoder keeps two copies of the image.

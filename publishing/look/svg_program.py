@@ -23,7 +23,7 @@ def size_of(png: bytes) -> tuple[int, int]:
 
 
 def give_up_rights() -> None:
-    """Limit time and memory. After this call, this process can open and write no file."""
+    """Limit time and memory. After this call, this process cannot open or write files."""
     import resvg_py  # noqa: F401 -- its files cannot be opened later
 
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))

@@ -35,7 +35,7 @@ def read_own_issues(entries: ZipEntries, summary: str) -> list[PastIssue]:
     if _read_json(entries, summary).get("format") != FORMAT:
         raise UnusableExportError("other_format")
     root = summary.removesuffix(SUMMARY)
-    # `newest` has the newest version of each issue, `first` the date of its first version.
+    # `newest` has each issue's newest version. `first` has the date of its first version.
     newest: dict[str, tuple[bool, int, PastIssue]] = {}
     first: dict[str, tuple[bool, int, datetime | None]] = {}
     for path in entries.paths:

@@ -1,6 +1,6 @@
 """Read values of a large JSON file one by one, without loading the whole file.
 
-Values that are not needed are skipped by counting brackets, without further checks.
+A value that is not needed is not checked: the code only counts brackets to find the value's end.
 """
 
 import json

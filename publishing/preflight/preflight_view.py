@@ -45,7 +45,7 @@ _BUTTONS = {
     Visibility.UNLISTED: gettext_lazy("Make it unlisted"),
     Visibility.NONE: gettext_lazy("Leave it out of the archive"),
 }
-# The number of examples that a finding shows. Further examples are only counted.
+# The number of examples that a finding shows. Further examples are counted, but not shown.
 MAX_EXAMPLES = 5
 
 CHANGED_MEANWHILE = gettext_lazy(

@@ -137,7 +137,7 @@ class _Entry(Generic[T]):
 
 
 class SharedReadings(Generic[T]):
-    """Values that are read at most once in `for_s` seconds per key.
+    """Values by key; each value is read at most once in `for_s` seconds.
 
     Concurrent callers wait for the same value.
     """

@@ -49,8 +49,7 @@ from publishing.scheduling.local_time import scheduled_for
 from publishing.scheduling.schedule_form import ScheduleForm
 from subscribers.links.see_other import see_other
 
-# A post is a repetition if these fields have the same values and the URL, which names the draft, is
-# the same.
+# A post is a repetition if these fields have the same values and the URL names the same draft.
 FIELDS = ("revision", "content", "version", "when", "at", "zone", "which")
 WRONG_KEY = gettext_lazy(
     "This form does not belong to the draft. Nothing was published. Check the draft and try again."

@@ -107,7 +107,7 @@ def _recount_and_compare(edition: Edition, status: EditionStatus) -> dict[str, A
 
 @contextmanager
 def _snapshot(edition: Edition) -> Iterator[EditionStatus]:
-    """Let a `with` block read an edition's rows as of one moment; yield the status."""
+    """Yield an edition's status; the `with` block reads all rows as of one moment."""
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")

@@ -50,7 +50,7 @@ SAVE_EVERY_S = 0.5
 # duration of the batch.
 RESTS_WHILE_SENDING = 4
 LONGEST_REST_S = 0.2
-# A report names at most this many refused readers. Further refused readers are only counted.
+# A report names at most this many refused readers. Further refused readers are not named.
 MOST_NAMED = 1_000
 GMAIL_CLIPS_AT = 102 * 1024  # bytes of the HTML part that Gmail shows
 

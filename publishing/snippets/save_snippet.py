@@ -20,7 +20,7 @@ def load_snippets() -> list[Snippet]:
 
 
 def markup_by_name(letter_format: str) -> list[tuple[str, str]]:
-    """Return a dict from each snippet's name to its text in the letter's format."""
+    """Return pairs of each snippet's name and its text in the letter's format."""
     render = render_markdown if letter_format == HTML else str
     return [(snippet.name, render(snippet.text)) for snippet in load_snippets()]
 
@@ -40,7 +40,7 @@ def save_snippet(snippet: Snippet, by: uuid.UUID) -> bool:
         with transaction.atomic():
             snippet.save()
     except IntegrityError:
-        # If the same form was posted twice at once, the stored snippet has the same text.
+        # If the same form was posted twice at once, the other post has saved this text.
         return same.exists()
     record_activity(code, by, snippet, flag=flag)
     return True
