@@ -109,7 +109,7 @@ def find_server_problems(
     *,
     needed: int,
 ) -> Iterator[CheckMessage]:
-    """Yield the problems of the settings that apply to this program's connections.
+    """Yield the problems of the settings that this program's connections have.
 
     `compiles`: statements are compiled to machine code (`jit`). `connections` is the number of
     connections that this role may open.

@@ -4,7 +4,7 @@ import re
 
 # The ranges are explicit, because PostgreSQL's [[:cntrl:]] depends on the collation.
 CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-# The same characters for a database constraint, without NUL, which PostgreSQL cannot store.
+# `CONTROL_CHARACTERS` for a database constraint, without NUL, which PostgreSQL cannot store.
 POSTGRESQL_PATTERN = r"[\u0001-\u001F\u007F-\u009F\u2028\u2029]"
 # These reorder the text around a name: the marks (Arabic letter, left-to-right, right-to-left),
 # embeddings, overrides and isolates. Other invisible characters, such as joiners in Persian and

@@ -16,10 +16,10 @@ def plan_without(cursor: CursorWrapper, *methods: str) -> Iterator[None]:
     """Plan the statements of this block without methods such as `enable_seqscan`.
 
     Requires the caller's transaction. If no other method is possible, the planner uses a forbidden
-    method. In this case, PostgreSQL before 18 adds 10,000,000,000 to the statement's cost.
-    PostgreSQL then compiles each statement whose cost is above `jit_above_cost` (100,000), and
-    compiling takes longer than running the statement. So `plan_without` turns JIT compilation off
-    as well.
+    method. For a forbidden method, PostgreSQL before 18 adds 10,000,000,000 to the statement's
+    cost. PostgreSQL then compiles each statement whose cost is above `jit_above_cost` (100,000),
+    and compiling takes longer than running the statement. So `plan_without` turns JIT compilation
+    off as well.
     """
     # The names are constants of this program. SET accepts no parameters.
     names = ("jit", *methods)

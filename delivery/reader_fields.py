@@ -38,7 +38,7 @@ class ReaderField:
 
     @property
     def control(self) -> str:
-        """The name of the field's form control. No other control has this prefix."""
+        """The name of the field's form control; no other name begins with “field-”."""
         return f"field-{self.name}" if self.is_own else self.name
 
 
@@ -52,5 +52,5 @@ FIELD_COLUMNS = ", ".join(FIELD_NAMES)
 
 
 def own_columns(keys: Iterable[str], ours: Collection[str]) -> list[str]:
-    """Return CSV column names for an author's own fields, none of which is in `ours`."""
+    """Return CSV column names for an author's own fields, with no name from `ours`."""
     return [f"fields.{key}" if key in ours else key for key in keys]

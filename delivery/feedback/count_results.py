@@ -50,7 +50,7 @@ def count_first_delivered(key: DeliveryKey, at: datetime) -> bool:
 
 
 def count_unsubscribed(reader: int, at: datetime | None = None) -> None:
-    """Count an unsubscribed reader for the last issue sent to them, if still recent.
+    """Count an unsubscribe for the reader's last issue, if that issue is recent.
 
     Call this function once for each unsubscribe, in the transaction that records the unsubscribe.
     `at` is the current time by default.

@@ -116,7 +116,7 @@ def apply_pending(
 ) -> int:
     """Apply pending events of at least `min_age_s`, complaints first; return how many.
 
-    If one lock is not free in time, the other locks are tried only briefly. Raises
+    After one lock was not free in time, each further lock is tried only briefly. Raises
     `django.db.Error` if the database is unavailable or accepts no writes.
     """
     applied, wait_s = 0, MAX_LOCK_WAIT_S
@@ -221,7 +221,7 @@ def _mark_applied(event_id: int) -> None:
 
 
 def _ignore(cursor: CursorWrapper, event_id: int, delivery: EventDelivery | None) -> None:
-    """Mark an event as applied without effect; raise an alarm about a `delivery`."""
+    """Mark an event as applied without effect; if `delivery` is set, raise an alarm."""
     if delivery is None:
         logger.info("event %d is of a stream that this newsletter does not use", event_id)
     else:
@@ -274,7 +274,7 @@ def _address_event(
 
 
 def _find_key(parsed: WebhookEvent) -> DeliveryKey | None:
-    """Find the copy of an event without our metadata."""
+    """Find the copy that an event is about, if the event lacks our metadata."""
     event = parsed.address_event
     if parsed.issue is None or event is None or event.message_id is None:
         return None

@@ -1,6 +1,6 @@
 """Find the copy that an event is about, and whether the event may have an effect.
 
-The provider keeps bounces and suppressions for each stream
+The provider keeps separate bounces and suppressions for each stream
 (docs/decisions/0048-events-of-the-wrong-stream-or-reader.md).
 """
 
@@ -63,8 +63,8 @@ def find_delivery(cursor: CursorWrapper, key: DeliveryKey) -> EventDelivery | No
 def scope_of(event: WebhookEvent, delivery: EventDelivery | None) -> Scope:
     """Judge an event by the copy that it names, otherwise by its stream.
 
-    An event without a stream counts as an event of the newsletter's stream. If the event were
-    ignored, a reader who unsubscribed could get mail.
+    An event without a stream counts as an event of the newsletter's stream. If an event without a
+    stream were ignored, a reader who unsubscribed could get mail.
     """
     if delivery is not None:
         if _is_other_address(delivery, event.address_key):

@@ -11,7 +11,7 @@ from delivery.postmark.parse_events import AddressReactivated, AddressSuppressed
 def save_latest(cursor: CursorWrapper, event: AddressSuppressed | AddressReactivated) -> None:
     """Save an entry unless a later entry of the address is known.
 
-    If two entries have the same time, the suppression stays.
+    If a suppression and a reactivation have the same time, the suppression is kept.
     """
     refuses = isinstance(event, AddressSuppressed)
     reason, origin = (

@@ -50,9 +50,8 @@ _REQUEST = """
     ORDER BY recipient_id
 """
 
-# Select the mails that need not wait any more: on their stream, no suppression change for their
-# address is still to be sent. The last change of the address decides, because it may have
-# superseded earlier changes.
+# Select the mails that wait no longer: no suppression change of their address and stream waits. The
+# last change of the address decides, because it may have superseded earlier changes.
 _SENT = """
     SELECT id, delivery, (
         SELECT last.change = 'reactivate' AND last.state = 'done' FROM suppression_change AS last

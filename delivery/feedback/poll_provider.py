@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 # The deadline of a call, except for a suppression list, which may be long.
 MAX_CALL_S = 30.0
 IN_MEMORY_BYTES = 1024 * 1024
-# A lease is longer than a call and the application of its events together.
+# A lease is longer than a call plus the time to apply the call's events.
 LEASE_S = 180.0
 # Each poll overlaps the previous poll by this time, because Postmark lists some entries late and
 # clocks differ.

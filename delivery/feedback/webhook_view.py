@@ -1,7 +1,7 @@
 """The URL of the provider's webhooks.
 
-Postmark does not resend an event after a 4xx other than 408 and 429. So Homing uses a 4xx other
-than these two only if the password is wrong, or the body is larger than any event.
+Postmark does not resend an event after a 4xx other than 408 and 429. So Homing answers with a 4xx
+(neither 408 nor 429) only if the password is wrong, or the body is larger than any event.
 """
 
 import base64
@@ -86,7 +86,7 @@ def _store_and_apply(body: bytes, trace: str | None) -> HttpResponse:
 
 
 def _level(otherwise: int) -> int:
-    """Return the log level of a failed write: DEBUG if its cause is already logged."""
+    """Return the log level of a failed write: DEBUG if a logged fault explains it."""
     return logging.DEBUG if fault_of_web_process.problem() else otherwise
 
 
@@ -105,7 +105,7 @@ def _is_authorised(header: str) -> bool:
 
 
 def _trace(request: HttpRequest) -> str | None:
-    """Read the id that Postmark's tries of one event share, if it can be stored."""
+    """Read the id that all tries of an event share; None if it cannot be stored."""
     trace = request.headers.get("X-PM-Webhook-Trace-Id", "").strip()
     fits = 0 < len(trace) <= MAX_TRACE_LENGTH and trace.isascii() and trace.isprintable()
     return trace if fits else None

@@ -1,7 +1,8 @@
 """The questions about readers that delivery asks through registered hooks.
 
-`newsletter_site/register_hooks_and_tasks.py` registers the answers. The database function
-`readers_who_get_no_copy` answers another question about readers (`subscribers/suppression/sql/`).
+`newsletter_site/register_hooks_and_tasks.py` registers the methods that answer. The database
+function `readers_who_get_no_copy` answers another question about readers
+(`subscribers/suppression/sql/`).
 """
 
 from collections.abc import Collection, Sequence
@@ -58,7 +59,7 @@ class Readers(Protocol):
         """Skip reader ids that may have been used since the backup was taken.
 
         Copies may have been sent since the backup, and the key of a copy contains its reader's id.
-        So a new reader must not get that id.
+        So a new reader must not get an id that was used since the backup.
         """
 
 

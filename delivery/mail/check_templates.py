@@ -45,7 +45,7 @@ def _compile(path: Path, folder: Path) -> CheckMessage | None:
 
 
 def _render(layout: str) -> str:
-    """Return what is wrong with a letter or a mail on request, or nothing."""
+    """Return the problem of a letter or of a mail on request; "" if there is none."""
     newsletter = Newsletter(
         layout=layout, header=Header.BOTH, logo="/logo.png", logo_width=9, logo_height=9
     )

@@ -119,8 +119,8 @@ class _Finder:
     def run(self, *, html: bool) -> Places:
         self._find_in_text()
         if html:
-            # A value right after `<` would name a tag. So replace a field in this position by a
-            # capital letter, because `iter_markup` leaves out plain tags in lower case.
+            # A value right after `<` would name a tag. Replace such a field by a capital letter:
+            # `iter_markup` leaves out plain tags in lower case.
             markup = re.sub(
                 rf"(?<=<){self._mark.pattern}|(?<=</){self._mark.pattern}", "X", self._text
             )

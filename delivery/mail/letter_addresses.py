@@ -12,7 +12,7 @@ _ATTRIBUTES = frozenset(
     "action background cite data formaction href longdesc poster src xlink:href".split()  # noqa: SIM905
 )
 _SETS = frozenset({"imagesrcset", "srcset"})
-# One address of a set of addresses, and the comma or the description after it.
+# Matches one address of a `srcset`, and the comma or description after the address.
 _IN_SET = re.compile(r"[\s,]*+([^\s,](?>(?:[^\s,]|,(?=\S))*))[^,]*+")
 _QUOTE = r"(?:[\"']|&(?:quot|apos|#0*+3[49]|#[xX]0*+2[27]);)"
 # Comments and strings of CSS contain no addresses.

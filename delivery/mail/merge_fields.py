@@ -1,8 +1,7 @@
 """Merge fields such as `{{ name|there }}`.
 
-Triple braces are Postmark's own placeholders. A backslash before the braces makes the braces text,
-and HTML writes this text with entities
-(docs/decisions/0052-fields-in-addresses-and-braces-as-text.md).
+Triple braces are Postmark's own placeholders. Braces after a backslash are text, which HTML writes
+with entities (docs/decisions/0052-fields-in-addresses-and-braces-as-text.md).
 """
 
 import re
@@ -190,7 +189,7 @@ def _escape_in_html(html: str) -> str:
         ),
         html,
     )
-    # An even number of backslashes before a field means half as many backslashes as text.
+    # Before a field, two backslashes mean one backslash of text.
     return _BACKSLASHES.sub(lambda run: run[0][1::2].translate(AS_ENTITIES), literal)
 
 
@@ -201,8 +200,8 @@ def _halve(backslashes: re.Pattern[str], text: str) -> str:
 class FieldTemplate:
     """A text, split once at its fields. `html=True` escapes values, not fallbacks.
 
-    A value is escaped for its place, so that it adds no tag, attribute, address or style. HTML has
-    no escaped braces: a backslash in an old edition is text.
+    A value is escaped for its place, so that it adds no tag, attribute, address or style. In HTML,
+    a backslash before braces is text: old editions may contain one.
     """
 
     def __init__(self, text: str, *, html: bool) -> None:

@@ -125,7 +125,7 @@ class Renderer:
     def body(self, recipients: Sequence[Recipient], attempt: UUID) -> bytes:
         """Render the messages of `recipients` under `attempt`: a JSON array, in order.
 
-        Each column of values is rendered at once, which is faster than message by message.
+        Each step renders a whole column of values, which is faster than message by message.
         """
         if not recipients:
             return b"[]"

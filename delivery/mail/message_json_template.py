@@ -34,7 +34,7 @@ class Slot(NamedTuple):
     place: Place = Place.TEXT
 
     def write(self, values: Sequence[str]) -> list[bytes]:
-        """Write the values of a column as they are inside a JSON text."""
+        """Write the values of a column as they appear inside a JSON string."""
         if self.place is not Place.TEXT:
             values = [at_place(value, self.place) for value in values]
         written = self._escape(SEPARATOR.join(values)).split(SEPARATOR.encode())
@@ -96,8 +96,8 @@ class JsonTemplate:
     def fill(self, columns: Mapping[Key, Sequence[str]], same: Mapping[Key, str]) -> bytes:
         """Write one message for each row of `columns`, as a JSON array.
 
-        `same` holds values that are the same in all rows. The array is joined once, from parts that
-        all messages share, because the array may have 20 MB.
+        `same` holds values that are the same in all rows. The array may have 20 MB, so its parts
+        are joined only once, at the end.
         """
         count = len(next(iter(columns.values())))
         if not count:

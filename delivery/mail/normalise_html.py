@@ -118,8 +118,8 @@ def _unescaped(words: str) -> str:
 def iter_tags(html: str) -> Iterator[tuple[str, int, int]]:
     """Yield each tag of any HTML: its name, and the start and end of its attributes.
 
-    End tags have the name `/name`. Tags in conditions for Outlook are yielded. Tags in other
-    comments, in styles and in scripts are left out.
+    End tags have the name `/name`. Tags in comments with a condition for Outlook are yielded. Tags
+    in all other comments, in styles and in scripts are left out.
     """
     position, missing = 0, set[str]()
     while begin := _BEGINNING.search(html, position):
@@ -200,8 +200,8 @@ class _Normaliser:
         self._out: list[str] = []
         self._open: list[_Element] = []
         self._kept = 0
-        # The kept formatting elements that are still open: one list for each open element of
-        # `_FENCES`, and one list for the formatting outside of all of them.
+        # Lists of the open formatting elements that are kept. The first list is for formatting
+        # outside the elements of `_FENCES`. Each open element of `_FENCES` adds a list.
         self._formatting: list[list[_Element]] = [[]]
         self._formats = 0
         self._tags = 0

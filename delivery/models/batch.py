@@ -19,8 +19,8 @@ COUNTS = ("waiting", "sent", "unknown", "suppressed", "withdrawn", "failed")
 
 # Batches that are not done, and batches whose missed deliveries wait for a decision. A query uses
 # the index `batch_open` only if the query repeats this condition; in SQL, `batch_is_open_1` repeats
-# it. The condition `state = 'ready'` must not imply this condition. Otherwise a claim would read
-# the whole index.
+# it. PostgreSQL must not see that `state = 'ready'` implies this condition. Otherwise a claim would
+# read the whole index.
 OPEN = Q(
     Exact(
         Case(
@@ -58,7 +58,7 @@ class Batch(models.Model):
     epoch = models.PositiveIntegerField(default=0, db_default=0)  # Grows with every claim.
     owner = models.UUIDField(null=True)  # The worker that holds the lease.
     lease_until = models.DateTimeField(null=True)
-    # The end of the hold, the next try or the next look-up.
+    # The time at which the hold ends, or the next try or look-up is due.
     due_at = models.DateTimeField(db_default=Now())
     attempt = models.UUIDField(null=True)  # The attempt that is in flight or unknown.
     # The number of tries that count, the same for every waiting delivery of the batch.

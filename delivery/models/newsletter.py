@@ -136,8 +136,8 @@ class Newsletter(models.Model):
     # The author's own texts at the end of every mail, and above the sign-up form.
     footer = models.CharField(max_length=500, blank=True, default="", db_default="")
     sign_up_text = models.CharField(max_length=500, blank=True, default="", db_default="")
-    # The origins whose sign-up forms need no second press of a button. Each line has one origin, as
-    # browsers send it.
+    # The web origins whose sign-up forms need no second press of a button. Each line has one
+    # origin, as browsers send it.
     own_sites = models.CharField(max_length=2000, blank=True, default="", db_default="")
 
     accent = models.CharField(max_length=7, default=PIGEON_BLUE, db_default=PIGEON_BLUE)

@@ -18,8 +18,8 @@ class WorkerHeartbeat(models.Model):
     pid = models.PositiveIntegerField()
     # The current problems, each as a Reason. Every heartbeat replaces the problems.
     problems = models.JSONField(default=list, db_default=[])
-    # A problem of a worker of an earlier release, as a Reason. Only an earlier release writes this
-    # column.
+    # The problem that a worker of an earlier release reports. The current release does not write
+    # this column.
     warning = models.TextField(blank=True, db_default="")
 
     class Meta:
@@ -61,7 +61,7 @@ class PeriodicTask(models.Model):
 class SendRate(models.Model):
     """The send rate: one row, used if `DELIVERY_RATE_PER_S` is set or after a 429.
 
-    `slowed_to_per_s` is the rate that the last 429 led to, at `slowed_at`. `too_fast_per_s` is the
+    The last 429, at `slowed_at`, reduced the rate to `slowed_to_per_s`. `too_fast_per_s` is the
     fastest rate at which the provider refused a call since the last slowdown ended. These columns
     are null while the rate is not reduced.
     """
@@ -116,10 +116,10 @@ class DatabaseIdentity(models.Model):
 
 
 class MetricValue(models.Model):
-    """A counter: one row for each name and its labels. Values are only ever increased.
+    """A counter. Each name has one row for each set of labels.
 
-    A killed process loses the counts of its last seconds. If the answer to a commit is lost, the
-    committed counts may be added twice.
+    Values are only ever increased. A killed process loses the counts of its last seconds. If the
+    answer to a commit is lost, the committed counts may be added twice.
     """
 
     pk = models.CompositePrimaryKey("name", "labels")

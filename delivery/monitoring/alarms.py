@@ -47,8 +47,8 @@ def _unseen() -> QuerySet[Alarm]:
 def load_unseen_by_edition(*, limit: int) -> list[Alarm]:
     """Load the latest unseen alarm of at most `limit` editions, the latest first.
 
-    Each alarm also has the number of its edition's other unseen alarms (`others`), and the highest
-    id of its edition's unseen alarms (`up_to`).
+    `others` is the number of the edition's other unseen alarms. `up_to` is the highest id of the
+    edition's unseen alarms.
     """
     alarms = _unseen().annotate(
         rank=Window(RowNumber(), partition_by="edition", order_by=["-raised_at", "-pk"]),

@@ -80,10 +80,10 @@ def is_transient(error: Error) -> bool:
     """Whether the error is a temporary fault of the database.
 
     Such faults are a cut connection, a restart, a deadlock and a full disk. An error about data is
-    permanent, because the same batch would cause it again. Class 25 is temporary too, although the
-    driver calls it an internal error. Class 25 includes a session that was idle in a transaction
-    for too long (25P03), and a read-only database (25006). See PostgreSQL, appendix A. An internal
-    error without a code is psycopg's own and means a cut connection.
+    permanent, because the same batch would cause it again. Errors of class 25 are temporary too,
+    although the driver calls them internal errors. Class 25 includes a session that was idle in a
+    transaction for too long (25P03), and a read-only database (25006). See PostgreSQL, appendix A.
+    An internal error without a code is psycopg's own and means a cut connection.
     """
     if isinstance(error, OperationalError | InterfaceError):
         return True
@@ -107,8 +107,8 @@ def cause_of(error: BaseException) -> str:
 def load_refusals(cursor: CursorWrapper) -> list[Reason]:
     """Return why the database would refuse writes of this session.
 
-    Only tables of our own packages count: another role may apply migrations, and an operator may
-    keep Homing from deleting entries of Django's log.
+    Tables of Django and other packages do not count. Homing may lack rights for such tables:
+    another role may apply migrations, or an operator may forbid deletions from Django's log.
     """
     ours = [model for model in apps.get_models() if not model.__module__.startswith(_OTHERS)]
     cursor.execute(
@@ -134,7 +134,7 @@ def load_refusals(cursor: CursorWrapper) -> list[Reason]:
 
 @dataclass(slots=True)
 class _Streak:
-    """Failures in a row of one kind of work."""
+    """Consecutive failures of one kind of work."""
 
     code: ReasonCode
     sqlstate: str
@@ -185,10 +185,10 @@ class DatabaseFault:
     def explains(self, error: BaseException, work: str, began_s: float) -> bool:
         """Record that `work` failed, and return whether its cause is already logged.
 
-        The cause is already logged in three cases: a fault continues or has just begun; an outage
-        ended after `began_s`; or an earlier failure had the same code, and this code needs an
-        operator. Call this method within the `except`, without an open transaction. The call may
-        take as long as connecting to the database.
+        The cause is already logged if a fault continues or has just begun, or if an outage ended
+        after `began_s`. The cause is also logged if the error's code needs an operator and an
+        earlier failure had this code. Call this method within the `except`, without an open
+        transaction. The call may take as long as connecting to the database.
         """
         if not isinstance(error, Error) or (code := fault_of(error)) is None:
             return False

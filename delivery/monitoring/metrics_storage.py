@@ -30,7 +30,7 @@ class Histogram:
     bounds_s: tuple[float, ...]
 
     def bucket_of(self, seconds: float) -> str:
-        """Return the upper bound of the bucket of `seconds`, as a label."""
+        """Return the label of the bucket for `seconds`: the bucket's upper bound."""
         index = bisect_left(self.bounds_s, seconds)
         return f"{self.bounds_s[index]:g}" if index < len(self.bounds_s) else INFINITY
 

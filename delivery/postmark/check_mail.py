@@ -32,8 +32,8 @@ def send_check_mail(
     """Send a check mail on the edition's stream; return its attempt.
 
     Returns None if the mail is not accepted. `now` is the database's time, read before the call.
-    The attempt is recorded only after its acceptance: if the record is lost, nobody gets a second
-    copy.
+    The attempt is recorded only after its acceptance. A lost record does no harm, because a check
+    mail reaches nobody.
     """
     edition = Edition.objects.only("stream", "sender").get(pk=edition_id)
     attempt = uuid.uuid4()

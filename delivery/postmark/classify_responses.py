@@ -307,8 +307,8 @@ def _classify_refusal(code: int, text: str, addresses: Sequence[str]) -> CallRes
         return message
     if len(addresses) == 1:
         return Answered((message,))
-    # Postmark refused the whole call because of one recipient. The other messages will pass without
-    # that recipient.
+    # Postmark refused the whole call because of one recipient. Without that recipient, Postmark
+    # would accept the other messages.
     quoted = _quoted(code, text)
     return TooLarge(Reason(ReasonCode.CALL_REFUSED_FOR_ONE, quoted.params))
 
@@ -383,7 +383,7 @@ class BouncePage(NamedTuple):
 def parse_bounces(answer: dict[str, Any]) -> BouncePage | None:
     """Parse one page of `GET /bounces`; None if unreadable.
 
-    Each bounce becomes the event of a webhook.
+    Each bounce is returned as the event that a webhook would report.
     """
     bounces, total = answer.get("Bounces"), answer.get("TotalCount")
     if not isinstance(bounces, list) or not isinstance(total, int):

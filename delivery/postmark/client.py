@@ -46,9 +46,8 @@ MAX_HANDLING_LENGTH = 40
 PAGE_SIZE = 500
 # Postmark's limit for `count + offset`.
 MAX_SEARCH_RESULTS = 10_000
-# The errors of a network. Any error that is not listed here is a bug of Homing: it is logged with
-# its traceback (delivery/worker/worker_process.py), and the batch is recovered when its lease
-# expires.
+# The errors of a network. Any other error is a bug of Homing. The worker logs it with its traceback
+# (delivery/worker/worker_process.py), and the batch is recovered when its lease expires.
 NETWORK_ERRORS = (HTTPError, http.client.HTTPException, OSError)
 
 
@@ -126,8 +125,7 @@ class Postmark:
             if page.listed < PAGE_SIZE:
                 break
         if listed < total:
-            # The search did not show every message, and a missing message may be the one in
-            # question.
+            # The search did not show every message. The message we look for may be missing.
             return SearchFailed(
                 Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=classify_responses.SEARCH)
             )

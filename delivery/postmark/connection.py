@@ -1,7 +1,7 @@
 """A keep-alive HTTP connection. Every wait ends at the call's deadline.
 
-urllib3 connects, verifies certificates and decodes answers. A usual answer is recognised by one
-pattern, because http.client and urllib3 need five times the CPU time to read such an answer.
+urllib3 connects, verifies certificates and decodes answers. One pattern reads a usual answer.
+http.client and urllib3 need five times the CPU time to read such an answer.
 """
 
 import http.client

@@ -145,7 +145,7 @@ class AddressReactivated(AddressEvent):
 
 
 def received_by(event: AddressEvent, received_at: datetime) -> AddressEvent:
-    """Return the event; if it has no time or a later time, with time `received_at`.
+    """Return the event, with time `received_at` if its own time is missing or later.
 
     The provider's clock may be ahead.
     """

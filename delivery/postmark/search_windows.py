@@ -1,8 +1,8 @@
 """Split a search with too many results for its pages into windows of time.
 
 Postmark reads `fromdate` and `todate` as US Eastern time, both inclusive, to the second (API
-documentation, “Messages API”). One hour in autumn happens twice, so adjacent windows share a
-border.
+documentation, “Messages API”). When summer time ends, one hour of this time happens twice, so
+adjacent windows share a border.
 """
 
 from dataclasses import dataclass
@@ -46,8 +46,8 @@ def span_around(first: datetime, last: datetime) -> Span:
 def split_window(window: Window, span: Span) -> tuple[Window, Window] | None:
     """Split a window into an earlier and a later half; None if it is too short.
 
-    `span` bounds an open window. If the middle is in the hour that happens twice, both halves
-    contain that whole hour.
+    `span` replaces a missing start or end of the window. If the middle is in the hour that happens
+    twice, both halves contain that whole hour.
     """
     since, until = window.since or span[0], window.until or span[1]
     if until - since <= MIN_WINDOW:

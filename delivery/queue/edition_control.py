@@ -186,7 +186,7 @@ def call_back(edition: int) -> int | None:
 
 
 def cancel(edition: int) -> int | None:
-    """End an edition; return how many deliveries were withdrawn at once.
+    """End an edition; return how many deliveries were withdrawn immediately.
 
     Returns None if the edition had already ended. Calls in flight finish and look-ups continue.
     `settle_batch.py` withdraws the copies that were not accepted.
@@ -296,8 +296,8 @@ _WAS_MISSED = """delivery.outcome = 'failed' AND delivery.missed
 def ask_again(edition: int, *, silences: int) -> int | None:
     """Look up again the deliveries that wait for a decision; return how many.
 
-    Returns None if the edition is closed. The batch's number of look-ups becomes `silences`, which
-    is one less than the maximum, so one more look-up is made.
+    Returns None if the edition is closed. `silences` is the new number of look-ups of each batch:
+    one less than the maximum, which allows one more look-up.
     """
     with short_transaction() as cursor:
         if lock_edition(cursor, edition) == "closed":

@@ -23,10 +23,10 @@ CURRENT_POSITION = """
 def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, batch_size: int) -> int:
     """Enqueue one delivery for each row of `audience`; return how many there are.
 
-    `audience` is a query of exactly (recipient id, address, *reader fields). If the edition has
-    `merge_fields`, the last column is an array of their values. `batch_size` is the largest size of
-    a batch. Runs in the caller's transaction, for a new edition. Raises `LookupError` if the
-    audience needs more batches than an edition can have.
+    `audience` is a query with exactly the columns recipient id, address and reader fields. If the
+    edition has `merge_fields`, the last column is an array of their values. `batch_size` is the
+    largest size of a batch. Runs in the caller's transaction, for a new edition. Raises
+    `LookupError` if the audience needs more batches than an edition can have.
     """
     size = batch_size_for(edition, batch_size)
     rows, parameters = audience.order_by().query.sql_with_params()

@@ -135,8 +135,8 @@ def _get_or_create(issue: UUID, version: int, write: Callable[[], dict[str, Any]
 def _new_batch(cursor: CursorWrapper, edition: int, place: int, deliveries: int) -> int:
     """Insert a batch under the next free number; return its id.
 
-    The batch is ready even if the edition is paused. In this case `start_call.py` pauses the batch
-    instead of sending it.
+    The batch is ready even if the edition is paused: `start_call.py` then pauses the batch instead
+    of sending it.
     """
     rows = "SELECT %s + nextval('batch_on_request'), %s::bigint, %s, 'ready', clock_timestamp(), %s"
     for _ in range(DRAWN_NUMBERS):

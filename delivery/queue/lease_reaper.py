@@ -266,6 +266,6 @@ def _raise_if_repeated(cursor: CursorWrapper, held: _HeldBatch, crashes: int) ->
 
 
 def _end_attempt(held: _HeldBatch, result: str) -> None:
-    # The end of the call is unknown, so it is not recorded. Look-ups are timed from the call's
+    # Nobody knows when the call ended, so no end is recorded. Look-ups are timed from the call's
     # deadline.
     Attempt.objects.filter(pk__in=[held.attempt]).update(result=result)

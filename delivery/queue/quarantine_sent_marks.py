@@ -1,8 +1,8 @@
 """Quarantine waiting deliveries that may have been sent, so they are looked up.
 
 A delivery is always sent first and then marked. Two cases break this order: a mark without a
-settled delivery, and an acceptance after the claim was lost (docs/decisions/0006). Only the first
-of these two cases raises an alarm.
+settled delivery, and an acceptance after the claim was lost (docs/decisions/0006). Only the mark
+without a settled delivery raises an alarm.
 """
 
 import logging
@@ -30,7 +30,7 @@ _IS_PROVED = """EXISTS (
       AND evidence.recipient_id = delivery.recipient_id
     OFFSET 0)"""
 
-# A waiting copy may have been sent if it has a provider's id, a time, or a late acceptance.
+# A waiting copy may have been sent if it has a provider's id, a sent time, or a late acceptance.
 HAS_SENT_MARK = f"(provider_message_id IS NOT NULL OR sent_at IS NOT NULL OR {_IS_PROVED})"
 
 

@@ -1,6 +1,6 @@
 """Record the provider's acceptances, and update outcomes and counts.
 
-The row of a settled delivery holds its first acceptance. All other acceptances are rows of
+The row of a settled delivery holds its first acceptance. Every other acceptance becomes a row of
 evidence: a webhook before the reply, a reply after the claim was lost, a second copy. The order of
 evidence does not matter.
 
@@ -247,7 +247,7 @@ _BEFORE = ("waiting", "unknown", "suppressed", "withdrawn", "failed")
 
 # Settle in one statement, so that outcomes, counts and states always agree. A delivery that has a
 # provider id keeps it. Any other delivery takes the id of its earliest evidence. The update reads
-# whole batches and takes each proof from one JSON object, because a join could read all deliveries
+# whole batches and takes each proof from one JSON object. A join could read all deliveries
 # (queue/batches/write_outcomes.py).
 _PROOF = "proofs -> recipient_id::text ->>"
 _SETTLE = f"""

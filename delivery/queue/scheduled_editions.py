@@ -64,7 +64,7 @@ def _leave_schedule(
 
 
 def move(edition: int, at: ScheduledTime, *, before: datetime) -> bool:
-    """Reschedule an edition; return False if it was not scheduled for `before`.
+    """Reschedule an edition; return False if its time is no longer `before`.
 
     The old and the new time must be in the future, because a worker may be starting a due edition.
     """

@@ -134,7 +134,7 @@ def slow_down(
 
 
 def _accepted_per_s(cursor: CursorWrapper) -> float:
-    """Measure copies accepted per second from the start of the first recent call."""
+    """Compute the accepted copies per second since the first recent call began."""
     cursor.execute(
         """
         SELECT coalesce(sum(accepted), 0)::float8

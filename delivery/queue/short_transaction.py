@@ -71,9 +71,9 @@ def call_function(cursor: CursorWrapper, name: str, **values: Any) -> tuple[Any,
 def call_alone(name: str, *, then: Calls | None = None, **values: Any) -> tuple[Any, ...]:
     """Call a function as a separate transaction, in one round trip.
 
-    The functions in `then` are called in the same transaction. In the returned row, their results
-    follow the first function's result. Raises `RuntimeError` inside another transaction, unless the
-    queue has joined it.
+    The functions in `then` are called in the same transaction. In the returned row, the results of
+    `then` follow the first function's result. Raises `RuntimeError` inside another transaction,
+    unless the queue has joined it.
     """
     if connection.in_atomic_block and not _is_joined.get():
         raise RuntimeError("A transaction of the queue must be the outermost one.")
@@ -98,8 +98,7 @@ Result = TypeVar("Result")
 def lock_edition(cursor: CursorWrapper, edition: int) -> str:
     """Lock the edition's row and return its control.
 
-    The lock is `NO KEY`. So the insertion of an attempt, which refers to the edition by its key,
-    need not wait.
+    The lock is `NO KEY`, so an attempt of the edition can be inserted without a wait for the lock.
     """
     cursor.execute("SELECT control FROM edition WHERE id = %s FOR NO KEY UPDATE", [edition])
     (control,) = cursor.fetchone()

@@ -35,7 +35,7 @@ def start(
     """Record the attempt; hold the batch for the call's deadline plus the lease.
 
     Returns the recipients of the call: none if the claim is lost or no delivery may be sent. The
-    claim's epoch and lease and the edition's control guard the start.
+    call starts only if the claim is still valid (epoch, lease) and the edition may send.
     """
     values: dict[str, Any] = {
         "batch": claim.batch,

@@ -21,7 +21,8 @@ from delivery.rules.edition_state import restored
 from delivery.tasks.periodic_task_lease import make_due
 
 # This SQL is part of a restore's transaction, so that no worker can claim a batch between the
-# restore and the next check. No database has the oid 0. pg_restore leaves an empty search_path.
+# restore and the next check. No database has the oid 0. `RESET` is needed because pg_restore leaves
+# an empty search_path.
 DECLARE_IN_SQL = """
     RESET search_path;
     INSERT INTO database_identity (id, system_identifier, timeline, database, since)
@@ -77,10 +78,10 @@ def check_identity() -> IdentityCheck:
 
 
 def declare_restored() -> tuple[int, ...]:
-    """Treat the database as restored at an operator's request.
+    """At an operator's request, treat the database as restored.
 
-    Returns the editions to reconcile. Use this function after you restored files of the same
-    server, or tables in the same database, because `check_identity` cannot notice such a restore.
+    Returns the editions to reconcile. `check_identity` cannot notice a restore of files of the same
+    server, or of tables in the same database. Use this function after such a restore.
     """
     with short_transaction() as cursor:
         _lock_identity(cursor)

@@ -33,8 +33,8 @@ Group = tuple[uuid.UUID, str]
 class ReconcileResult:
     """The findings of a run, and the obstacles to reconciling editions.
 
-    `unknown`: an edition of the issue, the unknown version, and its number of messages. `again_at`:
-    the time from which a later run can judge more messages.
+    `unknown` has, for each unknown version: an edition of its issue, the version, and its number of
+    messages. `again_at` is when a later run can judge more messages.
     """
 
     editions: int
@@ -70,8 +70,7 @@ def reconcile(
     )
     report_progress(comparing)
     while True:
-        # Only lasting obstacles are kept. The walk finds the other obstacles again, unless they are
-        # gone or another run has reconciled the edition.
+        # Keep only lasting obstacles. If another obstacle still exists, the walk finds it again.
         in_the_way = {
             edition: found
             for edition, found in in_the_way.items()

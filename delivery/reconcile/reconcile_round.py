@@ -61,9 +61,9 @@ class SearchCoverage:
     """The mail that the provider's search shows on a walk that began at `walked_at`.
 
     Mail accepted before `since` is no longer kept, and mail accepted after `until` may not be
-    indexed yet. If the search does not show the mail accepted last, `shows_later_mail` is false.
-    In this case, the search covers only mail that is older than the newest mail shown. Times are by
-    the database's clock.
+    indexed yet. If the search does not show the mail accepted last, `shows_later_mail` is false,
+    and the search covers only mail that is older than the newest mail shown. Times are by the
+    database's clock.
     """
 
     walked_at: datetime
@@ -164,7 +164,7 @@ def find_obstacle(
 
 @dataclass(slots=True)
 class RoundReport:
-    """The findings of a round about the issue of the edition `first`.
+    """What one round found about an issue; `first` is one of the issue's editions.
 
     `obstacles` has the obstacle of each edition, by the edition's id. `unknown` counts messages of
     versions that are not in this database. `too_fresh` counts messages that can be judged only by a
@@ -238,7 +238,7 @@ class ReconcileRound:
     def _shows_mail_after_the_restore(self) -> bool:
         """Whether the search shows mail accepted after the restore.
 
-        The last accepted mail on record may be older than the backup. Then it proves nothing about
+        The last accepted mail on record may be older than the backup, and then proves nothing about
         mail that was accepted after the backup. So this method searches for mail that is later than
         all calls before the restore. If there is no such mail, the method sends a check mail.
         """

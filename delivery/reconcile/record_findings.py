@@ -108,9 +108,9 @@ def find_last_accepted(stream: str) -> tuple[uuid.UUID, datetime] | None:
 
 
 def find_accepted_after(stream: str, after: datetime) -> tuple[uuid.UUID, bool] | None:
-    """Find a stream's first call accepted after a time, and if it is a check mail.
+    """Find the first call accepted after a time, and whether it is a check mail.
 
-    A call with a future time was accepted before the database's clock was set back.
+    Calls with a future time are left out: the database's clock was set back after them.
     """
     accepted = Attempt.objects.filter(stream=stream, accepted__gt=0, started_at__lte=Now())
     row = (

@@ -47,7 +47,7 @@ def waiting_sentence(task: LeasedTask) -> str:
 
 
 def task_sentence(task: LeasedTask | None) -> str:
-    """Say that a task waits or failed; empty in states that the pages describe."""
+    """Say that a task waits or failed; return "" for states that the pages describe."""
     if task is None:
         return ""
     if task.state == TaskState.FAILED:

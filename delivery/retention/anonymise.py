@@ -47,7 +47,7 @@ def anonymise_recipient(recipient: int, address_key: str) -> None:
 def anonymise_unconfirmed(
     gone: Mapping[int, str], issues: Iterable[UUID] = tuple(ISSUE_BY_KIND.values())
 ) -> None:
-    """Blank the mail of readers who have copies of no other issues.
+    """Blank the mail of readers who have copies of `issues` only.
 
     Also deletes the provider's events about these readers. Runs in the caller's transaction. `gone`
     maps the readers' ids to their case-folded addresses.

@@ -65,9 +65,9 @@ class Mailed(NamedTuple):
 def load_mailed(first: int, last: int) -> Mailed:
     """Load who was mailed among the recipients `first` to `last`.
 
-    The caller's transaction must have called `wait_for_enqueues`. The result stays true until the
-    end of this transaction, because until then no edition is enqueued and no call for a waiting
-    copy starts (docs/decisions/0040-undo-of-an-import.md).
+    The caller's transaction must have called `wait_for_enqueues`. Until this transaction ends, no
+    edition is enqueued and no call for a waiting copy starts, so the result stays true
+    (docs/decisions/0040-undo-of-an-import.md).
     """
     # Without statistics, PostgreSQL would scan the deliveries of all issues.
     with connection.cursor() as cursor, plan_without(cursor, *SCANS):

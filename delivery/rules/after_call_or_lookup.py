@@ -215,7 +215,7 @@ def needs_check_mail(
     """Whether it is time for a check mail, if nothing was accepted after the call.
 
     The check mail is needed at the last look-up, at which an empty result may count. So the check
-    mail is sent at the last look-up but one.
+    mail is sent at the look-up before the last look-up.
     """
     if not policy.resend_when_absent or not isinstance(result, SearchAnswered):
         return False
@@ -246,10 +246,11 @@ def after_lookup(
     """Decide what follows a look-up.
 
     `unknown` maps each delivery's key to its recipient. If `forgotten`, the provider may no longer
-    have a record of the call. `elapsed_s` counts from the end of the call, or from its deadline if
-    no end was recorded; before that moment, `elapsed_s` is negative. An empty result proves nothing
-    in three cases: the search hides `later_mail`; `forgotten` is true; the first time of the
-    schedule is not reached. The last empty result counts only if the search shows later mail.
+    have a record of the call. `elapsed_s` counts from the end of the call, or from the call's
+    deadline if no end was recorded. Before the deadline, `elapsed_s` is negative. An empty result
+    proves nothing in three cases: the search hides `later_mail`; `forgotten` is true; the first
+    time of the schedule is not reached. The last empty result counts only if the search shows later
+    mail.
     """
     retry = _put_off(Next.LOOK_UP, history, jitter, policy)
     # An early look-up may come before the deadline, from which the schedule counts.
@@ -342,5 +343,5 @@ def _after_absence(
 
 
 def parked(crashes: int) -> Failed:
-    """Return the outcome of a delivery that is alone in its batch and crashed workers."""
+    """Return the outcome of a delivery that crashed workers while alone in its batch."""
     return Failed(Reason.of(ReasonCode.PARKED, crashes=crashes))

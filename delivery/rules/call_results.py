@@ -102,7 +102,7 @@ class FoundMessage:
 class SearchAnswered:
     """The search answered.
 
-    Messages that the search does not list may not be indexed yet.
+    If a message is not listed, the provider may simply not have indexed it yet.
     """
 
     found: Sequence[FoundMessage]
@@ -134,7 +134,7 @@ class LaterMail(Enum):
 
 @dataclass(frozen=True, slots=True)
 class MessagePage:
-    """A page of an answered search: its messages, and the total of the search."""
+    """One page of a search: its messages, and how many messages the search found."""
 
     messages: Sequence[FoundMessage]
     total: int

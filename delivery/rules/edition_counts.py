@@ -7,7 +7,7 @@ from uuid import UUID
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.rules.scheduled_time import ScheduledTime
 
-# Normally, a copy moves within this time after it is due, because a worker looks for due copies
+# Normally, the call for a due copy starts within this time, because a worker looks for due copies
 # every second.
 MOVES_WITHIN = timedelta(seconds=60)
 _CALLED_BACK = frozenset({ReasonCode.CALLED_BACK, ReasonCode.CALLED_BACK_BEFORE_ITS_TIME})
@@ -26,8 +26,8 @@ class EditionCounts:
     compared with the provider. `slowed_to_per_s` is the rate of all workers after a 429. The
     `audience` of transactional mail is everyone who has requested it so far. `scheduled` stays set
     after publication. `goes_to` is a value of `Edition.GoesTo`. `with_tags` and `without_tags` are
-    the names of the tags that limit the audience. After `deliveries_dropped_at` only these counts
-    are kept, and no deliveries.
+    the names of the tags that limit the audience. From `deliveries_dropped_at` on, the edition has
+    only these counts and no deliveries.
     """
 
     edition: int
@@ -77,10 +77,9 @@ class EditionCounts:
 
     @property
     def still_since(self) -> datetime | None:
-        """The time since which no due copy moved; None if copies moved lately.
+        """Since when no call for a due copy has started or ended; None if one did lately.
 
-        A copy moves when its call starts or ends. The time begins no earlier than the time at which
-        a copy was due.
+        The time is no earlier than the time at which a copy was due.
         """
         began = [self.published_at, self.held_until, self.control_at, self.last_call_at]
         if self.queued_batches and not self.leased_batches:

@@ -25,7 +25,7 @@ AWAITS_DECISION = frozenset({EditionState.PAUSED, EditionState.NEEDS_ATTENTION})
 
 
 def state_of(counts: EditionCounts) -> EditionState:
-    """Derive the state. It is `sending` while Homing still sends or looks up a copy."""
+    """Derive the state: `sending` while Homing still sends or looks up a copy."""
     if counts.control in {"cancelled", "closed"}:
         return EditionState(counts.control)
     if counts.control == "stopped":

@@ -113,8 +113,8 @@ class Settlement:
     """All values that settling a batch writes.
 
     `outcomes` holds the deliveries whose outcome changes, by recipient. The next step is due in
-    `delay_s` seconds. A scheduled look-up also waits until `lookup_after_s` after the attempt
-    became unknown. `counts_as_try`: the waiting deliveries have used up one try.
+    `delay_s` seconds. A scheduled look-up also waits until the attempt has been unknown for
+    `lookup_after_s` seconds. `counts_as_try`: the waiting deliveries have used up one try.
     `confirmed_absent`: a look-up answered “not there”. `new_deferrals` is the new number of
     deferrals in a row, and `new_blocked` the new number of refusals by a proxy in a row.
     `duplicates` holds further acceptances of the same copies.

@@ -90,8 +90,8 @@ class ReasonCode(StrEnum):
     DELIVERY_MARKED_UNSETTLED = auto()  # recipient
     NOT_AT_PROVIDER = auto()  # recipient
     EVENT_FOR_OTHER_ADDRESS = auto()  # recipient
-    # Also the reason of a batch that waits because its worker crashed, and of the two halves into
-    # which such a batch is split.
+    # A batch that waits because its worker crashed has this reason too. If the batch is halved,
+    # both halves keep the reason.
     BATCH_CRASHED = auto()
 
     # Current problems of a worker. Health checks are public, so these parameters hold no address,
@@ -102,7 +102,7 @@ class ReasonCode(StrEnum):
     UNSENT_CALLS_NOT_LISTED = auto()  # error
     DATABASE_IDENTITY_HIDDEN = auto()  # fields
 
-    # `for_s` is absent if the age is unknown.
+    # `for_s` is the age of the fault in seconds; absent if unknown.
     DISK_FULL = auto()  # sqlstate, for_s
     READ_ONLY = auto()  # sqlstate, for_s
     NO_PERMISSION = auto()  # sqlstate, for_s

@@ -13,7 +13,8 @@ DOUBLES_IN_S = 2.0
 # refused rate.
 SLOWED_TO_A = 64.0
 
-# The rate is never halved below this, because the pause after a batch is fixed at its claim.
+# The rate is never halved below this. The pause after a batch is fixed at the batch's claim, so at
+# a lower rate the pause would stay too long when the rate grows again.
 SLOWEST_PER_S = 100.0
 
 # Without a ceiling, a slowdown ends when the rate reaches the refused rate times this factor.
@@ -68,10 +69,10 @@ def rate_of(slowdown: Slowdown | None, ceiling_per_s: float | None) -> float | N
 def after_too_fast(
     slowdown: Slowdown | None, ceiling_per_s: float | None, *, measured_per_s: float
 ) -> Slowdown:
-    """Compute the slowdown after a 429: half the current rate, above the floor.
+    """Compute the slowdown after a 429: half the current rate, but at least the floor.
 
-    `measured_per_s`, the recently accepted rate, counts if there is neither a ceiling nor a
-    slowdown.
+    Without a ceiling and a slowdown, the current rate is `measured_per_s`, the recently accepted
+    rate.
     """
     slowed = slowed_to(slowdown, ceiling_per_s)
     rate = slowed or ceiling_per_s or max(measured_per_s, 2 * SLOWEST_PER_S)

@@ -28,8 +28,8 @@ Task = TypeVar("Task", bound=LeasedTask)
 FIRST_RETRY_S = 2.0  # the first wait after an error; later waits double, up to a lease's length
 NO_LEASE: dict[str, Any] = {"owner": None, "lease_until": None}
 _IS_FREE = Q(lease_until=None) | Q(lease_until__lt=Now())
-# The server ends a transaction that a frozen process leaves open, and notices during a wait for a
-# lock that the client process was killed.
+# These settings make the server end the transaction of a frozen process. The server also ends a
+# wait for a lock if the waiting process was killed.
 _LIMIT_TRANSACTION = (
     "SELECT set_config('idle_in_transaction_session_timeout', %s, true),"
     " set_config('client_connection_check_interval', '1s', true)"
@@ -195,7 +195,7 @@ def _limited_transaction(kind: type[LeasedTask]) -> Iterator[CursorWrapper]:
 
 
 def claim(kind: type[Task], owner: UUID | None = None, pk: int | None = None) -> Task | None:
-    """Claim the oldest task that nobody has, or the one with this `pk`."""
+    """Claim the oldest free task, or the task with this `pk`."""
     with _limited_transaction(kind):
         free = open_tasks(kind).filter(_IS_FREE).select_for_update(skip_locked=True)
         free = free if pk is None else free.filter(pk=pk)
@@ -259,7 +259,7 @@ def open_tasks(kind: type[Task]) -> QuerySet[Task]:
 
 
 def is_claimable(kind: type[LeasedTask]) -> bool:
-    """Whether a task is due and nobody has it."""
+    """Whether there is a due task that no worker holds."""
     return open_tasks(kind).filter(_IS_FREE).exists()
 
 

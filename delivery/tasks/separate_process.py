@@ -59,7 +59,7 @@ def register_separate_task(task: SeparateTask) -> None:
 def run_separately(name: str, is_stopping: Callable[[], bool]) -> bool:
     """Run due work in a process and wait for its end; False if nothing is due.
 
-    If its limits end the process, the task is refused. Raises `SeparateProcessError`.
+    If the process exceeds its limits, the task is refused. Raises `SeparateProcessError`.
     """
     task = _tasks[name]
     if is_stopping() or not task.is_claimable():

@@ -28,8 +28,8 @@ WEB_PROCESS = 14
 def threads_for(calls: int) -> int:
     """Compute the threads for this many calls: 1.5 times as many, but 1 for 1 call.
 
-    With 8 calls of 200 ms, the additional threads raised a worker's rate from 72 to 88 % of the
-    rate that these calls allow (row `slow_calls` of the benchmark).
+    In the benchmark `slow_calls` (8 calls of 200 ms), a worker reached 72 % of the possible rate
+    without the additional threads, and 88 % with them.
     """
     return calls + calls // 2
 

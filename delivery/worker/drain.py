@@ -30,8 +30,8 @@ def _name(counts: EditionCounts) -> str:
 class Drain:
     """Follow the editions that are open now, until the queue is drained.
 
-    An edition of transactional mail is open for years, so the drain waits only for those of its
-    batches that are open now.
+    An edition of transactional mail is open for years, so the drain waits only for the batches that
+    are open now.
     """
 
     def __init__(self, output: OutputWrapper, *, is_terminal: bool) -> None:
@@ -52,7 +52,8 @@ class Drain:
     def totals(self) -> tuple[dict[str, int], bool]:
         """Return the counts of outcomes, and whether an edition waits for a decision.
 
-        Also write what waits for a decision, including editions that were published meanwhile.
+        Also write which editions wait for a decision, including editions published during the
+        drain.
         """
         waiting = [counts for counts in load_all_counts(open_only=True) if awaits_decision(counts)]
         totals = self._totals()

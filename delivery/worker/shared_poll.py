@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection
 
 from delivery.postmark.client import now_s
 
-# For this many seconds after a poll found due work, each thread for that work polls separately,
-# because a rate limit may delay the work, or another worker may have claimed it.
+# For this many seconds after a poll found due work, each thread for that work polls separately. A
+# rate limit may delay the work, or another worker may claim it.
 DUE_FOR_S = 5.0
 
 

@@ -80,8 +80,8 @@ class Dispatcher:
     ) -> None:
         """All threads share `lookup_lock`, `slots` and `fault`.
 
-        With `claims_ahead`, a step may end with the claim of the batch for the next step, and
-        `close` must follow the last step. `jitter` gives numbers from 0 to 1.
+        With `claims_ahead`, a step may also claim the batch for the next step. Call `close` after
+        the last step. `jitter` gives numbers from 0 to 1.
         """
         self._worker = worker
         self._postmark = postmark
@@ -223,7 +223,7 @@ class Dispatcher:
                 return
             if recipients != [row[0] for row in rows]:
                 # In rare cases, some recipients of the batch must not get the mail any more. Render
-                # the batch again for the other recipients.
+                # the batch again without these recipients.
                 by_id = {row[0]: row for row in rows}
                 rows = [by_id[recipient] for recipient in recipients]
                 body = renderer.body(rows, attempt)

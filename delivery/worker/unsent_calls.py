@@ -41,7 +41,7 @@ class BootIdHiddenError(OSError):
 
 
 class UnsentCall:
-    """The entry of one thread: its call, until the request is about to be complete."""
+    """The entry of one thread: its call, until the last piece of the request is sent."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class UnsentCall:
     def remove(self) -> None:
         """Remove the attempt, before the last piece of its request is written.
 
-        If this method raises an error, the caller must not write that last piece.
+        If this method raises an error, the caller must not write the last piece.
         """
         if self._is_listed and self._file is not None:
             os.pwrite(self._file, _NOT_LISTED, self._offset + _ATTEMPT_BYTES)
@@ -112,7 +112,7 @@ class UnsentCalls:
         return file
 
     def _note(self, error: OSError | None) -> None:
-        """Remember why calls are not listed, or that they are listed.
+        """Remember why calls cannot be listed; None if they can.
 
         Log each new problem.
         """

@@ -44,7 +44,7 @@ MAX_POLL_S = 1.0
 POLL_WHEN_AWAITED_S = 0.2
 BEAT_EVERY_S = 5.0
 MAX_PAUSE_S = 60.0
-# Kinds of work that the worker reports to `DatabaseFault`. Work of the kind READING wrote nothing.
+# Kinds of work that the worker reports to `DatabaseFault`. READING is work that wrote nothing.
 SHORT_TASKS = "short tasks"
 READING = "reading"
 STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -61,7 +61,7 @@ class Worker:
     """One process of a running `deliver`, with at most `concurrency` calls in flight.
 
     `id` is the owner of the batches that this worker claims. The worker polls more often if it
-    `is_awaited`. One process `runs_tasks`: it also sends the heartbeat, reaps leases and runs
+    `is_awaited`. The one process with `runs_tasks` also sends the heartbeat, reaps leases and runs
     background tasks. `problems_at_start` were found before the worker started. Health checks and
     pages show these problems while the worker runs.
     """

@@ -49,7 +49,7 @@ def _status(task: PeriodicTask, *, is_active: bool) -> str:
         sentences.append(_("Last success: {time}.").format(time=_utc(task.last_success_at)))
     else:
         sentences.append(_("It has never succeeded."))
-    # Perhaps no worker runs at all; `health workers` shows that.
+    # Perhaps no worker runs at all; `health workers` shows whether one runs.
     next_run = _("Next run: {time}.")
     overdue = _("No worker has run it since it was due: {time}.")
     sentences.append((next_run if is_active else overdue).format(time=_utc(task.due_at)))

@@ -55,8 +55,9 @@ def count_feedback(
 ) -> bool:
     """Mark a delivery as `bounced` or `complained` (`what`); count it in its batch.
 
-    `delivery` is an SQL condition that selects the delivery; `unless` is one that prevents the
-    change. Returns False if the event of this delivery was counted before, or if `unless` is true.
+    `delivery` is an SQL condition that selects the delivery; `unless` is an SQL condition that
+    prevents the change. Returns False if the event of this delivery was counted before, or if
+    `unless` is true.
     """
     cursor.execute(
         f"""

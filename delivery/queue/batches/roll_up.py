@@ -47,7 +47,7 @@ _ROLL_UP = f"""
 
 
 def roll_up_finished(*, at_once: int = BATCHES_AT_ONCE) -> int:
-    """Roll all finished batches up, in short transactions; return how many there were."""
+    """Roll up all finished batches, in short transactions; return how many there were."""
     total = 0
     while True:
         with short_transaction() as cursor:
