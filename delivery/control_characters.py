@@ -7,8 +7,8 @@ CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 # `CONTROL_CHARACTERS` for a database constraint, without NUL, which PostgreSQL cannot store.
 POSTGRESQL_PATTERN = r"[\u0001-\u001F\u007F-\u009F\u2028\u2029]"
 # These reorder the text around a name: the marks (Arabic letter, left-to-right, right-to-left),
-# embeddings, overrides and isolates. Other invisible characters, such as joiners in Persian and
-# emoji, have a use.
+# embeddings, overrides and isolates. Other invisible characters stay, because texts need them, such
+# as joiners in Persian and emoji.
 _DIRECTION = dict.fromkeys((0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)))
 # Unicode's “default ignorable” characters, such as marks of direction and zero-width spaces.
 _IGNORABLE = (

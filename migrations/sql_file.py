@@ -1,4 +1,4 @@
-"""An operation of migrations that runs a `.sql` file of the product."""
+"""A migration operation that runs one of Homing's `.sql` files."""
 
 import re
 from pathlib import Path

@@ -34,7 +34,7 @@ def save_latest(cursor: CursorWrapper, event: AddressSuppressed | AddressReactiv
 def save_lifted(cursor: CursorWrapper, changes: Sequence[int]) -> None:
     """Save that the provider accepted these changes and lifted the entries.
 
-    This is necessary because the provider's webhooks about the changes may be lost. An entry stays
+    The provider's webhooks about the changes may be lost, so save the changes here. An entry stays
     if it is later than the request to lift it. An erased address has no entry.
     """
     cursor.execute(

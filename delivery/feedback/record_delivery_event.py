@@ -66,9 +66,9 @@ def record_feedback(
 def find_delivery_by_message(issue: UUID, recipient: int, message_id: str) -> DeliveryKey | None:
     """Find the delivery with this provider id, for events without our metadata.
 
-    The event may arrive before the reply that contains the id. In that case no delivery has this id
-    yet, and the reader's only delivery without an id matches. Return None if no delivery matches,
-    or if several match.
+    The event may arrive before the reply that contains the id. If the event comes first, no
+    delivery has the id yet, and the reader's only delivery without an id matches. Return None if no
+    delivery matches, or if several match.
     """
     deliveries = Delivery.objects.filter(issue_id=issue, recipient_id=recipient)
     found = dict(deliveries.values_list("version", "provider_message_id"))

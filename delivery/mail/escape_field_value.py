@@ -140,7 +140,7 @@ class _Finder:
                 self._found.places[number] = place
 
     def _find_in_text(self) -> None:
-        """Find the addresses that mail programs turn into links, outside of tags."""
+        """Outside tags, find the addresses that mail programs turn into links."""
         mark = self._mark.pattern
         field_before_query = re.compile(
             rf"[(\[]*+({mark})[^?]*+\?[^=]*+(?>(?:=(?!{mark})[^=]*+)*)={mark}"

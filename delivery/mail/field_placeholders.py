@@ -26,7 +26,7 @@ class FieldPlaceholders:
         is_protected: Callable[[re.Match[str]], bool] = lambda _: True,
     ) -> None:
         # The mark contains a hash of the text, because nobody can write a text that contains its
-        # own hash. The mark does not begin like an entity or a hexadecimal number, so the text
+        # own hash. The mark does not begin like an entity or a hexadecimal number. So the text
         # before the mark cannot change how a parser reads the mark.
         self._mark = f"qz{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}n"
         self._is_protected = is_protected

@@ -30,7 +30,7 @@ class WorkerHeartbeat(models.Model):
 
 
 class PeriodicTask(models.Model):
-    """A task that one worker at a time leases.
+    """A task that is leased to one worker at a time.
 
     `last_success_at` is the start of the last successful run.
     """

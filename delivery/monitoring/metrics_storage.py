@@ -92,7 +92,7 @@ def flush(buffer: MetricsBuffer = metrics_buffer) -> None:
         return
     try:
         with connection.cursor() as cursor:
-            # The rows are sorted, so that two processes that flush at once cannot deadlock.
+            # Sort the rows: two processes that flush at the same time must not deadlock.
             cursor.execute(
                 """
                 INSERT INTO metric_value (name, labels, value)

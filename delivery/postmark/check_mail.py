@@ -1,7 +1,7 @@
 """Send a check mail, which reaches nobody, to test the provider's search.
 
-If a search does not find a message, this proves nothing unless the search finds mail that was
-accepted later on the same stream. If there is no later mail, Homing sends a check mail
+An empty search for a message proves nothing until the search shows mail that was accepted later on
+the same stream. If there is no later mail, Homing sends a check mail
 (docs/decisions/0046-check-mail.md).
 """
 

@@ -246,7 +246,7 @@ def _values(claim: Claim, settlement: Settlement, looked_up: bool) -> dict[str, 
 
 
 def array_literal(values: Sequence[object]) -> str:
-    """Write a PostgreSQL array as one text: the driver would adapt each value separately.
+    """Write a PostgreSQL array as one text; the driver would adapt each value.
 
     JSON writes numbers, times, printable strings and null as PostgreSQL reads them.
     """

@@ -112,7 +112,7 @@ def _lock_identity(cursor: CursorWrapper) -> IdentityCheck:
 
     Call this before any edition is locked: a check and a declared restore must not deadlock.
     """
-    # Insert a row to lock, because two workers may start at once.
+    # Insert a row to lock, because two workers may start at the same time.
     cursor.execute(
         """
         INSERT INTO database_identity (id, system_identifier, timeline, database, since)

@@ -29,7 +29,7 @@ MOST_DOUBLINGS = 64.0
 
 @dataclass(frozen=True, slots=True)
 class Slowdown:
-    """The result of the last 429. Rates are copies per second over all workers.
+    """The reduced rate after the last 429, in copies per second over all workers.
 
     `too_fast_per_s` is the fastest refused rate since the last slowdown ended. `to_per_s` is the
     rate after the last refusal. `for_s` is the number of seconds since that refusal; it is negative

@@ -1,6 +1,6 @@
 """The work that workers do besides sending.
 
-Several workers may run a task at once.
+Several workers may run a task at the same time.
 """
 
 import logging

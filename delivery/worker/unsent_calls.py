@@ -5,8 +5,8 @@ however it ended. Another process that gets the lock knows that nothing more of 
 will be written. The provider cannot accept an incomplete request, so these calls were not sent.
 
 A file is trusted only until the machine restarts, because a crash of the machine may leave older
-content. If this process cannot write a file or read the boot id, only leases recover batches, and
-the worker reports this as a problem.
+content. If this process cannot write a file or read the boot id, batches are recovered only when
+their leases expire. The worker reports this as a problem.
 """
 
 import contextlib

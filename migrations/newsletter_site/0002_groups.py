@@ -1,4 +1,4 @@
-"""Add four groups: who writes, who publishes, who manages readers, who operates."""
+"""Add the groups of users who write, publish, manage readers, or operate."""
 
 from __future__ import annotations
 

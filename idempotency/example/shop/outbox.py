@@ -24,7 +24,7 @@ def send_by_smtp(mail: Mail) -> None:
 
 
 def send_next_mail(send: Callable[[Mail], None] = send_by_smtp) -> bool:
-    """Send one mail; False if no mail waits. Many workers may call this at once."""
+    """Send one mail; False if no mail waits. Concurrent calls are safe."""
     with transaction.atomic(durable=True):
         waiting = Mail.objects.filter(state="waiting").order_by("pk")
         mail = waiting.select_for_update(skip_locked=True).first()
