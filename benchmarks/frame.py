@@ -1,8 +1,8 @@
 """Measurements, targets and the tables that show them.
 
 A figure is the result of several runs, with its median and its spread. A target judges a ratio of
-two figures. Both figures are measured alternately within one run, because each single figure varies
-with the machine and its other load.
+two figures. Within a run the two figures are measured alternately, because each single figure
+varies with the machine and its other load.
 """
 
 import statistics

@@ -38,7 +38,7 @@ class PeerUnavailableError(Exception):
 def listmonk_folder(source: str = SOURCE) -> Path:
     """Return the folder of the built listmonk; build it if it is missing.
 
-    If this machine cannot build it, raise PeerUnavailableError.
+    If this machine cannot build listmonk, raise PeerUnavailableError.
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = cache / "homing-benchmarks" / f"listmonk-{VERSION}-{COMMIT[:10]}"

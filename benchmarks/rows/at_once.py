@@ -10,7 +10,7 @@ that every reader's copy has arrived once.
 The CPU time of a copy is the time that the sender and PostgreSQL use for it. This time excludes the
 provider and the sender's start. Workers also measure the phases of a step. Threads wait in
 parallel, so the times of all phases add up to more than the elapsed time. The CPU times of all
-phases add up to the elapsed time at most, because only one thread of a process runs at a time.
+phases add up to at most the elapsed time, because only one thread of a process runs at a time.
 """
 
 import json

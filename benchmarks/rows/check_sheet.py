@@ -29,7 +29,7 @@ KINDS = (
 
 
 def measure(options: Options) -> RowResult:
-    """Measure the slowest kind at full length, and how its time grows with the length."""
+    """Measure the slowest kind of letter, and how its time grows with the length."""
     length = options.size(LONGEST, 40_000)
     letters = [made(kind, size) for size in (length // SHARE, length) for kind in (*KINDS, "")]
     runs = []

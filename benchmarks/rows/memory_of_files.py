@@ -1,7 +1,7 @@
 """How much memory does a stranger's file or image take at most?
 
-Each file of `hostile_files.py` is within the size limits. A separate process reads each file as an
-upload or a worker's task does. This process runs `python -m benchmarks.rows.memory_of_files
+Each file of `hostile_files.py` is within the size limits. A separate process does with each file
+what an upload or a worker's task does. This process runs `python -m benchmarks.rows.memory_of_files
 KIND FOLDER NAME…`; KIND is `past_issues`, `readers` or `images`. The program needs no database, and
 runs only on Linux.
 """

@@ -4,8 +4,8 @@ One issue to all readers is being sent. The other issues have ended. SQL makes t
 copies the row of the first issue and its entry in the activity log, and adds finished batches that
 are rolled up. A user opens the desk, the readers' list, two searches in it and the progress page,
 through the site's own WSGI application. Each figure is the time of a whole answer with all
-middleware. Only for the updates of an open progress page, the figure is the time in the view, as in
-the row `progress`. Each answer must contain an expected text. CPU time does not include the
+middleware. For the updates of an open progress page, however, the figure is the time in the view,
+as in the row `progress`. Each answer must contain an expected text. CPU time does not include the
 database.
 """
 
@@ -111,7 +111,7 @@ def measure(options: Options) -> RowResult:
 
 
 def with_issues(site: Site, issues: int) -> str:
-    """Publish an issue and add older ones up to `issues`; return the published one."""
+    """Publish an issue; add older issues until there are `issues`. Return the first."""
     issue = site.publish()
     with site.connect() as database, database.transaction():
         # turn off the checks of foreign keys

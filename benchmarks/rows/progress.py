@@ -103,9 +103,9 @@ def publish(site: Site) -> str:
 def read_progress(session: str, path: str, times: int) -> dict[str, list[Any]]:
     """Request `progress.json` and the update of an open page, alternately.
 
-    For each of the two requests, return three times in milliseconds: in the view, for the whole
-    answer, and of the CPU. The view begins after the middleware; its time includes the queries for
-    the user and the user's permissions.
+    For each of the two requests, return milliseconds: the time in the view, the time of the whole
+    answer, and the CPU time. The view begins after the middleware; its time includes the queries
+    for the user and the user's permissions.
     """
     begin()
     timed = {name: timed_view(name) for name in ("progress_json", "progress")}

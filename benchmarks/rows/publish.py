@@ -6,7 +6,7 @@ measured in the database. This time runs from the creation of the edition's row 
 audit trail, which is written when all copies exist. The baseline is a single `INSERT … SELECT` in
 its own transaction. The baseline copies the same rows from a prepared table without keys into an
 empty table. Both tables have the same columns, keys, indexes, checks and fillfactor; the row
-verifies that. The publishing and the baseline are measured alternately. Each of them
+verifies that. The publishing and the baseline are measured alternately. Each measurement
 starts with an empty table, directly after a checkpoint. The new rows are counted each time.
 """
 
@@ -103,7 +103,7 @@ class Press:
         self._emptied = "delivery, batch"
 
     def make_ready(self) -> None:
-        """Prepare the bare table, the rows for it, and statistics of the tables to read."""
+        """Create the bare table, and prepare the rows to copy into it, with statistics."""
         self._database.execute(ALIKE)
         self._emptied += ", bare"
         reloptions = self._one(STORED_BY, [])[0]

@@ -13,13 +13,13 @@ these calls. All four calls must be settled within the schedule of look-ups; the
 decides that a call never arrived. The time runs from each call's deadline until the batch has no
 unconfirmed copy. If the end of a call is not recorded, the schedule begins at the call's deadline.
 
-The notes show lease, deadline and schedule. If these settings are longer, the measured times are
-longer by the same amount.
+The notes show lease, deadline and schedule. A longer lease, deadline or schedule makes
+the measured times longer by the same amount.
 
 A third moment is measured with the default settings: calls of several processes are in flight when
 all processes are killed. Four of these calls are accepted and get no answer. The search shows
-accepted mail at once. The time runs from the kill until every copy of the issue is settled.
-Complete requests that are never accepted wait for the whole schedule, as in the second measurement.
+accepted mail at once. The time runs from the kill until every copy of the issue is settled. A
+complete but never accepted request waits for the whole schedule, as in the second measurement.
 
 At the end, the sandbox counts exactly one copy for every reader.
 """

@@ -67,7 +67,7 @@ class Ids:
         self._places: list[bytes] = []
 
     def places(self, size: int) -> list[bytes]:
-        """Return the text between the address and the id's end, by position in the call."""
+        """For each message of a call, return the text between its address and its id's end."""
         while len(self._places) < size:
             self._places.append(
                 b'","SubmittedAt":"%b","MessageID":"%08x%b'
@@ -190,7 +190,7 @@ class Call:
         return head.partition(b"\r\n")[0], length
 
     def _receive(self, until: int, *, all_of_it: bool) -> None:
-        """Fill the buffer up to `until`. Use one read if the rest of the call is expected."""
+        """Fill the buffer up to `until`. With `all_of_it`, one read waits for all bytes."""
         flags = socket.MSG_WAITALL if all_of_it else 0
         with memoryview(self.buffer) as view, view[self._filled : until] as room:
             came = self._connection.recv_into(room, 0, flags)

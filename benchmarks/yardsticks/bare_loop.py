@@ -2,11 +2,11 @@
 
 A competent programmer would write the bare loop in an afternoon. This loop has a table of
 recipients and claims a batch of rows in one statement. For each batch, the loop builds the messages
-with orjson and makes one call. One statement marks the rows as sent with the answer's ids, followed
-by a commit. Each thread has one connection and one session. The loop does not record a call before
-making it. If the loop is killed during a call, the next run sends the batch again. The loop has no
-unconfirmed copies, no look-ups, no second check of consent, no pausing and no counts. A transaction
-stays open during each call.
+with orjson and makes one call. One statement stores the answer's ids and marks the rows as sent;
+then a commit follows. Each thread has one connection and one session. The loop does not record a
+call before making it. If the loop is killed during a call, the next run sends the batch again. The
+loop has no unconfirmed copies, no look-ups, no second check of consent, no pausing and no counts. A
+transaction stays open during each call.
 
 The other sender is a naive worker, which claims, sends and deletes one row at a time, and commits
 after each row. Each row is locked during its call, so two such workers would send no row

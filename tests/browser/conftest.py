@@ -75,7 +75,7 @@ def a_chromium() -> Iterator[Browser]:
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
     """Stop shared objects before tests of another folder.
 
-    If the shared site continued to run, it would write counters during those tests.
+    If the shared site continued to run, it would write counters during the tests of that folder.
     """
     yield
     if nextitem is not None and not nextitem.path.is_relative_to(Path(__file__).parent):

@@ -177,7 +177,7 @@ def test_times_near_a_clock_change_are_scheduled_correctly(new_page, author, rea
     expect(page.locator("#when-at-error")).to_contain_text(f"does not exist in {other_zone}")
     assert not Edition.objects.exists()
 
-    # If a time occurs twice, the page asks which time is meant. The author chooses the second.
+    # If a time occurs twice, the page asks which is meant. The author chooses the later occurrence.
     page.get_by_label("Time zone").select_option(zone)
     page.get_by_label("Date and time").fill(f"{twice:%Y-%m-%dT%H:%M}")
     expect(hint).to_contain_text(f"occurs twice in {zone}")

@@ -183,7 +183,7 @@ def test_every_page_is_valid_html(
 
 
 def _forgotten(documents: Documents) -> list[str]:
-    """Open every address, and return the routes of pages that need a visit above."""
+    """Open every address; return the routes of pages that no visit in this file opens."""
     signed_in, visitor = Client(raise_request_exception=False), Client()
     signed_in.force_login(create_author("lidia"))
     visited = documents.routes.copy()

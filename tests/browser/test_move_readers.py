@@ -36,7 +36,7 @@ def test_an_author_moves_each_list_of_a_zip(
     page.get_by_label("How did they consent?").fill("Our form at Mailchimp")
     page.get_by_role("button", name="as confirmed").click()
     run_workers()
-    # Together with this list, Homing imports the lists of the readers who left.
+    # With the list of subscribers, Homing also imports the lists of the readers who left.
     for file in ("subscribed", "unsubscribed", "cleaned"):
         page.goto(imports)
         page.get_by_role("link", name=re.compile(f"^{file}_")).click()

@@ -1,4 +1,4 @@
-"""Runner that plays and kills scenarios. It forks, so it must not have threads."""
+"""Runner that plays and kills scenarios. A runner forks, so it must have no threads."""
 
 import gc
 import os
@@ -55,7 +55,7 @@ class ScenarioRunner:
         """Run a scenario and kill it at `kills[0]`, then its recovery at `kills[1]`, ….
 
         The last recovery is not killed. If a kill is None, the scenario plays to its end and its
-        points are numbered. The ending holds every broken promise.
+        points are numbered. The result lists every broken promise.
         """
         stage = self._survivor.ask("prepare", scenario)
         ending = Ending([], [], [])
@@ -219,8 +219,8 @@ def _empty() -> None:
     """Reset the database to its state after the migrations."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {SEEDS}.clean()")
-        # An emptied table has no statistics. So a restored database always has a table to analyse.
+        # An emptied table has no statistics, so a restored database always has a table to analyse.
         cursor.execute("TRUNCATE django_session")
-    # The first code that reads the newsletter's row creates the row. Create it now, so that the
+    # The first code that reads the newsletter's row creates it. Create the row now, so that the
     # first run of a scenario has no more statements than later runs.
     Newsletter.objects.get_current()

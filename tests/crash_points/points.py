@@ -14,8 +14,8 @@ OURS = tuple(
     f"{ROOT / package}{os.sep}"
     for package in ("delivery", "idempotency", "newsletter_site", "publishing", "subscribers")
 )
-# Every transaction of the queue passes a function of this file. So a point is named after the
-# caller of that function.
+# Every transaction of the queue calls a function of this file, so a point is named after the
+# function's caller.
 SAYS_NOTHING = ("short_transaction.py",)
 
 
@@ -47,7 +47,7 @@ class Watch:
         self._last_words: Callable[[Point], None] | None = None
 
     def begin(self, fatal: int | None, last_words: Callable[[Point], None]) -> None:
-        """Start counting points; pass point number `fatal` to `last_words` and die."""
+        """Start counting points; at point number `fatal`, call `last_words` and die."""
         self._is_on = True
         self._fatal = fatal
         self._last_words = last_words
@@ -101,7 +101,7 @@ def listen_to_calls(kill_when_answered: Callable[[int], None]) -> None:
 
     The points are: before connecting, before each part of the request, and when the answer has
     arrived but is unread. At the last of these points, this process cannot kill itself, because it
-    waits for the answer. So `kill_when_answered(pid)` makes another process kill it.
+    waits for the answer. So `kill_when_answered(pid)` makes another process kill this one.
     """
 
     def hear(event: str, arguments: tuple[Any, ...]) -> None:

@@ -23,7 +23,7 @@ def recover(hands: Hands) -> None:
 
     An author who got no answer posts the form again. An operator fixes faults, resumes paused
     editions, reconciles a restored database, and decides on batches that wait for a decision.
-    Nobody does anything else.
+    Authors and operators do nothing else.
     """
     if hands.edition is None:
         hands.publish()
@@ -54,7 +54,7 @@ def _operate(hands: Hands) -> None:
 
 def _is_over(hands: Hands) -> bool:
     counts = hands.counts()
-    # A welcome letter has succeeded even if it missed a reader. The letter's page can send the
-    # letter to that reader again.
+    # A welcome letter has succeeded even if it missed a reader, because its page can send the
+    # letter to this reader again.
     missed = counts.missed and hands.state() is EditionState.SUCCEEDED
     return hands.state() in ENDED and not (counts.waiting or counts.unknown or missed)

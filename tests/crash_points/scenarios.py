@@ -106,7 +106,7 @@ def send_now(hands: Hands) -> None:
 
 
 def somebody_is_missed(hands: Hands) -> None:
-    """Lose workers with a batch of one copy until it is parked."""
+    """Lose the workers that hold a batch of one copy, until the batch is parked."""
     with watch.not_counted():
         for _ in range(2):
             hands.a_worker_is_lost_before_its_call()

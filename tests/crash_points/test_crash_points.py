@@ -1,6 +1,6 @@
 """Kill workers at crash points: nobody is missed, and nobody gets two copies.
 
-Points of the same world (see `Point`) end alike, so the test draws one of each world.
+Points of one world (see `Point`) lead to the same end, so the test draws one point of each world.
 `make proofs PROOFS=pairs` kills at every point.
 """
 

@@ -177,7 +177,7 @@ def _add_cleaning() -> None:
 def set_ids_apart() -> None:
     """Let the ids of each table begin at a different high number.
 
-    If ids overlapped, an unknown id could belong to a row after some orders of the tests.
+    If ids overlapped, some orders of the tests would give a row an id that a test calls unknown.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -215,7 +215,7 @@ def _drop(admin: psycopg.Connection, name: str) -> None:
 
 
 def _remove_abandoned(admin: psycopg.Connection) -> None:
-    """Drop the copies of runs that have ended without dropping them."""
+    """Drop the copies of the template that ended runs have left behind."""
     runs = admin.execute(
         "SELECT datname FROM pg_database WHERE datname ~ %s", [f"^{PREFIX}run_[0-9a-f]{{12}}$"]
     )

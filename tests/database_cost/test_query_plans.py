@@ -166,7 +166,7 @@ class Explained:
 
 
 def _nodes(plan: dict[str, Any], *, limited: bool = False) -> Iterator[dict[str, Any]]:
-    """Yield each node of a plan, and whether it is below a limit that ends it."""
+    """Yield each node of a plan, and whether a LIMIT above the node can end it early."""
     yield plan | {"limited": limited}
     for part in plan.get("Plans", []):
         yield from _nodes(part, limited=limited or plan["Node Type"] == "Limit")
@@ -196,7 +196,7 @@ SET auto_explain.log_min_duration = 0;
 SET jit = on
 """
 
-# Parts of the statements that have their own tests.
+# Each text is part of a statement that has its own test.
 CLAIM = "ORDER BY position, id LIMIT 1"
 CLAIM_LOOKUP = "ORDER BY due_at, id LIMIT 1"
 START = "SET state = 'sending'"
@@ -263,9 +263,9 @@ def run(sql: str) -> None:
 
 
 def rows_read(*tables: str) -> int:
-    """Count rows read so far, by scan or index, from `tables` or all long tables.
+    """Count the rows read so far from `tables`, or from all long tables by default.
 
-    PostgreSQL 14 counts the rows only later. For PostgreSQL 14 the function returns 0, so that a
+    PostgreSQL 14 reports the counts too late. For PostgreSQL 14 the function returns 0, so that a
     test checks only the plans.
     """
     if connection.pg_version < 150000:

@@ -2,7 +2,7 @@
 
 After a restored dump or the first import, tables have no statistics, and PostgreSQL expects few
 rows in them. A nested loop over readers and suppressions takes time that grows with the product of
-both.
+their numbers.
 """
 
 import uuid

@@ -25,7 +25,7 @@ from delivery.redact_addresses import redact_addresses
         ("ada@example.org@relay.example, ada\uff20example.org", "…, …"),
         ("mailto:ada@example.org?subject=x", "mailto:…?subject=x"),
         ("the nul\x00@example.org", "the …"),
-        # JSON that is quoted twice, with escapes that other programs than browsers write.
+        # JSON that is quoted twice, with escapes that programs other than browsers write.
         (r'{"m":"\"To\": \"o\\\\u002bb\\\\u0040example.org\""}', r'{"m":"\"To\": \"…\""}'),
         ("o&amp;#39;b&amp;#64;example.org, b&#64example.org, c&#x40example.org", "…, …, …"),
         ("rcpt=20ada=40mail.example.org, 1 of limit=40", "…, 1 of limit=40"),

@@ -1,4 +1,4 @@
-"""Locks are exact, hashed and nested, and have no index URLs or paths."""
+"""Locks are exact and hashed, include the smaller lock, and name no index or path."""
 
 import json
 import re

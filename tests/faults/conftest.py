@@ -53,14 +53,14 @@ def stage(server: OwnServer, here: str, provider: SandboxServer, settings: Any) 
 
 @pytest.fixture
 def line(provider: SandboxServer) -> Iterator[StallingLine]:
-    """Run a proxy to the provider that can stall in the middle of a request."""
+    """Run a proxy that can stall in the middle of a request to the provider."""
     with closing(StallingLine(provider.port)) as line:
         yield line
 
 
 @pytest.fixture
 def proxy(server: OwnServer) -> Iterator[CuttingProxy]:
-    """Run a proxy to the test's database server that can cut connections."""
+    """Run a proxy that can cut connections to the test's database server."""
     with closing(CuttingProxy(server.socket)) as proxy:
         yield proxy
 

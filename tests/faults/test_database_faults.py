@@ -324,8 +324,7 @@ def test_cut_connections_to_a_working_database_are_no_outage(stage: Stage) -> No
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
-    # A heartbeat, a background task or a step fails: the first of these that uses the cut
-    # connection.
+    # The first use of the cut connection fails, in a heartbeat, a background task or a step.
     worker.wait_for(" failed")
     assert worker.stop() == 0, worker.output
 

@@ -107,7 +107,7 @@ def test_second_of_two_runs_finds_the_migration_done(
     stage: Stage, migrates: Migrates, onlooker: Onlooker
 ) -> None:
     with stage.hold("SELECT FROM batch"):
-        # The index is complete only when the other run no longer waits in its transaction.
+        # PostgreSQL completes the index only after the waiting transaction of the other run.
         one = migrates("--lock-timeout", "10")
         eventually(lambda: onlooker.waiting == 1, "the first waits for its lock")
         other = migrates("--lock-timeout", "10")

@@ -9,8 +9,8 @@ def test_live_workers_with_reaped_batches_send_nothing_twice(stage: Stage) -> No
     edition = stage.newsroom.publish(readers=200)
     leases = {"DELIVERY_LEASE_S": "0.5", "DELIVERY_HTTP_DEADLINE_S": "0.5"}
     stage.sandbox.set_fault("hold", moment="after_accept", calls=6)
-    # Both workers have claimed a batch. Each must insert the missing row of settings, but the
-    # table is locked until a reaper has recovered a batch.
+    # Both workers have claimed a batch. Each worker must insert the missing row of settings, but
+    # the table is locked until a reaper has recovered a batch.
     Newsletter.objects.all().delete()
     with stage.hold("LOCK TABLE newsletter IN SHARE MODE"):
         both = [stage.worker("--until-empty", **leases) for _ in range(2)]

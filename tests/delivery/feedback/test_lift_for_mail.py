@@ -183,7 +183,7 @@ def test_our_own_lifting_does_not_lift_the_suppression_of_letters(newsroom: News
     bounce = {"RecordType": "SubscriptionChange", "Recipient": ADA, "Origin": "Recipient"}
     bounce |= {"MessageStream": "broadcast", "SuppressionReason": "HardBounce"}
     assert post({**bounce, "SuppressSending": True, "ChangedAt": "2026-01-01T00:00:00Z"}) == 200
-    # Delete the stored suppressions: only the webhook of the transactional stream arrives.
+    # Delete the stored entries of Postmark's lists. Later only the transactional stream sends one.
     ProviderSuppression.objects.all().delete()
     suppress(newsroom)
     sign_up()

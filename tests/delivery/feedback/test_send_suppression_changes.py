@@ -105,8 +105,8 @@ def test_a_webhook_about_our_own_request_changes_nothing(newsroom: Newsroom) -> 
 
     assert post(echo()) == 200
     assert not Suppression.objects.exists()
-    # If another user of the account changes the list, the change is new and is not the reader's
-    # wish.
+    # A change by another user of the Postmark account is recorded. It does not unsubscribe the
+    # reader.
     assert post(echo(Recipient="reader1@example.net")) == 200
     (entry,) = Suppression.objects.all()
     assert entry.address_key == "reader1@example.net"

@@ -1,4 +1,4 @@
-"""Text is readable in every colour that an author picks; each choice has its look."""
+"""Text is readable in each colour that an author picks; settings choose the header."""
 
 import pytest
 from hypothesis import example, given

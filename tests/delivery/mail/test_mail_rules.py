@@ -17,7 +17,7 @@ LETTER = (
     "<blockquote><p>Soon.</p></blockquote><table><tr><th>a</th><td>b</td></tr></table>"
 )
 GMAIL_STYLES, CLASSIC_FRAME = 8_192, 6_700
-# Word or Gmail drop these properties. A layout that needs one of them would break in this program.
+# Word or Gmail drop these properties, so a layout that needs such a property would break there.
 UNSUPPORTED = re.compile(r"\b(?:display:(?:flex|grid)|position:|float:|var\()")
 
 

@@ -28,7 +28,7 @@ READER: Recipient = (7, "Reader+x@example.net", "Rita")
 
 
 def unused(_: Sequence[int]) -> Sequence[str]:
-    """Fail if a letter without a link's merge field loads the readers' links."""
+    """Fail if the readers' links are loaded for a letter without a link field."""
     raise AssertionError
 
 

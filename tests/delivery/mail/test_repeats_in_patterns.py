@@ -1,7 +1,7 @@
 """Patterns match the same texts on every supported Python.
 
 Before Python 3.11.5, a possessive repeat of a group may miss a match (gh-106052), and Debian 12 has
-3.11.2. A repeat within an atomic group, `(?>(?:…)*)`, means the same and works in every version.
+3.11.2. An equivalent that works in every version is a repeat in an atomic group, `(?>(?:…)*)`.
 """
 
 import re

@@ -97,7 +97,7 @@ def test_a_server_error_leaves_messages_unanswered(status: int, content: bytes) 
 
 @pytest.mark.parametrize("status", [100, 201, 204, 226])
 def test_a_success_other_than_200_leaves_messages_unanswered(status: int) -> None:
-    # Postmark accepts a call with status 200 only. Another status may come from a proxy.
+    # Postmark reports an accepted call only with status 200. Another status may come from a proxy.
     assert isinstance(answer_to(status, body([accepted(1), accepted(2)])), Unanswered)
     assert isinstance(answer_to(status, b""), Unanswered)
 

@@ -72,8 +72,7 @@ def test_nothing_is_accepted_without_an_id_and_a_200(status: int, body: bytes, c
         assert status == 200 or not ids
 
 
-# For each field of an accepted message's result: the usual value, and values in other forms or
-# missing.
+# Unusual values of the fields of an accepted message's result; MISSING removes the field.
 CHANGES: Mapping[str, Sequence[object]] = {
     "ErrorCode": [False, 0.0, None, 101, 406],
     "MessageID": ["", 5, None, "a\n", "x" * (MAX_MESSAGE_ID_LENGTH + 1), message_id(2), MISSING],

@@ -14,7 +14,7 @@ STREAM = "broadcast"
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none()
     | st.booleans()
-    # The parser treats larger numbers as garbled.
+    # The parser treats integers outside of this range as garbled.
     | st.integers(1 - 2**63, 2**63 - 1)
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(),

@@ -181,8 +181,8 @@ def test_stop_and_start_do_not_deadlock(newsroom: Newsroom) -> None:
         return "stopped"
 
     # The starting session locks its batch and waits in its last check. The stopping session locks
-    # the edition and waits for the same batch. If the starting session then needed the edition,
-    # both sessions would deadlock.
+    # the edition and waits for the batch of the starting session. If the starting session then
+    # needed the edition, the two sessions would deadlock.
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE")
         starting = beside(

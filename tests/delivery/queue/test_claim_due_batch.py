@@ -81,7 +81,7 @@ def test_lost_claim_cannot_be_released(newsroom: Newsroom) -> None:
 def test_rate_limit_applies_to_all_workers_together(newsroom: Newsroom) -> None:
     newsroom.publish(readers=300, batch_size=100)
 
-    # The copies of one second may be sent at once. The next claim has to wait for its permit.
+    # The first batch may be sent at once. The next claim has to wait for its permit.
     rate = 10.0
     first = claim(uuid.uuid4(), lease_s=30, rate_per_s=rate)
     second = claim(uuid.uuid4(), lease_s=30, rate_per_s=rate)

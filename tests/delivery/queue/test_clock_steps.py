@@ -1,7 +1,7 @@
 """No reader gets two copies if the database's clock steps an hour either way.
 
 Copies may be sent late. The tests move the stored times instead of the clock. Earlier stored times
-have the effect of a clock that steps forward, and later stored times of a clock that steps back.
+have the effect of a clock that steps forward; later times have the effect of a step back.
 """
 
 import uuid

@@ -223,7 +223,7 @@ def test_imported_requests_alternate_with_a_letter(newsroom: Newsroom, settings:
     dispatcher = newsroom.dispatcher()
     while load_counts(letter.pk).waiting:
         assert dispatcher.step()
-    # For every batch of the letter, at most one batch of mails for the import was sent.
+    # For each sent batch of the letter, at most one batch of the import's mails was sent.
     assert load_counts(imported.pk).sent <= 50
     assert load_counts(imported.pk).sent >= 45
 

@@ -121,7 +121,7 @@ def test_empty_claimed_batch_passes_the_probe_on(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=4)
     held = claim_next_batch()
     Batch.objects.filter(pk=held.batch).update(state="claimed")
-    # The batch is a probe when it starts, but its claim does not know that yet.
+    # The batch becomes a probe after its claim, so the claim does not say that it is a probe.
     Edition.objects.filter(pk=edition.pk).update(probing=True)
     Batch.objects.filter(edition=edition, state="ready").update(state="paused")
     leave_all_of(Batch.objects.get(pk=held.batch))

@@ -39,7 +39,7 @@ def one_copy_each(newsroom: Newsroom, edition: Edition) -> None:
 
 
 def without_growth(**facts: float) -> None:
-    """Keep the reduced rate from growing by moving the slowdown into the future."""
+    """Move the slowdown into the future, so that the reduced rate does not grow."""
     SendRate.objects.update(slowed_at=datetime(2100, 1, 1, tzinfo=UTC), **facts)
 
 
@@ -167,7 +167,7 @@ def test_reduced_rate_grows_back_and_ends(newsroom: Newsroom) -> None:
     paces = [pace for pace in seen if pace is not None]
     assert len(paces) == 3
     assert paces == sorted(set(paces))
-    # The counts show the end without a worker. The next claim deletes the stored slowdown.
+    # The counts show no slowdown even without a worker. The next claim deletes the stored slowdown.
     assert newsroom.counts(edition).slowed_to_per_s is None
     newsroom.deliver_all()
     assert SendRate.objects.get().slowed_at is None

@@ -174,8 +174,8 @@ def test_a_reader_suppressed_after_publishing_counts_as_suppressed(newsroom: New
     assert newsroom.sandbox.summary()["accepted"] == 2
 
 
-# A worker sends a copy first and marks it as sent later. If a copy has a mark without evidence, it
-# is looked up before any resend.
+# A worker marks a copy as sent only after the call. If a copy has a mark without evidence, Homing
+# looks it up before any resend.
 @pytest.mark.parametrize("mark", [{"sent_at": Now()}, {"provider_message_id": "a-bare-id"}])
 def test_mark_without_evidence_is_looked_up_first(
     newsroom: Newsroom, mark: dict[str, object]

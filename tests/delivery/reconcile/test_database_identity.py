@@ -229,7 +229,7 @@ def test_declared_and_noticed_restore_do_not_deadlock(newsroom: Newsroom) -> Non
         noticing = beside(database_identity.check_identity)
         newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)
     declared, noticed = declaring.result(PATIENCE_S), noticing.result(PATIENCE_S)
-    # The second of the two gets the lock later and finds the new identity already stored.
+    # The check gets the lock after the declaration, and finds the new identity already stored.
     assert declared == (edition.pk,)
     assert isinstance(noticed, database_identity.IdentityCheck)
     assert not noticed.is_another

@@ -1,4 +1,4 @@
-"""Reconciling records copies that only the provider has, and reports missing ones."""
+"""The records of copies are compared with the provider's, in both directions."""
 
 import io
 import json
@@ -252,7 +252,7 @@ def test_recent_copies_missing_from_the_search_are_checked_later(
         in (answer["message"])
     )
     until_silence_counts(newsroom)
-    # A lagging search is repeated after the time of the last look-up.
+    # While the search lags, copies are too recent even after the time of the last look-up.
     newsroom.sandbox.set_fault("search_delay", seconds=3600)
     answer = reconcile(str(edition.issue_id))
     assert (answer["exit"], answer["too_fresh"], answer["missing"]) == (3, 3, 0)

@@ -88,7 +88,7 @@ def test_each_absence_leads_to_the_next_look_up() -> None:
     [
         (found(1), 2, {"lookups": 2}, "sent, waiting: try again, a try is used up, said absent"),
         (found(), 1, {"policy": SHORT}, "waiting: try again, a try is used up, said absent"),
-        # The clock was set back after earlier look-ups: their absences still count.
+        # The clock was set back after two look-ups. These look-ups still count.
         (
             found(),
             1,

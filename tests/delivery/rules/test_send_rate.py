@@ -24,7 +24,7 @@ histories = st.lists(st.floats(0, 300), max_size=12)
 
 
 def refused(ceiling: float | None, measured: float, waits: list[float]) -> Slowdown:
-    """Return the slowdown after one refusal and a further refusal after each wait."""
+    """Return the slowdown after a first refusal and one more refusal after each wait."""
     slowdown = after_too_fast(None, ceiling, measured_per_s=measured)
     for wait in waits:
         slowdown = after_too_fast(replace(slowdown, for_s=wait), ceiling, measured_per_s=measured)

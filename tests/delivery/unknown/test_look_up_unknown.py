@@ -117,8 +117,7 @@ def test_an_empty_result_of_a_lagging_search_does_not_count(newsroom: Newsroom) 
     edition = newsroom.publish(readers=6, batch_size=3)
     newsroom.sandbox.set_fault("accept_then_close", calls=1)
     newsroom.step()
-    # The deadline of the first call passes. Only then does the provider accept the second
-    # batch.
+    # After the deadline of the first call, the provider accepts the second batch.
     newsroom.deliver_after(30)
     assert sorted(newsroom.outcomes(edition)) == ["sent"] * 3 + ["unknown"] * 3
 
@@ -298,7 +297,7 @@ def test_finding_earlier_mail_does_not_prove_absence(newsroom: Newsroom) -> None
 
 
 def publish_with_late_search(newsroom: Newsroom, earlier: int = 0) -> Edition:
-    """Publish to two readers and `earlier` ones; the last call gets no answer.
+    """Publish to `earlier` readers and two more; only the last call gets no answer.
 
     The provider accepts this call, but its search shows the mail only after the last scheduled
     look-up.

@@ -213,8 +213,8 @@ def test_a_stopping_worker_only_ends_its_calls(provider: SandboxServer, worker: 
 
 
 def test_a_batch_claimed_ahead_is_given_back(provider: SandboxServer, worker: Worker) -> None:
-    # The first call is quick, and the next two hang. Each rule holds the second call that it
-    # sees. The second rule does not see the call that the first rule holds.
+    # The first call is quick, and the next two hang. Each fault rule holds the second call that
+    # it sees. The second rule does not see the call that the first rule holds.
     for _ in range(2):
         provider.sandbox.set_fault("hold", moment="before_accept", nth=2)
     with running(worker, provider):

@@ -32,7 +32,7 @@ from tests.faults.wait_until import eventually, held
 from tests.postgres_cluster import OwnCluster, remove
 
 TEXT = (ROOT / "docs" / "restore.md").read_text()
-# The blocks of docs/restore.md that have a mark, by their mark.
+# The marked blocks of docs/restore.md, with their marks as keys.
 PAGE = dict(re.findall(r"<!-- drill: ([a-z ]+) -->\n```(?:sh|ini)\n(.*?)```\n", TEXT, re.S))
 FOLDER = "/var/backups/homing"
 READERS = 80
@@ -221,12 +221,12 @@ class Drill:
         self.sandbox.set_fault("hold", moment="after_accept", calls=WORKERS)
 
     def stop_workers(self) -> None:
-        """Kill the workers with SIGKILL, so that their answers never arrive."""
+        """Kill the workers with SIGKILL, so that the answers to their calls never arrive."""
         for worker in self._workers:
             worker.kill()
         self.sandbox.gate.release("close")
         with psycopg.connect(self.lost.url) as session:
-            # A killed worker counts as active for a minute. Its sessions stay open for a moment.
+            # A killed worker counts as active for a minute, and keeps its sessions for a moment.
             session.execute("UPDATE worker SET heard_at = heard_at - interval '1 minute'")
         eventually(lambda: self.lost.one(OTHER_SESSIONS) == 0, "the workers' sessions have ended")
 

@@ -1,4 +1,4 @@
-"""Settings of the tests that wait for a signal while Django loads them."""
+"""Settings for tests: while Django loads this module, it waits for a signal."""
 
 import signal
 import sys

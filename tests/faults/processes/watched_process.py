@@ -1,6 +1,6 @@
 """Run a real `manage.py` command, and read its output as it comes.
 
-A thread reads the output, so it cannot fill a pipe.
+A thread reads the output, so that the pipe never gets full.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""A proxy to the provider that stalls in the middle of one request."""
+"""A proxy that stalls in the middle of one request to the provider."""
 
 import socket
 import threading
