@@ -1,8 +1,8 @@
 """Measure the database's work between two moments with the database's counters.
 
-The work is counted in bytes of write-ahead log and updated rows. The first change of a page after a
-checkpoint writes the whole page into the log. So callers check whether a checkpoint occurred
-during the measurement. `tests/database_cost` uses this module too.
+The work is counted as updated rows, and as bytes of write-ahead log. The first change of a page
+after a checkpoint writes the whole page into the log. So callers check whether a checkpoint
+occurred during the measurement. `tests/database_cost` uses this module too.
 """
 
 import time

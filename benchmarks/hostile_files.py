@@ -200,7 +200,7 @@ PAST_ISSUES: dict[str, Callable[[], bytes]] = {
 
 
 def _list(header: str, row: str, number: int) -> bytes:
-    """Build a list of readers from a row, each time with the next number in it."""
+    """Build a list of readers by repeating a row with the next number in it."""
     return f"{header}\n{_unlike(row, number)}".encode()
 
 

@@ -2,7 +2,7 @@
 
 One real `deliver` with batches of 200 sends a 2 kB letter to 100,000 readers, and the provider
 answers at once. From the worker's start to its end, the database counts all bytes of write-ahead
-log, the updates of delivery rows, and how many of these updates stayed within their page. VACUUM
+log, all updates of delivery rows, and those updates that stayed within their page. VACUUM
 and a checkpoint run before the issue is published, so the clean-up after the previous issue is not
 part of the figures. The row fails if a checkpoint occurs while work is counted. The server's
 setting full_page_writes is on, and no webhooks arrive.

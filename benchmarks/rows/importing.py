@@ -3,10 +3,10 @@
 The target is for the command: the time from its start, including Python's, to the last line of its
 report. The command writes every rejected row to a file and confirms all readers. The further
 figures are for an import on the desk. The file is uploaded through the site's own WSGI application.
-Then a worker's step checks and imports it, and queues a confirmation mail to every reader. Every
-step is a separate process, and the system reports the process's peak memory. Every round imports
-another list into a site that keeps the earlier lists. Each list has duplicates, bad rows and quoted
-names. Each report is compared with the content of the list.
+Then a worker's step checks and imports the file, and queues a confirmation mail to every reader.
+Every step is a separate process, and the system reports the process's peak memory. Every round
+imports another list into a site that keeps the earlier lists. Each list has duplicates, bad rows
+and quoted names. Each report is compared with the content of the list.
 """
 
 import json

@@ -3,8 +3,8 @@
 One real `deliver` with its defaults is started for each list of 10,000, 100,000 and 1,000,000
 readers. The figure is the peak resident memory of the largest process. The system itself keeps this
 peak (VmHWM), so no peak is missed between two samples. The peak is read repeatedly until the worker
-has ended. The processes share memory after the fork. For the share of each process (PSS), the system
-keeps no peak, so the share is sampled.
+has ended. The processes share memory after the fork. For the share of each process (PSS), the
+system keeps no peak, so the share is sampled.
 """
 
 import json

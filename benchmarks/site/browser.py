@@ -1,7 +1,7 @@
 """Signed-in users, and their simple browsers: get pages and post forms.
 
 `OverHttp` calls a web server. `InProcess` calls the site's own WSGI application in this process,
-with all middleware. So the measured time does not include a connection. Both
+with all middleware. So the measured time does not include opening a connection. Both
 classes send the header of a TLS proxy.
 """
 

@@ -2,8 +2,8 @@
 
 Run `python -m benchmarks.site.fake_provider` as a separate process; it prints its address. The
 provider answers as Postmark does, counts calls and messages, and checks nothing. The provider
-shares the cores with the measured sender, so the provider saves CPU time. It does not parse
-requests, finds the addresses with one regular expression, and joins the answer from bytes.
+shares the cores with the measured sender, so the provider saves CPU time. The provider does not
+parse requests, finds the addresses with one regular expression, and joins the answer from bytes.
 
 `--delay-ms` delays every answer. The provider remembers the delivery key of each message, which
 takes about 50 bytes for each. The provider returns its counts at this address:

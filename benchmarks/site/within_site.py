@@ -41,7 +41,7 @@ def command_of(function: Callable[..., Any], *values: Any) -> tuple[str, ...]:
 def begin() -> None:
     """Set Django up with the site's settings, for a function that needs Django.
 
-    Such functions change data: they publish issues, sign users in or import readers. So `begin`
+    Functions of benchmarks change data: they publish, sign users in or import readers. So `begin`
     ends any process that does not run in a benchmark's site.
     """
     if not os.environ.get(OF_A_BENCHMARK):

@@ -168,9 +168,9 @@ def plain_message(
     """Build the message to one reader: like the worker's, but in the simplest way.
 
     The message has the same keys and headers as the worker's, and a body of the same length with
-    the reader's name. It has an unsubscribe link for its reader, and metadata by which the copy can
-    be found. There are no other merge fields, no fallback for a missing name, and no check of the
-    address. `issue` and `attempt` are 32 hexadecimal digits each.
+    the reader's name. The message has an unsubscribe link for its reader, and metadata by which the
+    copy can be found. There are no other merge fields, no fallback for a missing name, and no check
+    of the address. `issue` and `attempt` are 32 hexadecimal digits each.
     """
     proof = hmac.digest(_KEY, b"%d" % recipient, hashlib.sha256)[:18]
     token = base64.urlsafe_b64encode(proof).decode()

@@ -1,8 +1,8 @@
 """Kill at every crash point and compare: `python -m tests.crash_points [--pairs]`.
 
 The command creates a separate database. With `--serve` the command uses the database of
-DATABASE_URL and deletes everything in it. Then it reads the names of scenarios from stdin and
-answers each name with a line of JSON, so that one warm process plays all scenarios of the tests.
+DATABASE_URL and deletes everything in it. With `--serve` the command also reads the names of
+scenarios from stdin and plays them in one warm process. Its answer to a name is a line of JSON.
 Exit code 1: a promise was broken.
 """
 
@@ -106,7 +106,7 @@ class Player:
         for point in points if every else self._one_of_each_world(points):
             ending = self.play(scenario, (point.number,))
             self.tally["points"] += 1
-            # All points of a world must end in the same state: other tests play one point of each.
+            # All points of a world must end in the same state, because other tests play only one.
             if worlds.setdefault(point.world, ending.world) != ending.world:
                 self._failed(scenario, ending, ["two points of one world left different states"])
 

@@ -72,7 +72,7 @@ class Conversation:
                 raise AssertionError("the client stayed")
 
     def ends_with_reset(self) -> bool:
-        """Read until the client's end; return whether the client reset the connection."""
+        """Read until the client disconnects; return whether it reset the connection."""
         try:
             while self._sock.recv(65536):
                 pass
@@ -113,7 +113,7 @@ def _content_length(head: bytes) -> int:
 class ScriptedServer:
     """A server with a script for each connection; an extra connection fails the test.
 
-    `requests` are the complete requests. `received` contains every received byte, after TLS
+    `requests` lists the complete requests. `received` contains every received byte, after TLS
     decryption. `was_cut_off` is set when a script has seen its client disconnect.
     """
 

@@ -1,4 +1,4 @@
-"""Find commands and options of Homing, modules and files that do not exist."""
+"""Find names that do not exist: commands and options of Homing, modules, files."""
 
 import re
 import subprocess

@@ -455,7 +455,7 @@ def welcome_letter(author: Any) -> Pages:
 
 
 def tokens(author: Any) -> Pages:
-    """Return the page of tokens with a new token, and the page before revoking."""
+    """Return the page of tokens with a new token, and the page that revokes one."""
     create_token(author, "an older program with a rather long name", ["status", "readers"])
 
     def ask_to_revoke(page: Page) -> None:

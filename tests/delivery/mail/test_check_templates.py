@@ -1,4 +1,4 @@
-"""An operator's templates replace ours, and broken ones are found early."""
+"""An operator's templates replace ours, and broken templates are found early."""
 
 from collections.abc import Iterator
 from pathlib import Path

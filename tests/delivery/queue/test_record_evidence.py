@@ -56,7 +56,7 @@ def seen(
 
 
 def call_of_two_with_one_in_doubt(newsroom: Newsroom) -> tuple[Edition, int, int]:
-    """Publish an edition with one unknown copy and one waiting one."""
+    """Publish an edition with one unknown copy and one waiting copy."""
     edition = newsroom.publish(readers=2)
     claimed, attempt, (one, two) = begun()
     mixed = Settlement(outcomes={one: Unknown()}, next=Next.LOOK_UP, lookup_after_s=60)

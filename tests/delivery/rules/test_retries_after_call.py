@@ -60,7 +60,7 @@ BY_MESSAGE: list[tuple[list[MessageResult], str]] = [
     ([SENT, LATER], f"sent, as it was: {AGAIN}, a try is used up, deferral 1"),
     ([LATER, LATER], f"as it was, as it was: {AGAIN}, a try is used up, deferral 1"),
     ([SENT, OPEN], f"sent, unknown: {LOOK_UP}"),
-    # If a batch also has unknown copies, its deferred copies wait until those are settled.
+    # If a batch has unknown copies too, its deferred copies wait until no copy is unknown.
     ([LATER, OPEN], f"as it was, unknown: {LOOK_UP}"),
     ([SENT, FAULT], f"sent, as it was: {FOR_A_DECISION}"),
     ([FAULT, LATER], f"as it was, as it was: {FOR_A_DECISION}"),

@@ -81,7 +81,7 @@ def test_permanent_errors_are_not_transient(error: Error) -> None:
 
 
 def write_through(*results: Error | str, left_s: float = 1000, stops: bool = False) -> str:
-    """Retry a write that raises or returns one of these results at each try."""
+    """Retry a write; each try raises or returns the next one of these results."""
     left = list(results)
 
     def write() -> str:

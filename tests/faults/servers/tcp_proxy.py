@@ -12,7 +12,7 @@ PIECE_BYTES = 256 * 1024
 
 @dataclass
 class Line:
-    """One connection: `near` is the client's end, `far` the server's."""
+    """One connection: `near` is the client's end, `far` is the server's end."""
 
     near: socket.socket
     far: socket.socket
