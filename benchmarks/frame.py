@@ -140,7 +140,7 @@ def say(words: str) -> None:
 
 
 def shown(value: float, unit: str) -> str:
-    """Format a value with its unit and three significant digits; more would be noise."""
+    """Format a value and its unit; more than three significant digits would be noise."""
     size = abs(value)
     if size >= 100 or value == 0:
         text = f"{value:,.0f}"

@@ -107,7 +107,7 @@ class OverHttp:
 
 
 class InProcess:
-    """A client of a WSGI application that reads answers to their end, as servers do."""
+    """A client of a WSGI application; it reads answers to their end, as servers do."""
 
     def __init__(self, application: Callable[..., Iterable[bytes]], session: str) -> None:
         self._application = application

@@ -67,7 +67,7 @@ class Ids:
         self._places: list[bytes] = []
 
     def places(self, size: int) -> list[bytes]:
-        """For each message of a call, return the text between its address and its id's end."""
+        """Return the text between address and id's end, for each message of a call."""
         while len(self._places) < size:
             self._places.append(
                 b'","SubmittedAt":"%b","MessageID":"%08x%b'

@@ -1,4 +1,4 @@
-"""Runner that plays and kills scenarios. A runner forks, so it must have no threads."""
+"""Play and kill scenarios. The runner forks, so it must have no threads."""
 
 import gc
 import os

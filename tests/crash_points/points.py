@@ -66,7 +66,7 @@ class Watch:
         self._world += self._is_on
 
     def point(self, what: str, kill: Callable[[], None] | None = None) -> None:
-        """Pass one more point. At the fatal point, call `kill` or send SIGKILL to this process."""
+        """Pass one more point. At the fatal point, call `kill`; by default, die."""
         if not self._is_on:
             return
         self._number += 1

@@ -20,7 +20,7 @@ _REDIRECTION = re.compile(r"[<>]+&?")
 
 
 class Block(NamedTuple):
-    """A fenced block. `line` is the line number of its opening fence, from 1."""
+    """A fenced block. `line` is the number of the opening fence, counted from 1."""
 
     page: str
     line: int

@@ -15,7 +15,7 @@ READER = (4711, "reader4711@example.net", "Ada Marlow")
 
 
 def shape(value: Any) -> Any:
-    """Return keys and types of a message, nested, and the names of its headers."""
+    """Return a message's keys and types, at every level, and the names of its headers."""
     if isinstance(value, dict):
         if set(value) == {"Name", "Value"}:
             return value["Name"]

@@ -124,7 +124,7 @@ def faults_of(page: Page) -> dict[str, object]:
 
 
 def faults_in_language(page: Page, code: str) -> dict[str, object]:
-    """Check a page in a narrow window; the check in English covers its colours."""
+    """Check a page in a narrow window, except colours, which the English check covers."""
     expected = [code, "rtl" if get_language_info(code)["bidi"] else "ltr"]
     language = page.evaluate("[document.documentElement.lang, document.documentElement.dir]")
     found = {

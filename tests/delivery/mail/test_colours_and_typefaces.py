@@ -1,4 +1,4 @@
-"""Text is readable in each colour that an author picks; settings choose the header."""
+"""Text is readable in any colour that an author picks; settings choose the header."""
 
 import pytest
 from hypothesis import example, given

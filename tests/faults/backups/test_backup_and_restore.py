@@ -140,7 +140,7 @@ class Drill:
         self._type(self.words(mark), machine)
 
     def on_a_plain_server(self, machine: Machine, *, after: bool) -> None:
-        """Run the lines for a plain server up to the restore, or the lines after it."""
+        """Run the lines for a plain server up to the restore, or the lines that follow."""
         lines = self.words("ten lines")
         restore, _, others = lines.partition(" &&\n./homing migrate")
         self._type(f"./homing migrate{others}" if after else restore, machine)
