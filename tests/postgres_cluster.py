@@ -1,8 +1,8 @@
 """Servers of the tests: one that is kept between runs, or one for a single run.
 
-Runs share the kept server. An `OwnCluster` belongs to one run, which holds a lock on its folder. So
-the next run can stop the server of a killed run and remove its files. HOMING_POSTGRES_BIN names the
-folder with PostgreSQL's programs. If it is not set, the servers use the embedded programs.
+Runs share the kept server. An `OwnCluster` belongs to one run, which holds a lock on its folder. If
+a run is killed, its lock ends, and the next run stops its server and removes its files. The servers
+use PostgreSQL's programs in the folder HOMING_POSTGRES_BIN, or else the embedded programs.
 """
 
 import os

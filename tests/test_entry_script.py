@@ -121,7 +121,7 @@ def test_a_larger_environment_replaces_one_in_use(
     copy: Path, running: subprocess.Popen[str], tmp_path: Path
 ) -> None:
     (copy / ".venv.new").mkdir()
-    # A killed run left these files. The next run removes the files.
+    # A killed run left this file. The next run removes what a killed run left.
     (copy / ".venv.new" / "half").touch()
     result, lines = run(copy, "test", "tests/test_x.py", cwd=tmp_path, environment={"DEBUG": "off"})
     assert (result["arguments"], result["folder"]) == (["tests/test_x.py"], str(copy))

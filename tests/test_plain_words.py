@@ -20,7 +20,7 @@ SKIPPED = (
     ),
     *("docs/glossary.md", "tests/test_plain_words.py"),
 )
-# Patterns of banned words, each with what to write instead. A space also matches a line break.
+# Patterns of banned words, with better words. A space in a pattern also matches a line break.
 BANNED = {
     r"\b(?:whoever|all that|none of what)\b": "name the thing",
     r"\b(?-i:mend(?:s|ed|ing)?)\b": "fix",

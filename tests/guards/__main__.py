@@ -33,7 +33,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class _Guard:
-    """A guard that is ready to be taken out: the files without it and its tests.
+    """A guard that is ready to be taken out: its tests, and the files without it.
 
     If the guard could not be prepared, `fault` is the reason.
     """

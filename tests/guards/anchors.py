@@ -181,7 +181,7 @@ def _ends_with(name: str, tail: str) -> bool:
 def _named_in(
     body: Sequence[ast.stmt], within: str, starts: Sequence[int], *, is_function: bool = False
 ) -> Iterator[Scope]:
-    """Yield the functions, classes and assigned names of a body, with nested ones."""
+    """Yield the functions, classes and assigned names in a body, also nested ones."""
     for node in body:
         first, names, deeper = node.lineno, [], within
         inner = [getattr(node, part, []) for part in ("body", "orelse", "finalbody")]

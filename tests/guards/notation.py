@@ -76,9 +76,8 @@ def _is_quote(word: str) -> bool:
 class Guard:
     """One guard with its promise, and the tests that must fail without it.
 
-    Several `changes` take out the guard and also a second guard, which would hide the loss of the
-    first guard; `why` gives the reason. `sql` takes a guard out of
-    the database.
+    If there are several `changes`, they also take out a second guard, which would hide the loss of
+    the first guard. `why` gives the reason. `sql` takes a guard out of the database.
     """
 
     promise: str

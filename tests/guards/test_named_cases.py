@@ -1,4 +1,4 @@
-"""Each case of a test that a guard names is collected by pytest."""
+"""If a guard names one case of a test, pytest collects this case."""
 
 import subprocess
 import sys

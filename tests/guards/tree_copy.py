@@ -1,7 +1,7 @@
 """Copy the tree, and take out guards in the copy, one at a time.
 
 The tree itself is never changed. Each run of pytest has its own copy of a migrated database
-(tests/database). So a guard in the database is removed only from the copy of one run.
+(tests/database), so taking a guard out of the database affects only one run.
 """
 
 import contextlib

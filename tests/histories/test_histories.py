@@ -50,7 +50,7 @@ HOUR_S = 3600.0
 
 a_fault = st.sampled_from(["", "accepted, then closed", *OF_A_CALL])
 an_index = st.integers(0, 5)
-# As on the desk, only the last look-up of the schedule is repeated.
+# As on the desk, only one more look-up is made.
 ask_again = functools.partial(edition_control.ask_again, silences=len(LOOKUP_AFTER_S) - 1)
 DECISIONS: Mapping[str, Callable[[int], int | None]] = {
     "resume": edition_control.resume,
@@ -234,7 +234,7 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: self.sandbox.outbox.copies(bool))
     @rule(index=st.integers(0, 20), day=st.integers(1, 2), at_once=st.booleans())
     def report_a_copy(self, index: int, day: int, at_once: bool) -> None:
-        """Let a webhook report the delivery of a copy, with a date that may differ.
+        """Let a webhook report the delivery of a copy; the reported date varies.
 
         The rule can run soon or long after the copy was sent, and several times for one copy. If
         `at_once` is false, the event is stored but not yet applied.

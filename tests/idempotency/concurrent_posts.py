@@ -1,4 +1,4 @@
-"""Run concurrent posts in threads, pause their work at gates, count who waits."""
+"""Run concurrent posts in threads, pause their work at gates, count waiting posts."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -10,7 +10,7 @@ from django.test import Client
 
 @dataclass
 class Window:
-    """A window of an author's browser. `post` sends the form of the printing site."""
+    """A window of an author's browser. `post` sends the form of `one_form_site`."""
 
     client: Client
     author: Any

@@ -18,7 +18,7 @@ from idempotency.key import fresh_key
 from idempotency.safe_to_retry import DifferentContentError, safe_to_retry
 
 # The number of the advisory lock that is gate 0. Gate 1 is the lock with the next number. While a
-# test holds one of these locks, the work waits at this gate.
+# test holds the lock of a gate, the work waits at this gate.
 FIRST_GATE = 7_301
 
 # The smallest set of middleware that forms need.

@@ -1,8 +1,8 @@
 """A web process for tests: `python -m tests.idempotency.web_process HOLD`.
 
-The process reads the author's session from its input, posts the form of the printing site, and
-holds the claim. With HOLD `idle`, it prints "claimed" and waits between two statements. With HOLD
-`at the gate`, it runs a statement that waits for the test's gate.
+The process reads the author's session from its input, posts the form of `one_form_site`, and holds
+the claim. If HOLD is `idle`, the process prints "claimed" and waits between two statements. If HOLD
+is `at the gate`, the process runs a statement that waits for the test's gate.
 """
 
 import json

@@ -1,8 +1,8 @@
 """A program that uses the embedded PostgreSQL, as a web process or a worker would.
 
-Tests start this program, talk to it over its pipes, and end or kill it. Each line of its input is a
-JSON object. The program answers each line with one line, a JSON value. When its input ends, the
-program exits normally.
+Tests start this program, talk to it over its pipes, and end or kill it. Each line of input is one
+JSON object, and each answer is one line, a JSON value. When the input ends, the program exits
+normally.
 """
 
 import json
@@ -17,7 +17,7 @@ from django.conf import settings
 
 
 def main(packages: str, durable: str, *data_dirs: str) -> None:
-    """Serve commands for the databases `one`, `two` … of the given data folders."""
+    """Run commands from stdin on the databases `one` and `two` in the data folders."""
     sys.path.insert(0, packages)
     from newsletter_site.embedded_postgres import database_settings
 

@@ -145,7 +145,7 @@ AN_ADDRESS = "an address such as https://letter.example.org"
 ONE_ADDRESS = "one address such as Homing <letter@example.org>, at most 255 characters"
 SECONDS = "a number of seconds, such as 30 or 0.5"
 
-# Variables with wrong values. The keys are the expected kinds of value.
+# Variables with wrong values. Each key says which kind of value is expected.
 MISTAKES: dict[str, list[tuple[str, ...]]] = {
     YES_OR_NO: [("DEBUG", "maybe"), ("TRUST_PROXY", "2")],
     AN_ADDRESS: [

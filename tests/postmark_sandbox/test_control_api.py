@@ -1,4 +1,4 @@
-"""The control API counts, prepares state, and refuses with one sentence."""
+"""The control API counts messages, prepares state, and explains refusals."""
 
 from http.client import HTTPConnection
 from typing import Any

@@ -24,7 +24,7 @@ from tests.small_model.worlds import Variant
 
 PASSES = Step("Time", "passes")
 
-# Faults and decisions of people: no process has to do these.
+# Faults and decisions of people, which may happen but never have to happen.
 _FAULTS = (
     "crashes",
     "gives the batch back",

@@ -1,6 +1,6 @@
 """Worlds that keep every promise, and rules without which a promise is broken.
 
-Times are whole ticks. The numbers are small, because only their order matters. The guards
+Times are whole ticks. The times are small, because only their order matters. The guards
 in the code are checked by another program (tests/guards). This module has only the rules about time
 and silence, which no single test can check.
 """
@@ -25,7 +25,7 @@ class Guard(StrEnum):
 class Variant:
     """One protocol in one world.
 
-    `lag` is the longest time until the search shows an acceptance; None is forever. With
+    `lag` is the longest time until the search shows an acceptance; None means forever. With
     `other_mail` there is always later mail on the stream. With `check_mail`, a worker can send a
     check mail. With `in_order` the search shows mail in the order of acceptance. With `people`, an
     author may pause, resume and cancel. With `one_silence`, the first empty result counts if the
@@ -62,8 +62,8 @@ LAGGING_SEARCH = Variant(lag=None, other_mail=True, max_tries=1)
 # Nothing else is sent on the stream, as after the last or only batch of an issue.
 SILENT_STREAM = Variant(lag=None, check_mail=True, max_tries=1)
 PEOPLE = Variant(people=True, max_tries=1)
-# The search shows later mail while it hides an acceptance, but for no longer than the schedule
-# allows.
+# The search may show later mail before it shows an acceptance, but the delay is never longer than
+# the schedule allows.
 OUT_OF_ORDER = Variant(lag=2, schedule=(1, 3), other_mail=True, in_order=False, workers=1)
 # The remaining risk: the search may hide an acceptance forever, and no webhook arrives.
 HIDING_SEARCH = Variant(lag=None, schedule=(1,), deadline=1, held_after_start=2)

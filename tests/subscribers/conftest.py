@@ -109,7 +109,7 @@ def other_session(database_url: str) -> Iterator[psycopg.Connection[Any]]:
 
 
 def not_to_mail(recipients: list[int], kind: str) -> dict[int, str]:
-    """Return the readers who get no copy, by the same function as `start_batch`."""
+    """Return who gets no copy, from the SQL function that `start_batch` uses."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT * FROM readers_who_get_no_copy_1(%s, %s)", [recipients, kind])
         return dict(cursor.fetchall())

@@ -72,7 +72,7 @@ def get_current(email: str = ADA) -> Subscriber:
 def days_pass(days: float) -> None:
     """Move all records back in time, without the triggers that protect them.
 
-    Only a superuser may do this, and the tests connect as a superuser. A table's owner cannot
+    The tests connect as a superuser, who may switch off all triggers. A table's owner cannot
     disable triggers in a test's transaction, because deferred constraints are pending.
     """
     with connection.cursor() as cursor:

@@ -116,8 +116,8 @@ def for_operators(paths: set[str]) -> bool:
 def _messages_in(path: str) -> Iterator[Message]:
     source = (REPOSITORY / path).read_text()
     if not path.endswith(".py"):
-        # `templatize` writes the template's texts as Python code. Remove the indentation of this
-        # code, because Python would refuse it.
+        # `templatize` writes the template's texts as Python code. Remove the indentation,
+        # because Python would refuse it.
         marked = templatize(source, origin=path)
         source = "\n".join(line.strip() for line in marked.splitlines()) + "\n"
     lines = io.BytesIO(source.encode())

@@ -103,7 +103,7 @@ def _words(node: ast.expr) -> str:
 
 
 def _is_sentence(words: str) -> bool:
-    """Return whether a string begins like a sentence; SQL begins with capitals."""
+    """Return whether a string begins like a sentence, and not like SQL."""
     return bool(
         re.match(r"[“\"]?[A-Z{][a-z_}]*[ ,’']", words)
         and len(re.findall(r"[A-Za-z]{2,}", words)) >= 2
@@ -114,7 +114,7 @@ def _is_sentence(words: str) -> bool:
 
 # --- Templates -------------------------------------------------------------------------------
 def _in_template(source: str) -> Iterator[str]:
-    """List the words of a template without a mark, and literals that a tag shows."""
+    """List a template's unmarked words, and the literals that its tags show."""
     page, end = _Page(), ""
     for token in Lexer(source).tokenize():
         name = (token.contents.split() or [""])[0]

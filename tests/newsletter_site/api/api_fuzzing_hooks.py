@@ -1,6 +1,6 @@
 """Give the fuzzer existing ids, and a new key for each call.
 
-Without these hooks, the fuzzer invents ids and uses one key for everything. The site then refuses
+Without these hooks, the fuzzer invents ids and uses one key for everything, and the site refuses
 most calls before any work begins. schemathesis loads this module into its process
 (`SCHEMATHESIS_HOOKS`). Calls are counted instead of drawn at random, so that every operation
 succeeds in every run.

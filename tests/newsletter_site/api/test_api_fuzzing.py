@@ -1,7 +1,7 @@
 """A fuzzer tests the API against its OpenAPI document.
 
 The site is real, on loopback, with the test database. schemathesis.toml gives the reason for each
-disabled check. `make proofs PROOFS=fuzz` runs longer (`FUZZ_EXAMPLES`).
+disabled check. `make proofs PROOFS=fuzz` sets `FUZZ_EXAMPLES` for a longer run.
 """
 
 import json

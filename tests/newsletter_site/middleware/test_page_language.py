@@ -1,4 +1,4 @@
-"""The language of a page: the newsletter's for readers, the browser's on the desk."""
+"""Readers' pages use the newsletter's language; the desk uses the browser's."""
 
 import pytest
 from django.db import connection

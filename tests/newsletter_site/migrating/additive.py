@@ -2,7 +2,7 @@
 
 Old code reads and writes every table of its release. So a migration must not remove or rename parts
 of these tables, change their meaning, or refuse old code's values. A statement may lock a table
-only as long as a change of PostgreSQL's catalogue takes. docs/upgrade.md says what to do instead.
+only briefly, as changes of PostgreSQL's catalogue do. docs/upgrade.md says what to do instead.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from django.db.models.functions import Now
 from migrations.sql_file import ROOT, SqlFile
 
 # Keys are lines that `unsafe_operations` returns. Values are the reasons why the operation is
-# allowed, such as why a statement takes no long lock. The test fails if an exception is not needed.
+# allowed, such as why a statement takes no long lock. The test fails if an entry is not needed.
 EXCEPTIONS: Mapping[str, str] = {}
 
 LOCK_NOTHING = (django.AlterModelOptions, django.AlterModelManagers, SqlFile)
@@ -147,12 +147,12 @@ def _is_safe_to_add(field: Field[Any, Any]) -> bool:
 
 
 def _is_steady(default: Any) -> bool:
-    """Return whether a default rewrites no rows: a fixed value or Now()."""
+    """Return whether a default, such as a fixed value or Now(), rewrites no rows."""
     return isinstance(default, (Value, Now)) or not hasattr(default, "resolve_expression")
 
 
 def _is_safe_change(old: Field[Any, Any], new: Field[Any, Any]) -> bool:
-    """Return whether a change only accepts more, or only sets a default."""
+    """Return whether a changed column only accepts more values, or has a new default."""
     before, after = _in_columns(old), _in_columns(new)
     least, most = before.pop("max_length", None), after.pop("max_length", None)
     default = after.pop("db_default", None)

@@ -11,7 +11,7 @@ from newsletter_site.operations.concurrency_limit import LimitConcurrency, Reque
 
 # This time is longer than any test may take.
 LONG_S = 600.0
-# Waiting with this limit raises an error. So a test with this limit proves that no thread waits.
+# A thread that waits with this limit raises an error, so a test that passes proves that none waits.
 NO_WAIT_S = float("inf")
 
 

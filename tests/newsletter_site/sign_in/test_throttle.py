@@ -23,7 +23,7 @@ RIGHT = "a long password"
 
 
 class CountedHasher(MD5PasswordHasher):
-    """A hasher that counts how often it hashes a password, also to verify one."""
+    """A hasher that counts how often it hashes or verifies a password."""
 
     hashed = 0
 

@@ -215,8 +215,8 @@ def test_the_question_separates_queued_and_sending_copies(
     page = window.get(address(edition))
     assert answers in page.words
     assert "4 copies" not in page.words
-    # A note names facts, such as `settled`. Styles hide the note as soon as the page lists one of
-    # these facts as past.
+    # A note names facts, such as `settled`. When the page lists one of these facts as past, a
+    # style rule hides the note.
     until = {"pause": ["resumed settled", "settled"], "cancel": ["settled"]}[name]
     assert re.findall(r'data-until="([^"]*)"', page.html) == until
     past = re.compile(r'data-past="([^"]*)"')

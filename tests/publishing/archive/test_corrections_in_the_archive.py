@@ -26,7 +26,7 @@ CORRECTED = re.compile(r"Corrected on \d+ \w+ \d{4}\.")
 
 @pytest.fixture
 def first(author, three_readers):
-    """Publish version 1, three days ago."""
+    """Publish version 1, and set its times to three days ago."""
     edition = publish(author.pk, "first", letter(text="", html="<p>Forty.</p>"), hold_s=0).edition
     long_ago = edition.published_at - timedelta(days=3)
     Edition.objects.update(published_at=long_ago, held_until=long_ago)

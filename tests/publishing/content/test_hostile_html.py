@@ -27,9 +27,9 @@ from publishing.preflight.parse_letter import Link, ParsedLetter
 from tests.publishing.preflight.context_factory import found
 
 SHORT, LONG = 10_000, 40_000
-# A linear parser needs four times the time for four times the text. The tests allow `MOST_GROWTH`
-# times as much time, because the clock is not exact. Times below `FLOOR_S` vary too much to be
-# compared.
+# With four times the text, a linear parser needs four times the time. The tests allow up to
+# `MOST_GROWTH` times the time, because the clock is not exact. Times below `FLOOR_S` vary too much
+# to be compared.
 MOST_GROWTH, FLOOR_S = 10, 0.02
 
 # Each test letter repeats one of these pieces. In each repetition `#` becomes another number, and

@@ -26,7 +26,7 @@ TEXTS = {
     "Leave: {{{ pm:unsubscribe }}}": 1,
     "A well-known bird, it’s 1,000 years, 10:30, 3.5 m.": 9,
     "North and/or south, here—there.": 6,
-    # Rules and list marks in the text part are not counted.
+    # Horizontal rules and list marks in the text part do not count as words.
     "Swifts\n======\n\n- one\n- two\n\n* * *\n\na  b\n-  -\n\n____": 5,
     "Grüße, мир, été": 3,
 }

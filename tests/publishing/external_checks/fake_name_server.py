@@ -18,7 +18,7 @@ class LocalNameServer:
     """A name server over UDP with scripted answers.
 
     `records` maps (name, kind) to values. A name in `silent` gets no answer, and a name in `broken`
-    gets SERVFAIL. All other names do not exist.
+    gets SERVFAIL. Any other name does not exist.
     """
 
     def __init__(self) -> None:

@@ -272,7 +272,7 @@ def test_default_opener_rejects_every_notation_of_this_machine(names, site, host
 def test_redirect_is_checked_like_a_link(here, opened, names, site, onwards):
     names.records["inner.test", "A"] = ["127.0.0.2"]
     onwards = onwards.format(port=site.port, inner=f"http://inner.test:{site.port}/")
-    # In this test only the machine at 127.0.0.1 counts as public, and 127.0.0.2 as private.
+    # In this test, 127.0.0.1 counts as public, and 127.0.0.2 as private.
     answer = opened(f"{here}/to?u={onwards}", is_allowed=lambda place: str(place) == "127.0.0.1")
 
     assert answer.error is LinkError.NOT_PUBLIC

@@ -21,7 +21,7 @@ REFUSES = {"stream": "broadcast", "refuses": True}
 
 @pytest.fixture
 def reader() -> PersonalData:
-    """Make the personal data of a confirmed reader."""
+    """Create a confirmed reader, and return the reader's personal data."""
     held = load_personal_data(SubscriberFactory().pk)
     assert held is not None
     return held

@@ -74,7 +74,7 @@ def blocked_imports(database_url: str) -> Iterator[None]:
 
 
 def eventually(database_url: str, question: str, *values: object) -> None:
-    """Repeat a query until it returns true, because PostgreSQL cannot notify us."""
+    """Repeat a query until it returns true; PostgreSQL sends no notification."""
     with psycopg.connect(database_url, autocommit=True) as onlooker:
         for _ in range(PATIENCE_S * 50):
             row = onlooker.execute(question, values).fetchone()

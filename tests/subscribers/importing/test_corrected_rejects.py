@@ -89,7 +89,7 @@ def found() -> list[Any]:
 
 
 def corrected(text: str, right: Sequence[str], wrong: Sequence[str], delimiter: str) -> str:
-    """Correct the wrong cells alone, as an author does."""
+    """Correct the wrong cells and nothing else, as an author does."""
     rows = list(csv.reader(io.StringIO(text)))
     for row in rows[1:]:
         line = int(row[0]) - 1

@@ -41,7 +41,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def window(window: WindowOf) -> WindowOf:
-    """Sign Edith in. Two readers of the file are known."""
+    """Sign Edith in, and add two readers of the file to the list."""
     SubscriberFactory(email="known@example.org")
     SubscriberFactory(email="left@example.org", state="unsubscribed")
     return window

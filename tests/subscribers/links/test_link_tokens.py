@@ -25,8 +25,8 @@ def test_a_token_identifies_its_reader_and_fits_a_header(subscriber_id: int) -> 
 
 
 def test_a_token_reveals_nothing() -> None:
-    # Tokens of adjacent readers share no more characters than random ones. No part of the decoded
-    # token grows with the reader's id.
+    # Tokens of adjacent readers share no more characters than random tokens do. No part of the
+    # decoded token grows with the reader's id.
     decoded = [urlsafe_b64decode(token_for(number)) for number in range(1, 400)]
     for place in range(len(decoded[0])):
         assert len({token[place] for token in decoded}) > 150

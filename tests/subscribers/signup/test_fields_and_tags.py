@@ -90,7 +90,7 @@ def test_a_form_on_another_site_has_fields_and_tags(tags: list[int]) -> None:
     assert get_current().tags == [birds, fair]
 
 
-# Names of controls in our forms, in Django's or in other forms. An author may use the same words as
+# Names of controls in our forms, in Django's or in other forms. An author may use these names as
 # keys of fields.
 OWN_WORDS = ["csrfmiddlewaretoken", "wording", "how", "shown", "tags", "reply", "email", "topic"]
 OWN_WORDS += ["reader", "idempotency_key", "recipient", "joinh", "consent", "where", "seen"]

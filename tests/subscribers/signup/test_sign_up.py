@@ -117,7 +117,7 @@ def test_mails_per_day_are_limited_without_a_different_answer(
     assert len({answer.content for answer in answers}) == 1
     numbers = list(range(1, per_day + 1))
     assert mails_to(ADA) == numbers
-    # The request is recorded with the number 0, which no link has.
+    # A sign-up beyond the limit is recorded with the number 0, which no link has.
     assert [number for *_, number in ledger_of(get_current())] == numbers + [0] * (5 - per_day)
 
     days_pass(1.0001)
@@ -169,8 +169,8 @@ class TestTheNetwork:
         assert sign_up(ADA, ip="198.51.100.7").status_code == 200
 
     def test_unanswered_requests_count_too(self) -> None:
-        # Requests beyond the daily limit of the address count too. If they did not, the answers
-        # would show how often an address was signed up.
+        # Sign-ups that exceed the address's daily limit count for the visitor's limit too.
+        # Otherwise the answers would show how often an address was signed up.
         for _ in range(4):
             assert sign_up(ADA).status_code == 200
         assert sign_up("bram@posthouse.example.org").status_code == 429

@@ -365,7 +365,7 @@ def test_each_suppression_is_worded_by_its_origin(
 
 
 def test_a_refusal_that_only_the_provider_knows_is_shown(ada: Subscriber, author: Any) -> None:
-    """Pending readers depend on the transactional stream."""
+    """For a pending reader, only a refusal on the transactional stream counts."""
     pending = SubscriberFactory(state="pending")
     for reader, stream in ((ada, "outbound"), (pending, "outbound")):
         word = {"address_key": reader.email, "stream": stream, "at": "2026-03-01T00:00:00Z"}

@@ -1,4 +1,4 @@
-"""Guards of evidence of acceptance, of alarms, and of webhooks."""
+"""Guards of evidence, alarms and webhooks."""
 
 from tests.guards.notation import guards
 

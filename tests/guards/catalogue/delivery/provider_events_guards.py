@@ -1,4 +1,4 @@
-"""Guards of the provider's events: counted once, in any order, no revival."""
+"""Guards of provider events: counted once, in any order; no reader is revived."""
 
 from tests.guards.notation import guards
 

@@ -1,4 +1,4 @@
-"""Guards of settlements and recovered leases: by the right worker, once, in full."""
+"""Guards of settling and recovery: the right worker settles once and in full."""
 
 from tests.guards.notation import guards
 

@@ -1,4 +1,4 @@
-"""Guards of imports: one run, each row once, no revival, bounded memory."""
+"""Guards of imports: one run, each row once, no revived reader, bounded memory."""
 
 from tests.guards.notation import guards
 

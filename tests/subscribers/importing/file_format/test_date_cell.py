@@ -85,10 +85,10 @@ def test_a_date_is_read_if_it_has_one_meaning(cell: str, date: str | None) -> No
         (["03/04/2023", "13/04/2023", "04/13/2023"], [Lost.AMBIGUOUS, APRIL, APRIL]),
         (["13/4/12", "31/12/22"], ["2012-04-13", "2022-12-31"]),
         (["03/04/2023", APRIL, "13.04.2023"], [Lost.AMBIGUOUS, APRIL, APRIL]),
-        # These are numbers of a shop, and not days as Excel counts them.
+        # These numbers come from a shop. They are not days as Excel counts them.
         (["45029", "17"], [Lost.UNREADABLE, Lost.UNREADABLE]),
         (["45029", "1681380000"], [Lost.UNREADABLE, Lost.UNREADABLE]),
-        # Excel reads 3/4/2023 in its own order, and leaves 13/4/2023 as text.
+        # An American Excel reads 3/4/2023 as 4 March, and leaves 13/4/2023 as text.
         (["44989", "13/04/2023"], [Lost.UNREADABLE, APRIL]),
         (["1681380000", "13/04/2023"], ["2023-04-13T10:00:00+00:00", APRIL]),
         (["45029", "0", APRIL], [APRIL, None, APRIL]),

@@ -38,8 +38,8 @@ class TestTheEncoding:
             ),
             # Zero bytes in the middle of a file do not mean that it is UTF-16.
             (b"ada@example.org,A\n" + bytes(1000) + b"\nbob@example.org,Bob\n", "UTF-8", BOB),
-            # A file with a few broken characters is still UTF-8, and a byte order mark always
-            # decides.
+            # A file with a few broken characters is still UTF-8. If there is a byte order mark, it
+            # decides the encoding.
             (
                 b"email,name\n" + "a@x.org,Nóra\n".encode() * 9 + b"b@x.org,B\xf3b\n",
                 "UTF-8",

@@ -153,7 +153,7 @@ def test_a_row_with_a_misspelled_address_is_not_a_header() -> None:
 
 
 class TestWhenTheyLeft:
-    """Homing reads the date on which a reader left, in every form."""
+    """Homing reads every form of the date on which a reader left."""
 
     @pytest.mark.parametrize(
         ("value", "left_at"),
