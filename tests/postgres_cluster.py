@@ -51,7 +51,7 @@ class OwnCluster:
 
 
 class KeptCluster:
-    """The data folder kept between runs; it holds the migrated template."""
+    """The data folder that is kept between runs; it holds the migrated template."""
 
     def __init__(self) -> None:
         self.data_dir = prepare_data_dir(folder_of_runs() / "kept")

@@ -24,7 +24,7 @@ _GAP = rf"(?:\s|{_QUOTE})*"
 class Change:
     """A change in the function `where`: a code fragment with marks `«this → that»`.
 
-    With the mark `«this»` the code is deleted, and with `«→ that»` it is added. `pattern` matches
+    The mark `«this»` deletes code, and the mark `«→ that»` adds code. `pattern` matches
     the fragment in any layout, with a group for each mark. `texts` are the replacements for the
     groups.
     """

@@ -39,8 +39,8 @@ class Run:
 def read(cases: Iterable[Case], seconds: float = 0.0) -> Run:
     """Judge the results of the tests.
 
-    Only a failure in the body of a test counts. A failed collection or set-up, a time-out, or an
-    error that only shows broken code does not count.
+    Only a failure in the body of a test counts. These do not count: a failed collection or set-up,
+    a time-out, and an error that only shows broken code.
     """
     failed: list[str] = []
     unfit: set[str] = set()

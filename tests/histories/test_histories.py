@@ -215,7 +215,7 @@ class Histories(RuleBasedStateMachine):
     def set_the_clock(self, hours: int) -> None:
         """Move only the database's clock.
 
-        End all faults first, because a lagging search could then hide a copy for too long.
+        End all faults first. Otherwise a lagging search could hide a copy for too long.
         """
         self.sandbox.faults.clear()
         self.newsroom.let_time_pass(hours * HOUR_S)

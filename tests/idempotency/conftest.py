@@ -17,7 +17,7 @@ from tests.idempotency.form_browser import Window
 
 @pytest.fixture
 def leaflets(transactional_db: None, settings: Any) -> Iterator[None]:
-    """Set up the printing site and its table for one test."""
+    """Set up the site `one_form_site` and its table for one test."""
     settings.ROOT_URLCONF = one_form_site.__name__
     settings.MIDDLEWARE = one_form_site.MIDDLEWARE
     with connection.cursor() as cursor:
@@ -66,7 +66,7 @@ def posts(onlooker: Onlooker) -> Iterator[Posts]:
 
 @pytest.fixture
 def during_work(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Any]], None]:
-    """Set a function that also runs during the work of the printing site."""
+    """Set a function that also runs during the work of `one_form_site`."""
 
     def set_to(action: Callable[..., Any]) -> None:
         monkeypatch.setattr(one_form_site, "during_work", action)

@@ -1,4 +1,4 @@
-"""A window of an author's browser, for the printing site."""
+"""A window of an author's browser, for the site `one_form_site`."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Window:
     def another(self, **options: Any) -> Window:
         """Open another window with the same session.
 
-        An exception in the view is answered with 500. With its default, Django's client would raise
-        the exception, even if it came from a request in another thread.
+        If a view raises an exception, this window gets a page with status 500. By default, Django's
+        client would raise the exception, also for a request in another thread.
         """
         client = Client(raise_request_exception=False, **options)
         client.cookies["sessionid"] = self.client.cookies["sessionid"].value

@@ -78,7 +78,7 @@ CONDITIONS = {
 
 
 def main() -> int:
-    """Publish once, kill workers until every reader is served, and count."""
+    """Publish once, kill workers until every reader is served, and check the counts."""
     options = argparse.ArgumentParser(prog="python -m tests.long_runs.chaos", description=__doc__)
     options.add_argument("name", choices=CONDITIONS)
     options.add_argument("--seed", type=int, default=1789)
@@ -104,7 +104,7 @@ def main() -> int:
 
 
 def _run(url: str, conditions: Conditions, readers: int, seed: int) -> list[str]:
-    """Run under these conditions; return a sentence for each fault at the end."""
+    """Run under these conditions; return a sentence for each fault found at the end."""
     # A refused call cannot be cut off as well, so a larger share of the other calls is cut off.
     cut = SHARE_CUT / (1 - conditions.refused)
     faults = (

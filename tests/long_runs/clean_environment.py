@@ -2,7 +2,7 @@
 
 import os
 
-# The variables of the shell that matter.
+# The shell's variables that the proofs need.
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "HOMING_POSTGRES_BIN")
 ENVIRONMENT = {
     "DEBUG": "off",

@@ -37,7 +37,7 @@ class Program:
         method: str = "POST",
         **headers: str,
     ) -> Any:
-        """Send a POST with a value as JSON and a key: by default a new key; None: no key."""
+        """POST a value as JSON. An empty `key` means a new key, and None means no key."""
         if key is not None:
             headers["Idempotency-Key"] = key or str(uuid.uuid4())
         data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body)

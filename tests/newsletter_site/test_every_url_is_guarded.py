@@ -137,7 +137,7 @@ ELSEWHERE = ("https://evil.example/", "//evil.example", "/\\evil.example", "java
 
 
 def test_no_address_redirects_to_another_site(people: Any, addresses: Any) -> None:
-    """Try one target at each address, in rotation, but all at the sign-in page."""
+    """Try the targets in rotation, one at each address; at the sign-in page try all."""
     turn = itertools.cycle(ELSEWHERE)
     for name, client in people.items():
         for one in addresses:

@@ -1,4 +1,4 @@
-"""`migrate` turns JIT off for the database, and respects other choices."""
+"""`migrate` turns JIT off for the database, unless an operator has set it."""
 
 import pytest
 from django.db import connection

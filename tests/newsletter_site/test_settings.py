@@ -266,7 +266,7 @@ def test_valid_values_are_converted(settings_under: ReadSettings) -> None:
     "address",
     [
         "postgres://homing:pa/ss@db.example.org:5432/homing",
-        # Without the check, this would be the port 5 of the host “homing”.
+        # Without the check, this URL would name port 5 of the host “homing”.
         "postgres://homing:5/ss@db.example.org:5432/homing",
         "postgres://ho/ming:pass@db.example.org/homing",
         "postgres://homing:p@ss/word@db.example.org/homing",

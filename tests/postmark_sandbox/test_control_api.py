@@ -62,7 +62,7 @@ def test_copies_lists_doubled_deliveries_or_all(caller: Caller) -> None:
         (messages(3), 0),
         ([*messages(3), a_message(2)], 1),
         ([a_message(1, To="one@example.net"), a_message(2, To="ONE@example.net")], 1),
-        # Copies of two editions are no second copies. Two requested mails are no second copies.
+        # Copies of different editions and different requested mails do not count as second copies.
         ([a_message(1, Metadata={"delivery": f"issue.{version}.1"}) for version in (1, 2)], 0),
         ([a_message(1, Metadata={"delivery": f"confirm.1.{n}"}, **MAIL) for n in (1, 2)], 0),
     ],

@@ -322,7 +322,7 @@ def test_daily_dropping_logs_no_user_and_keeps_the_set_time(old: Edition, settin
     assert pruned() == 0
     settings.DELIVERIES_KEEP_DAYS = 101
     assert pruned() == 0
-    # Copies must stay until the provider's records have expired, even if their own time is shorter.
+    # Copies stay until the provider's records have expired, even if DELIVERIES_KEEP_DAYS is less.
     settings.DELIVERIES_KEEP_DAYS, settings.POSTMARK_RETENTION_DAYS = 1, 100
     assert pruned() == 0
     settings.DELIVERIES_KEEP_DAYS, settings.POSTMARK_RETENTION_DAYS = 99, 45

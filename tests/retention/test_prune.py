@@ -200,7 +200,7 @@ def test_all_calls_of_an_unfinished_edition_stay(
 ) -> None:
     make_older(400)
     edition = Edition.objects.filter(pk=six_newsletters.pk)
-    # The last call and its batch are always kept. So the test changes another batch.
+    # The last call is always kept, so the test changes the batch of another call.
     last = newsroom.attempts(six_newsletters)[-1]
     batch = Batch.objects.filter(pk=last.batch_id)
     before = batch.values("state", "unknown_since", "sent", "failed", "missed").get()

@@ -44,7 +44,7 @@ class Exploration(Generic[S]):
 def explore(machine: Machine[S]) -> Exploration[S]:
     """Visit every state.
 
-    Stop at the first broken promise. If no promise is broken, look for states that never end.
+    Stop at the first broken promise. If none is broken, look for states that cannot reach the end.
     """
     states = [machine.first]
     number_of = {machine.key(machine.first): 0}

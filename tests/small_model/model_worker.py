@@ -104,7 +104,7 @@ def _claimed(state: State, name: str, lease: int) -> tuple[State, Claim]:
 
 
 def _new_epoch(state: State) -> int:
-    """Return an epoch that no process remembers. The real database counts up instead."""
+    """Return an epoch that no process remembers; real epochs only count up."""
     known = {state.batch.epoch} | {worker.claim.epoch for worker in state.workers}
     known |= {call.epoch for call in state.calls} | {lost.epoch for lost in state.sweeps}
     return next(number for number in range(1, len(known) + 2) if number not in known)
@@ -243,7 +243,7 @@ def _looked_up(state: State, worker: Worker, variant: Variant) -> State:
         return state._replace(batch=batch._replace(due=min(variant.pause, early)))
     is_over = variant.one_silence and worker.witnessed
     if not _is_last(batch, variant) and not is_over:
-        # Between two look-ups at least the time of the schedule must pass.
+        # The pause between two look-ups is at least as long as in the schedule.
         apart = variant.schedule[batch.lookups + 1] - variant.schedule[batch.lookups]
         due = max(apart, variant.schedule[batch.lookups + 1] - batch.doubt)
         return state._replace(batch=batch._replace(lookups=batch.lookups + 1, due=due))

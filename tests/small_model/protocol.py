@@ -60,10 +60,7 @@ def _all_steps(state: State, variant: Variant) -> Steps:
 
 
 def _without_forgotten_calls(state: State) -> State:
-    """Drop calls without effect that every process has forgotten.
-
-    These calls cannot change any later step.
-    """
+    """Drop calls that every process has forgotten and that cannot change later steps."""
     known = {worker.call for worker in state.workers if worker.call}
     known |= {worker.claim.attempt for worker in state.workers} | {state.batch.attempt}
     calls = tuple(call for call in state.calls if call.number in known or may_have(state, call))
@@ -71,7 +68,7 @@ def _without_forgotten_calls(state: State) -> State:
 
 
 def same_but_for_names(state: State) -> Hashable:
-    """Return a state without its names. States that behave alike may still differ.
+    """Return a state without its names. Two results may differ and behave alike.
 
     Workers are interchangeable, and so are reapers. Calls are renumbered, beginning with the
     recorded one. Only one property of an epoch matters: whether it is the current epoch of the

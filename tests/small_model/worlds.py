@@ -90,8 +90,8 @@ LARGER_WORLDS = {
         replace(PROMPT_SEARCH, held_after_start=1, max_tries=1)
     ),
     # One empty result counts if the search shows later mail, even before the schedule has ended.
-    # The provider does not promise that its search shows mail in the order of sending. So the real
-    # rules do not rely on this order (docs/decisions/0036-a-crash-costs-seconds.md).
+    # The real rules do not use this, because the provider does not promise that its search shows
+    # mail in the order of sending (docs/decisions/0036-a-crash-costs-seconds.md).
     "one silence, in order": replace(LAGGING_SEARCH, one_silence=True),
 }
 

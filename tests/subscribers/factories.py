@@ -64,6 +64,6 @@ def the_list() -> dict[str, Any]:
 
 
 def state_of(reader: Subscriber) -> str:
-    """Return the state of a reader, read again."""
+    """Read a reader again from the database, and return its state."""
     reader.refresh_from_db()
     return reader.state

@@ -26,8 +26,8 @@ MARKS = frozenset(
     {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy", "counted"}
 )
 VISIBLE_ATTRIBUTES = ("title", "aria-label", "aria-description", "placeholder", "alt", "label")
-# Calls whose texts only a program or a programmer reads, such as built-in exceptions. The messages
-# of all other exceptions are for users.
+# Calls whose texts only a program or a programmer reads, such as some exceptions. The messages of
+# exceptions that are not listed here are for users.
 _NOT_SHOWN = frozenset(
     {
         *(

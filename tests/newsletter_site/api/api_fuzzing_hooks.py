@@ -32,8 +32,8 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
     """Give three of four calls an existing id and a new key."""
     number = _counted(case, ParameterLocation.PATH)
     if number is not None:
-        # Choose the action here, because the fuzzer alone repeats one action, which the site may
-        # always refuse.
+        # Choose the action here. The fuzzer would repeat one action, and the site may refuse this
+        # action every time.
         if "action" in case.path_parameters and case.meta.phase.name != TestPhase.COVERAGE:
             actions = _actions(case)
             number, action = divmod(number, len(actions))
@@ -60,7 +60,7 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
 def _counted(case: Any, part: ParameterLocation) -> int | None:
     """Return the number of a good call; None for a bad call or every fourth good call.
 
-    A call is good if this part is valid according to the document, and no other call led to it.
+    A call is good if no other call led to it, and the document says that this part is valid.
     """
     component = case.meta.components.get(part) if case.meta else None
     if component is None or component.mode is not GenerationMode.POSITIVE:

@@ -42,7 +42,7 @@ def unsafe_operations(
 ) -> list[str]:
     """List the unsafe operations of `plan` on the apps `ours`, from state `before`.
 
-    Tables that the plan itself creates may be changed freely.
+    Tables that `plan` itself creates may be changed freely.
     """
     fresh: set[Table] = set()
     unsafe: list[str] = []
@@ -121,7 +121,7 @@ def _is_safe(
             statements = re.findall(r"^[A-Z]+.*", (ROOT / operation.path).read_text(), re.MULTILINE)
             return all(one.startswith(FUNCTION_LINES) for one in statements)
         case django.RemoveConstraint():
-            # Only a check may be removed: ON CONFLICT in old code may need a unique constraint.
+            # A unique constraint must stay, because ON CONFLICT in old code may need it.
             model = state.models[migration.app_label, operation.model_name_lower]
             return isinstance(model.get_constraint_by_name(operation.name), CheckConstraint)
         case postgres.ValidateConstraint():
@@ -135,7 +135,7 @@ def _is_safe(
 
 
 def _is_safe_to_add(field: Field[Any, Any]) -> bool:
-    """Return whether old code may omit the new column, and no row is rewritten."""
+    """Return whether old code may omit the new column, and adding it rewrites no row."""
     return field.many_to_many or (
         not isinstance(field, GeneratedField)
         and not field.unique

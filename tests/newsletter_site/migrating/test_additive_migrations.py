@@ -41,7 +41,7 @@ def unsafe_since_the_last_release() -> list[str]:
 
 
 def test_every_migration_since_the_last_release_only_adds() -> None:
-    # The test also fails for an exception that is not needed.
+    # The test also fails if an entry of EXCEPTIONS is not needed.
     assert sorted(unsafe_since_the_last_release()) == sorted(EXCEPTIONS)
 
 
@@ -136,7 +136,7 @@ UNSAFE = [
     # Old code does not know these columns, and writes nothing there.
     add(models.TextField()),
     add(models.TextField(default="")),
-    # PostgreSQL reads or rewrites every row under the lock.
+    # With these, PostgreSQL reads or rewrites every row while it locks the table.
     add(models.TextField(null=True, unique=True)),
     add(models.TextField(null=True, db_index=True)),
     add(models.TextField(db_default=Coalesce("reason", "state"))),
@@ -148,7 +148,7 @@ UNSAFE = [
     migrations.RemoveIndex("batch", "batch_size"),
     postgres.AddIndexConcurrently("batch", INDEX),  # This operation needs atomic = False.
     migrations.AddConstraint("batch", SIZE_IS_SOUND),
-    # Values that old code writes would be refused.
+    # These changes would refuse values that old code writes.
     alter("state", models.CharField(max_length=10)),
     alter("state", models.CharField(max_length=5, null=True)),
     alter("reason", models.CharField(max_length=5)),
@@ -191,7 +191,7 @@ def test_one_migration_locks_at_most_one_existing_table() -> None:
     assert unsafe(one) == unsafe(other) == []
     both = ["delivery.0002_later: locks delivery.batch, delivery.edition"]
     assert unsafe(one, other) == both
-    # The foreign key of a new table locks its target.
+    # A new table with a foreign key locks the table that the key refers to.
     points = models.ForeignKey("delivery.edition", models.CASCADE)
     key = ("id", models.BigAutoField(primary_key=True))
     pointing = migrations.CreateModel("Tally", [key, ("edition", points)])

@@ -85,7 +85,7 @@ def changed_sql_since(release: Release, checkout: Path) -> list[str]:
 
 
 def functions_in(sql: str) -> dict[str, str]:
-    """Return the functions that have a number in their names, without comments."""
+    """Return the functions with a number in their names, and leave out comments."""
     sql = re.sub(r"--.*", "", sql)
     found = re.finditer(r"FUNCTION (\w+_\d+)\(.*?\$\$.*?\$\$;", sql, re.DOTALL)
     return {match[1]: " ".join(match[0].split()) for match in found}

@@ -347,7 +347,7 @@ def test_pending_events_are_counted_with_their_age(transactional_db: None) -> No
 
 
 def test_a_route_counts_errors_from_zero_and_no_503(transactional_db: None) -> None:
-    """A route's count of errors starts at 0. A 503 of the database is not counted."""
+    """A route's count of errors starts at 0, and answers with 503 do not count."""
 
     def errors() -> float:
         return value("homing_http_requests_total", route="/somewhere/", status="5xx")

@@ -68,7 +68,7 @@ def approved(draft, by):
 
 
 def the_database_refuses_a_copy_of(edition, **people):
-    """Check that the database refuses a copy of the edition with these people."""
+    """Check that the database refuses a copy of the edition that names these people."""
     copy = Edition.objects.get(pk=edition.pk)
     others = {"pk": None, "version": 2, "idempotency_key": "k2", **people}
     for name, value in others.items():

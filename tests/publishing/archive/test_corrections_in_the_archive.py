@@ -128,7 +128,7 @@ def test_the_check_sheet_leaves_the_note_out_or_shows_it(window, public_window, 
     def press(button):
         """Press the button about the note on the check sheet.
 
-        Return what the check sheet and the confirmation page then say about the note.
+        Return what the check sheet and the confirmation page say about the note afterwards.
         """
         assert f'value="{button}"' in note_on(sheet)
         form = window.get(sheet).form_with("base")

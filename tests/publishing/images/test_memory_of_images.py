@@ -56,8 +56,8 @@ def test_largest_accepted_image_stays_within_its_memory(kind, mode, size, how, t
 def test_a_progressive_jpeg_disguised_as_baseline_is_refused() -> None:
     file = io.BytesIO()
     Image.linear_gradient("L").resize((5_120, 3_000)).save(file, "JPEG", progressive=True)
-    # The comment contains a fake frame and scan. Code that takes the fill byte for a marker would
-    # read the fake frame and scan, and would not notice that the JPEG is progressive.
+    # The comment contains a fake frame and scan. If code mistakes the fill byte for a marker, it
+    # reads these, and does not notice that the JPEG is progressive.
     frame = b"\xff\xc0\x00\x0b\x08" + bytes(4) + b"\x01\x01\x11\x00" + b"\xff\xda\x00\x08\x01"
     comment = bytes(0xEFF0 - 3) + frame + bytes(100)
     head = b"\xff\xd8\xff\xff\xef\xf0\xf0" + comment.ljust(0xF0F0 - 2, b"\0")

@@ -108,7 +108,7 @@ def test_the_drawing_program_reads_no_file_of_the_server(tmp_path: Path) -> None
         f'href="{tmp_path}/secret.svg"',
     ):
         assert drawn_unchecked(PICTURE.format(attribute), "limited") == (0, 0, 0, 0)
-    # Without the limit on open files, the program would read the other file and draw it.
+    # Without the limit on open files, the program would read `file` and draw it.
     assert drawn_unchecked(PICTURE.format(f'href="{file}"'), "unlimited") == (255, 0, 0, 255)
 
 

@@ -36,7 +36,7 @@ def test_readers_pages_name_the_sheet_of_the_current_look(page: str) -> None:
     assert f"--sent: {accent.light};" in sheet
     assert f"--sent: {accent.dark};" in sheet
     assert "--heading: var(--sans); --text: var(--serif); --bold: 700;" in sheet
-    # `before` is the address of an older look. Caches keep the answer only for a minute.
+    # `before` is the address of an older style sheet. Caches keep this answer for only a minute.
     assert visitor().get(before)["Cache-Control"] == "public, max-age=60"
 
 

@@ -40,7 +40,7 @@ def edition(author, settings):
 
 
 def settled(edition, number, **counts):
-    """Settle a batch with these numbers of copies by outcome; the others are sent."""
+    """Settle a batch with these numbers of copies by outcome; mark the rest as sent."""
     batch = Batch.objects.filter(edition=edition).order_by("pk")[number]
     copies = Delivery.objects.filter(batch=batch).order_by("recipient")
     left = list(copies.values_list("recipient", flat=True))

@@ -289,7 +289,7 @@ def test_copies_settled_while_reading_do_not_end_the_file(author, three_readers,
     moved_on = []
 
     def settle_first(execute, sql, params, many, context):
-        """Mark two copies as sent: after the query for batches, before the one for copies."""
+        """Mark two copies as sent between the query for batches and the query for copies."""
         if 'FROM "delivery"' in sql and not moved_on:
             moved_on.append(True)
             sent(edition, "Ada", "Bram")

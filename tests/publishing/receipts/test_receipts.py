@@ -158,7 +158,7 @@ def test_the_receipt_of_a_called_back_issue_says_scheduled(author, window, three
     for words in (page.words, issue.words):
         assert "ublished by" not in words
         assert "was published" not in words
-    # A receipt must have `published_at`, so that field has the time of the cancellation.
+    # Every receipt needs `published_at`; here this field has the time of the cancellation.
     given = downloaded(window, waits)
     facts = json.loads(given)["receipt"]
     assert facts["published_at"] == facts["ended_at"]

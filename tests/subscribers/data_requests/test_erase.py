@@ -310,8 +310,8 @@ def test_erasure_waits_for_an_import_that_read_erased_addresses(
     """The import waits for a sign-up and then adds the erased address."""
     reader = newsroom.confirm(1)[0]
     file = tmp_path / "readers.csv"
-    # Put other rows first. An import keeps its first rows as samples, and an erasure always waits
-    # for these.
+    # Put other rows first. An import keeps its first rows as samples, and if a sample had the
+    # address, the erasure would wait in any case.
     others = "".join(f"ada{number}@example.org,Ada\n" for number in range(5))
     file.write_text(f"email,name\n{others}{reader.email},Somebody\n")
 

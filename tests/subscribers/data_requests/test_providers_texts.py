@@ -42,7 +42,7 @@ TEXT = f"{SPELLINGS} {REST}"
 
 
 def columns_that_quote() -> list[str]:
-    """List the columns with a text of the provider that quotes the local part."""
+    """List the columns in which a text of the provider quotes the local part."""
     found = []
     with connection.cursor() as cursor:
         cursor.execute(
@@ -62,7 +62,7 @@ def columns_that_quote() -> list[str]:
 
 
 def rests() -> set[str]:
-    """List the columns that keep the rest of the provider's sentence."""
+    """List the tables that keep the provider's sentence without the address."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -55,7 +55,7 @@ DATES = (
     "bob@example.org,13/04/2023",
     "cy@example.org,04/13/2023",
 )
-# Files with a rejected row that Homing would read in another way if it were alone.
+# Files whose rejected row would have another meaning if it were the only row.
 ALONE = (
     (("email,name", "ada@example.org,Ada", "bob@example.org,Bob"), "bob@example.org,Bob,Reed"),
     (

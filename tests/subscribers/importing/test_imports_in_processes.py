@@ -162,7 +162,7 @@ def test_a_chunk_killed_before_its_checkpoint_leaves_nothing(
     rows[CHUNK + 5] = "nowhere,Nobody"
     path = file_of(*rows)
     record = kept_in_waiting(path)
-    # Storing a bad row of the second chunk waits for this lock.
+    # The import waits for this lock when it stores the bad row of the second chunk.
     other_session.execute(
         "INSERT INTO rejected_row (subscriber_import_id, line, result, email, reason)"
         " VALUES (%s, %s, 'rejected', '', '')",

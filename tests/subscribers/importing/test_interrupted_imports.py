@@ -1,4 +1,4 @@
-"""Imports with lost leases, other imports and sign-ups at the same time."""
+"""Imports that lose their lease, or run beside other imports and sign-ups."""
 
 import io
 import os

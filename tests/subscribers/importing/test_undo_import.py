@@ -49,7 +49,7 @@ KEPT_NOBODY = {"kept_mailed": 0, "kept_opted_in": 0, "kept_changed": 0, "deleted
 
 
 def undo(printed: Any) -> dict[str, int]:
-    """Undo the import that a command has printed; return the counts of the undo."""
+    """Undo an import, found by its command's output; return the counts of the undo."""
     out = io.StringIO()
     call_command("undo_import", str(printed.summary["import"]), stdout=out, stderr=io.StringIO())
     counts = dict(json.loads(out.getvalue().splitlines()[-1]))

@@ -165,7 +165,7 @@ def test_characters_stuck_to_a_link_do_not_break_it(visitor: Client, around: str
 
 
 def test_the_case_of_a_path_does_not_matter(visitor: Client, settings: LazySettings) -> None:
-    # Some gateways for mail rewrite addresses.
+    # Some mail gateways rewrite the URLs in mails.
     settings.SECURE_SSL_REDIRECT = True
     reader = SubscriberFactory()
     assert visitor.post(f"/UnSubscribe/{token_for(reader.pk)}").status_code == 200

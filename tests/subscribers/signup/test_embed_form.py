@@ -1,4 +1,4 @@
-"""The form for other sites. On the author's own sites, one press signs up."""
+"""The form for other sites; on the author's own sites it needs only one press."""
 
 import html
 import re

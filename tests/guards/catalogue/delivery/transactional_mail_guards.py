@@ -1,4 +1,4 @@
-"""Guards of transactional mail: its place, numbers and recipients."""
+"""Guards of transactional mail: its place in the queue, numbers and recipients."""
 
 from tests.guards.notation import guards
 

@@ -11,7 +11,7 @@ APRIL = "2023-04-13"
 
 
 def read(*cells: str) -> list[str | None]:
-    """Read a column; return dates without midnight, and codes for unread dates."""
+    """Read a column; return dates (a time of midnight is left out) or codes of faults."""
     column = FormOfColumn(NOW)
     for cell in cells:
         column.see(cell)
