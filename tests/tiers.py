@@ -110,7 +110,7 @@ def starts_processes(path: Path) -> bool:
 
 
 def changed_packages() -> set[str]:
-    """Return the packages with files changed, added or deleted since the commit."""
+    """Return the packages with changed, added or deleted files since the commit."""
     command = ["git", "-c", "safe.directory=*", "status", "--porcelain", "--no-renames", "-z"]
     listed = subprocess.run(
         [*command, "--untracked-files=all"], cwd=ROOT, capture_output=True, check=True

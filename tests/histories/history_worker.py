@@ -69,7 +69,7 @@ class HistoryWorker:
 
 
 class CheckedClient(Postmark):
-    """The real client, which checks every call before it is made."""
+    """The real client, with a check before every call."""
 
     def __init__(self, sandbox: Sandbox, url: str, facts: Facts) -> None:
         super().__init__(url, "sandbox", deadline_s=DEADLINE_S)

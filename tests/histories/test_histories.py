@@ -106,7 +106,7 @@ class Histories(RuleBasedStateMachine):
         resends=st.sampled_from([True, True, False]),
     )
     def begin(self, readers: int, batch: int, hold_s: float, resends: bool) -> None:
-        """Publish the first edition, from an empty database to an empty provider."""
+        """Publish the first edition; empty the database and the provider before."""
         self.sandbox = self.provider.sandbox
         self.sandbox.reset()
         with connection.cursor() as cursor:
@@ -280,7 +280,7 @@ class Histories(RuleBasedStateMachine):
         state = Edition.objects.get(issue_id=uuid.UUID(hex=issue), version=version).control
         if state != "running":
             return f"the edition is {state}: {keys}"
-        # The margin of 60 seconds is for the real time that passes.
+        # Allow 60 seconds for the real time that passes during the test.
         if self.passed_s + 60 < self.held_until_s[edition] and not self.clock_was_set:
             return f"the hold has not ended: {keys}"
         for key in keys:

@@ -56,7 +56,7 @@ def onlooker(leaflets: None, database_url: str) -> Iterator[Onlooker]:
 
 @pytest.fixture
 def posts(onlooker: Onlooker) -> Iterator[Posts]:
-    """Yield posts in threads, and open the gates at the end so that all threads end."""
+    """Run posts in threads; at the end open the gates, so that all threads end."""
     posts = Posts()
     yield posts
     for gate in set(onlooker.closed):

@@ -45,7 +45,7 @@ class Conditions:
     options: tuple[str, ...] = ()
 
 
-# The last look-up comes well after the search has caught up, as with the defaults.
+# As with the default settings, the last look-up comes well after the search has caught up.
 CONDITIONS = {
     "storm": Conditions(
         readers=500_000,

@@ -36,7 +36,7 @@ class Address:
 
 def every_address(**known: str) -> list[Address]:
     """Return all addresses. `known` has values for parameters by name."""
-    # Django's own view fails for a model whose key is a UUID, so no content type is named.
+    # Django's own view fails for models whose key is a UUID, so this id is of no content type.
     known = {"content_type_id": "0", **known}
     found = {}
     for route, text in _routes(get_resolver().url_patterns):

@@ -1,4 +1,4 @@
-"""Read the settings again, under an environment that a test sets."""
+"""Read the settings again, with the environment variables that a test sets."""
 
 import os
 import runpy

@@ -1,4 +1,4 @@
-"""Imports and changes of accounts on pages are recorded."""
+"""Imports, and changes of accounts on pages, are recorded."""
 
 from typing import Any
 

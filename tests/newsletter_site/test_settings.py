@@ -55,7 +55,7 @@ def test_a_checkouts_secret_key_is_created_once_and_private(
     assert len(first) >= 50
     kept = tmp_path / "data" / "secret_key"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    # Other users can only pass through the folder, as the user of the embedded PostgreSQL must.
+    # Other users may only pass through the folder; the user of the embedded PostgreSQL does this.
     assert kept.parent.stat().st_mode & 0o066 == 0
     assert [path.name for path in kept.parent.iterdir()] == ["secret_key"]
 

@@ -91,7 +91,7 @@ def groups(transactional_db):
 
 @pytest.fixture
 def somebody_in(groups):
-    """Create a user who is in these groups and has no other permissions."""
+    """Create a user who has only the permissions of these groups."""
 
     def make(*names, username=None):
         person = get_user_model().objects.create_user(

@@ -33,7 +33,7 @@ class Machine(Generic[S]):
 
 @dataclass(frozen=True)
 class Exploration(Generic[S]):
-    """Result of an exploration: how many states, and the shortest way to a fault."""
+    """The result of an exploration: the count of states, the shortest way to a fault."""
 
     states: int
     steps: int

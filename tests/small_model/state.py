@@ -45,7 +45,7 @@ class Worker(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call as the provider sees it. `Batch.attempt` is its record in the database."""
+    """A call as the provider sees it. `Batch.attempt` is the database's record of it."""
 
     number: int
     epoch: int
@@ -60,9 +60,9 @@ class Call(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """The batch of a lost worker, which a reaper has seen and will recover later.
+    """A lost worker's batch that a reaper has seen and will recover later.
 
-    `dead`: the worker's process has ended. `unsent`: the worker's process listed the batch's call.
+    `dead`: the worker's process has ended. `unsent`: this process listed the call as unsent.
     """
 
     state: str = ""

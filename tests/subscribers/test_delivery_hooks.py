@@ -1,4 +1,4 @@
-"""The recipients of an issue: when it is published and sent, and after refusals."""
+"""Who gets an issue: at its publication, during sending, and after refusals."""
 
 import pytest
 

@@ -31,8 +31,7 @@ def test_fast_forms_have_fewer_attempts() -> None:
     fast = asked(*[1.0] * SUSPICIOUS_PER_HOUR, suspicious=True)
     assert seconds_to_wait(fast[1:], True, per_hour=10) == 0
     assert seconds_to_wait(fast, True, per_hour=10) > 0
-    # The limit of fast forms does not stop slow forms, and slow forms use up no attempts of fast
-    # ones.
+    # The limit for fast forms does not stop slow forms, and slow forms do not count for this limit.
     assert seconds_to_wait(fast, False, per_hour=10) == 0
     assert seconds_to_wait(asked(1, 2, 3), True, per_hour=10) == 0
 

@@ -1,4 +1,4 @@
-"""Every kind of fault on a real connection, and when the rules of faults act."""
+"""Every kind of fault on a real connection, and the calls that fault rules choose."""
 
 import json
 import socket

@@ -239,7 +239,7 @@ def test_invalid_webhook_is_refused_with_one_sentence(caller: Caller, receiver: 
         ([200, 204], None, "'Bounce' was not taken. It answered 204; expected 200."),
         ([200, 500], None, "'Bounce' was not taken. It answered 500; expected 200."),
         ([404], (308, "{base}/there/"), "It answered 404; expected 200."),
-        # The server at this address does not speak https. The sentence must hide the password.
+        # The server at this address does not speak https. The error must hide the password.
         ([], (301, "https://pm:s3cret@{host}/"), "It gave no answer: HTTPSConnectionPool("),
     ],
 )

@@ -1,4 +1,4 @@
-"""The text part that is made from a letter, and the title as one line."""
+"""The text part is made from the letter, and the title becomes one line."""
 
 import pytest
 from hypothesis import given

@@ -260,7 +260,7 @@ class TestThePages:
         assert "250,001 characters; the limit is 250,000" in page.words
         assert len(page.form_with("letter").fields["letter"]) == 250_001
         assert not Draft.objects.exists()
-        # Finished HTML may be longer than Markdown.
+        # A letter in HTML may be longer than a letter in Markdown.
         html = {**form.fields, "format": "html", "letter": "x" * 250_001}
         assert window.post(form.action, **html).status == 303
 

@@ -1,4 +1,4 @@
-"""A video's picture is fetched once, up to a size, and only from the video's host."""
+"""A video's picture is fetched once, if it is small enough, from the video's host."""
 
 import io
 import ssl

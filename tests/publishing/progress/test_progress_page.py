@@ -160,7 +160,7 @@ def test_a_succeeded_edition_stops_polling_and_keeps_its_alarm(window, edition):
     assert "Two for reader 7." in page.words
     assert 'http-equiv="refresh"' not in page.html
     assert 'data-hx-trigger="look"' in page.html
-    # HTML allows at most three digits of a second.
+    # HTML allows at most three decimals of a second.
     assert all(datetime.fromisoformat(at) for at in re.findall('datetime="([^"]*)"', page.html))
     assert not re.search(r'datetime="[^"]*\.[0-9]{4}', page.html)
 

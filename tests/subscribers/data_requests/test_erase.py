@@ -390,7 +390,7 @@ def an_event(
     return orjson.dumps(body)
 
 
-# The last two events have no effect but contain the address.
+# Events of the last two kinds have no effect, but contain the address.
 KINDS = ["Delivery", "Bounce", "SpamComplaint", "SubscriptionChange", "Open", "Click"]
 
 

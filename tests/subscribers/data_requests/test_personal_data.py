@@ -98,7 +98,7 @@ def test_known_readers_get_a_link_and_answers_are_equal() -> None:
 
 
 def statements_for(page: str, address: str) -> list[tuple[str, list[str]]]:
-    """Record the statements of a request, with type and length of every value."""
+    """Record a request's SQL statements, with the type and length of every value."""
     sent = []
 
     def note(execute: Callable[..., Any], sql: str, values: Any, many: bool, context: Any) -> Any:

@@ -39,7 +39,7 @@ def birds() -> Tag:
 
 
 def start(author: Any, action: str, tag: Tag | None = None) -> ReaderChange:
-    """Request a change of all readers, which workers will make."""
+    """Request a change of all readers; workers make the change later."""
     number, up_to = count_selected(Selection(ReaderFilter()))
     selection = Selection(ReaderFilter(), up_to=up_to)
     change = start_change(uuid4(), action, tag, selection, number, author.pk)

@@ -1,4 +1,4 @@
-"""Filters of the list of readers, which combine and live in the URL."""
+"""The filters of the list of readers can be combined, and are part of the URL."""
 
 from datetime import UTC, date, datetime
 from urllib.parse import parse_qsl

@@ -43,7 +43,7 @@ def city() -> ReaderFieldDefinition:
 
 
 def groups() -> dict[str, tuple[dict[str, str], list[str]]]:
-    """Map addresses to own fields and names of tags."""
+    """Map each reader's address to the reader's field values and tag names."""
     names = dict(Tag.objects.values_list("id", "name"))
     return {
         reader.email: (reader.fields, sorted(names[tag] for tag in reader.tags))

@@ -128,7 +128,7 @@ def test_every_mailable_reader_can_unsubscribe(visitor: Client) -> None:
         visitor.post(link_of(reader), REMOTE_ADDR="192.0.2.1")
         assert state_of(reader) == "unsubscribed"
         assert reader.unsubscribed_at is not None
-    # A mailbox provider sends many requests from one network, and every request unsubscribes.
+    # A mailbox provider sends many requests from one network; each unsubscribes its reader.
     readers = [SubscriberFactory() for _ in range(12)]
     for reader in readers:
         assert visitor.post(link_of(reader), REMOTE_ADDR="192.0.2.1").status_code == 200

@@ -128,8 +128,8 @@ def test_the_order_makes_no_difference(ann: Subscriber) -> None:
         apply(*order)
         ann.refresh_from_db()
         entry = Suppression.objects.get()
-        # If the reactivation arrived before the two graver events, the log also has a record of a
-        # lifting. Leave it out.
+        # Leave out `lifted`, which is recorded only if the reactivation arrives before the two
+        # more serious events.
         seen = tuple(sorted({*acts()} - {"lifted"}))
         left.add((ann.state, ann.unsubscribed_at, entry.reason, entry.lifted_at, seen))
     assert left == {("complained", AT + DAY, "complaint", None, ("bounced", "complained", "left"))}

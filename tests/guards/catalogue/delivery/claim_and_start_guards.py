@@ -1,4 +1,4 @@
-"""Guards of claims and starts of calls: one worker, record first, last check."""
+"""Guards of claims and call starts: one worker, first a record, then a last check."""
 
 from tests.guards.notation import guards
 

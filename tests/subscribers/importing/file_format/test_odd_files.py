@@ -262,7 +262,7 @@ class TestLinesAndQuotationMarks:
 
 
 class TestAddressesAsTheyAreCopied:
-    """`Ada Whitlock <ada@example.org>`, as mail programs copy it."""
+    """Names with addresses as mail programs copy them: `Ada <ada@example.org>`."""
 
     @pytest.mark.parametrize(
         ("copied", "column", "name"),

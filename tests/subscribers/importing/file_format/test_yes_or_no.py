@@ -1,4 +1,4 @@
-"""Columns that say yes or no to a tag, such as those of paying readers."""
+"""Columns with yes or no for a tag, such as a column for paying readers."""
 
 import pytest
 
