@@ -8,8 +8,8 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[1]
 READ = {".py", ".html", ".txt", ".js", ".css", ".md", ".yml", ".conf", ".toml", ".service", ".sh"}
-# Texts that others wrote, and exceptions: letters have the voice of their author, the glossary
-# names old words beside the terms, and this file lists the banned words.
+# Texts that others wrote, letters in their author's voice, the glossary with its old words, and
+# this list of banned words.
 SKIPPED = (
     *(
         "static/vendor/",

@@ -92,7 +92,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def no_process_is_started(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fail a quick test that starts a process: such a test belongs to the other tier."""
+    """Fail a test that starts a process although its file is not marked `process`."""
     yield
     if request.node.get_closest_marker("process") is None and _started:
         pytest.fail(

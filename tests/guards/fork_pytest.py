@@ -1,8 +1,8 @@
 """Run pytest repeatedly, each time in a fork that has not imported Homing.
 
 A run needs a process that has not imported the product yet, because each run takes out another
-guard. A new process spends most of its start on importing libraries such as Django. So this process
-imports the libraries once and forks for each run. Requests come on stdin, one line of JSON each.
+guard. Importing libraries such as Django is the slowest part of the start, so this process imports
+the libraries once and forks for each run. Requests come on stdin, one line of JSON each.
 """
 
 import contextlib

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-# Messages of errors in the changed code itself. These errors do not show that a test noticed the
-# missing guard.
+# Errors in the changed code itself, which do not show that a test noticed the missing guard.
 _NO_PROGRAM = re.compile(
     r"\b(SyntaxError|IndentationError|NameError|ImportError|ModuleNotFoundError|"
     r"UnboundLocalError|AttributeError|ProgrammingError)\b"

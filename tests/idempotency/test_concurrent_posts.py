@@ -129,9 +129,8 @@ def test_a_post_waits_at_most_the_limit(window, posts, onlooker, during_work, se
 def test_consecutive_failures_do_not_extend_the_wait(
     window, posts, onlooker, during_work, settings
 ):
-    # The first and the second post each take two thirds of the allowed wait. So the third post may
-    # wait for one of these posts, but not for both. This test needs real time, so the database's
-    # clock runs.
+    # Each of the first two posts takes two thirds of the allowed wait, so the third post can wait
+    # for one of them, but not for both. This test needs real time, so the database's clock runs.
     settings.IDEMPOTENCY_WAIT_S = 3
     work = FailingWork(True, True, True, True)
     during_work(work)
@@ -170,9 +169,9 @@ def test_concurrent_other_content_waits_and_gets_422(window, posts, onlooker, du
 
 
 def test_without_a_slot_a_saved_response_is_replayed(window, posts, onlooker, monkeypatch):
-    # The post has looked for a saved answer and found none. Before this post asks for a slot,
-    # another post commits. The posts that waited for the other post still hold the slots. To reach
-    # this state, the test pauses the post while its form is validated.
+    # A post has looked for a saved answer and found none. Before it asks for a slot, another post
+    # commits, and the posts that waited for that commit still hold all slots. To reach this state,
+    # the test pauses the post without a slot while its form is validated.
     slow = [True]
 
     def validate(value):

@@ -326,8 +326,8 @@ def test_a_committed_claim_without_a_response_is_an_error(window):
 
 
 def test_a_post_inside_another_transaction_is_refused(window):
-    # With an outer transaction, other posts would have to wait until it ends, and its rollback
-    # could undo a post that was already answered.
+    # Other posts would have to wait until the outer transaction ends, and its rollback could undo
+    # a post that was already answered.
     with transaction.atomic(), pytest.raises(RuntimeError, match="durable"):
         window.post()
     assert titles() == []

@@ -38,8 +38,8 @@ def wait_until_somebody_waits(call: Future[Any] | None = None) -> None:
     """
     with connection.cursor() as cursor:
         for _ in range(PATIENCE_S * 100):
-            # The lock on which a session waits may name no database. But a waiting session also
-            # holds a lock on a table, and this lock names the database.
+            # The lock for which a session waits may name no database. A waiting session also holds
+            # a lock on a table, which names the database.
             cursor.execute(
                 "SELECT EXISTS (SELECT FROM pg_locks AS waits JOIN pg_locks AS held USING (pid) "
                 "JOIN pg_database ON pg_database.oid = held.database "

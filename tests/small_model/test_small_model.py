@@ -165,7 +165,7 @@ class RealQueue:
         return batch.state, outcome, tries, batch.crashes, batch.lookups, evidence
 
     def put_away(self) -> None:
-        """Remove the edition from the queue, so that the next walk is alone in it."""
+        """Remove the edition from the queue, so that the next walk begins with none."""
         cancel(self.edition.pk)
         with connection.cursor() as cursor:
             cursor.execute(

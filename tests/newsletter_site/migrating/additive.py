@@ -1,7 +1,7 @@
 """Find changes that are unsafe while workers of the previous release run.
 
-Old code reads and writes every table of its release. So a migration must not remove or rename parts
-of these tables, change their meaning, or refuse old code's values. A statement may lock a table
+A migration must not remove or rename parts of tables that old code uses. It must not change the
+meaning of these parts, or refuse values that old code writes. A statement may lock a table
 only briefly, as changes of PostgreSQL's catalogue do. docs/upgrade.md says what to do instead.
 """
 
@@ -22,8 +22,8 @@ from django.db.models.functions import Now
 
 from migrations.sql_file import ROOT, SqlFile
 
-# Keys are lines that `unsafe_operations` returns. Values are the reasons why the operation is
-# allowed, such as why a statement takes no long lock. The test fails if an entry is not needed.
+# Keys are lines that `unsafe_operations` returns. Each value says why the operation is allowed, for
+# example why a statement takes no long lock. The test fails if an entry is not needed.
 EXCEPTIONS: Mapping[str, str] = {}
 
 LOCK_NOTHING = (django.AlterModelOptions, django.AlterModelManagers, SqlFile)

@@ -512,7 +512,7 @@ def test_approval_cannot_be_required_with_one_publisher(author, new_author, wind
     assert not needs_approval()
     new_author("basil")
     assert change_settings({"second_person": True}, author.pk) == ["second_person"]
-    # With too few publishers left, other settings can still be changed, and the rule can be lifted.
+    # If too few publishers are left, users can still change other settings, and unset this one.
     get_user_model().objects.filter(username="basil").delete()
     assert change_settings({"tagline": "Weekly"}, author.pk) == ["tagline"]
     assert change_settings({"second_person": False}, author.pk) == ["second_person"]

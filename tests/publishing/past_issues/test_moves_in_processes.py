@@ -63,8 +63,8 @@ def test_a_killed_move_ends_like_an_undisturbed_one(
         other.rollback()
     IssueMove.objects.update(lease_until=timezone.now())
 
-    # The same command first finishes the killed move. Then the command reads the file once more,
-    # and finds nothing new.
+    # The same command first finishes the killed move. Afterwards it reads the file once more and
+    # finds no new issues.
     again = ImportProcess(database_url, *words, command="import_issues").summary()
     assert again["known"] == again["issues"] == 4
     assert whole_state() == undisturbed

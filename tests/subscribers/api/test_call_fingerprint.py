@@ -1,4 +1,4 @@
-"""Fingerprints of calls: equal calls match, and stored ones reveal nothing."""
+"""Fingerprints of calls match for equal calls, and reveal nothing when stored."""
 
 from typing import Any
 
