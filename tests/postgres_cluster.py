@@ -1,8 +1,8 @@
 """Servers of the tests: one that is kept between runs, or one for a single run.
 
-Runs share the kept server. An `OwnCluster` belongs to one run, which holds a lock on its folder. If
-a run is killed, its lock ends, and the next run stops its server and removes its files. The servers
-use PostgreSQL's programs in the folder HOMING_POSTGRES_BIN, or else the embedded programs.
+Runs share the kept server. An `OwnCluster` belongs to one run, which holds a lock on its folder.
+After a run was killed, the lock is free, so the next run stops the server and removes the files.
+Servers use PostgreSQL's programs in the folder HOMING_POSTGRES_BIN, or else the embedded programs.
 """
 
 import os

@@ -139,7 +139,7 @@ def test_an_environment_is_ready_only_for_its_packages(entry: Any, tmp_path: Pat
     (venv / "bin" / "python").touch(mode=0o755)
     (venv / "homing.json").write_text(entry.json.dumps(entry.stamp_of(venv, "demo")))
     assert [entry.is_ready(venv, lock) for lock in entry.LOCKS] == [True, True, False]
-    # A link to an environment works, but a moved environment does not: its scripts have its path.
+    # A link to an environment works, but a moved one does not: its scripts have the old path.
     (tmp_path / "link").symlink_to(venv)
     assert entry.is_ready(tmp_path / "link", "demo")
     moved = venv.rename(tmp_path / "moved")

@@ -50,7 +50,7 @@ HOUR_S = 3600.0
 
 a_fault = st.sampled_from(["", "accepted, then closed", *OF_A_CALL])
 an_index = st.integers(0, 5)
-# As on the desk, only one more look-up is made.
+# As on the desk, asking again makes one more look-up.
 ask_again = functools.partial(edition_control.ask_again, silences=len(LOOKUP_AFTER_S) - 1)
 DECISIONS: Mapping[str, Callable[[int], int | None]] = {
     "resume": edition_control.resume,

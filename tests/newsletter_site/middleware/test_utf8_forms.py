@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 # Without Homing's middleware, Django fails for `hex`, because `hex` is no codec of texts. Django
-# refuses iso-8859-1, because it accepts only UTF-8.
+# accepts only UTF-8, so Django refuses iso-8859-1.
 @pytest.mark.parametrize("charset", ["hex", '"iso-8859-1"'])
 def test_one_click_works_with_any_charset(charset: str) -> None:
     reader = SubscriberFactory()

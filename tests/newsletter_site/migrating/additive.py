@@ -152,7 +152,7 @@ def _is_steady(default: Any) -> bool:
 
 
 def _is_safe_change(old: Field[Any, Any], new: Field[Any, Any]) -> bool:
-    """Return whether a changed column only accepts more values, or has a new default."""
+    """Return whether a change only makes a column accept more, or sets a default."""
     before, after = _in_columns(old), _in_columns(new)
     least, most = before.pop("max_length", None), after.pop("max_length", None)
     default = after.pop("db_default", None)

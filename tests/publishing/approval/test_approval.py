@@ -296,7 +296,7 @@ def test_an_approval_ends_when_the_approver_loses_permission(two, author, basil,
 
 
 def test_concurrently_saved_text_is_not_approved(two, basil, draft):
-    """The text changes between the moments when the approval reads and writes."""
+    """Somebody changes the text between the approval's read and its write."""
     with transaction.atomic():
         Draft.objects.filter(pk=draft.pk).update(letter="Something else.", revision=2)
         approving = beside(lambda: approve(draft.pk, basil.pk, approval_hash(draft)))
