@@ -56,7 +56,7 @@ def main() -> None:
     if sys.argv[1:2] not in (["check"], ["migrate"], ["runserver"]):
         # Django would print the warnings of its checks before the output of every command. In
         # Homing, the long-running processes log these warnings once (delivery/check_settings.py).
-        # If a check finds an error, the command still ends.
+        # An error that a check finds still ends the command.
         base.BaseCommand.check = _refuse_errors(base.BaseCommand.check)  # type: ignore[method-assign]
     try:
         try:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 else:
     _UserAdmin, _LogAdmin = UserAdmin, admin.ModelAdmin  # these classes are not generic at run time
 
-# The admin's pages of two-step devices would show their secrets. Users set up two-step sign-in on a
+# Django's admin would show the secrets of two-step devices. Users set up two-step sign-in on a
 # separate page.
 for _device in (TOTPDevice, StaticDevice):
     admin.site.unregister(_device)

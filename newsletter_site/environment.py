@@ -53,9 +53,9 @@ class Environment:
     def misspelt(self, besides: Set[str]) -> dict[str, str]:
         """Return misspelt variables, each with the name that was probably meant.
 
-        A name counts as misspelt if it is almost the same as one of our names, or if its first word
-        is also the first word of at least three of our names. Fewer than three of our names begin
-        with words such as LOG and DATABASE, which other programs use too. `besides` are names that
+        A name counts as misspelt if it is almost the same as one of our names, or if at least three
+        of our names begin with its first word. Fewer than three of our names begin with words such
+        as LOG and DATABASE, which other programs use too. `besides` are names that
         other parts of Homing read.
         """
         words = Counter(name.partition("_")[0] for name in self.names)
@@ -71,8 +71,8 @@ class Environment:
     def require(self, expected: Mapping[str, str], *, besides: str) -> None:
         """Exit with one sentence that names all unset variables.
 
-        If the variable `besides` is unset too, the sentence also names it. If only `besides` is
-        unset, the program continues.
+        If a variable in `expected` is unset, the sentence also names `besides` if that is unset. If
+        only `besides` is unset, the program continues.
         """
         missing = [name for name in expected if name not in self]
         if missing and besides not in self:

@@ -75,8 +75,7 @@ def _development_secret_key(data_dir: Path) -> str:
 SECRET_KEY = (
     env.secret("SECRET_KEY") if "SECRET_KEY" in env else _development_secret_key(HOMING_DATA_DIR)
 )
-# Signed links in mail are valid for years. After SECRET_KEY was changed, the old key still verifies
-# signed links.
+# Signed links in mail must work for years. After a change of SECRET_KEY, the old key verifies them.
 SECRET_KEY_FALLBACKS = env.texts("SECRET_KEY_FALLBACKS")
 ALLOWED_HOSTS = env.texts("ALLOWED_HOSTS")
 if not ALLOWED_HOSTS:
@@ -99,8 +98,8 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
 ]
-# The sandbox is a server for development, which no running site needs. The command `sandbox` still
-# works on every site.
+# The sandbox is a server for development, which no running site needs. The command `sandbox`
+# works even if DEBUG is off.
 if DEBUG or "sandbox" in sys.argv[1:3]:
     INSTALLED_APPS.append("postmark_sandbox")
 # The folder idempotency/ contains its own migrations, because it can be installed alone.
@@ -183,7 +182,7 @@ DATABASES["default"].update(
 DATABASES["default"].setdefault("OPTIONS", {}).update(
     # idempotency/isolation.py explains this level.
     isolation_level=IsolationLevel.READ_COMMITTED,
-    # Prepared statements belong to one server connection, and a pooler may use another.
+    # A pooler may change the server connection, to which prepared statements belong.
     prepare_threshold=None,
     connect_timeout=10,
     # With these values, a vanished server is noticed after half a minute instead of the system's

@@ -30,8 +30,8 @@ urlpatterns = [
     path("admin/newsletters/tokens/<int:token>/revoke/", revoke_token, name="revoke_token"),
     path("admin/newsletters/", include("subscribers.desk.urls")),
     path("admin/newsletters/", include("publishing.urls")),
-    # Replace two pages of Django's admin. The two pages keep Django's names, `admin:login` and
-    # `admin:password_change`.
+    # Replace two pages of Django's admin. The first two URLs keep Django's names,
+    # `admin:login` and `admin:password_change`.
     path("admin/login/", sign_in, name="login"),
     path("admin/password_change/", change_password, name="password_change"),
     path("admin/login/known/<str:token>/", unblock_sign_in, name="unblock_sign_in"),

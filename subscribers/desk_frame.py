@@ -42,8 +42,8 @@ class Guard:
         @wraps(view)
         def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> R | HttpResponse:
             if not request.user.is_authenticated:
-                # The script leaves the open page as it is, and the next page that the user opens is
-                # the sign-in page.
+                # The script htmx leaves the open page as it is. The next page that the user opens
+                # is the sign-in page.
                 if "HX-Request" in request.headers:
                     return HttpResponse(status=401)
                 return redirect_to_login(request.get_full_path(), resolve_url(settings.LOGIN_URL))

@@ -144,7 +144,7 @@ def publish_past(services: Services, number: int, folder: Path, pause: Callable[
     while load_status(edition.pk).state in (EditionState.HELD, EditionState.SENDING):
         pause()
     with connection.cursor() as cursor:
-        # Change each time that a page shows.
+        # Set back all times that the pages show.
         for table, columns, key in (
             ("edition", ("published_at", "held_until"), "id"),
             ("attempt", ("started_at", "finished_at"), "edition_id"),

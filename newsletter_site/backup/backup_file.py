@@ -49,12 +49,12 @@ class BackupFile:
 
 @contextmanager
 def new_file(path: Path, *, replaces: bool) -> Iterator[BinaryIO]:
-    """Create the file `path`, which only its owner can read, when the block ends.
+    """When the block ends, create the file `path`, which only its owner can read.
 
-    Before the block ends, the file has another name. If the block fails, the file is removed. If
-    the process is killed, the unfinished file stays, and the next run overwrites it. If `path` is a
-    symbolic link, the link stays and its target is written. Raise BackupRefusedError if the file
-    cannot be written.
+    Until then, the file has another name. If the block fails, the file is removed. If the process
+    is killed, the unfinished file stays, and the next run overwrites it. If `path` is a symbolic
+    link, the link stays and its target is written. Raise BackupRefusedError if the file cannot be
+    written.
     """
     target = Path(os.path.realpath(path))
     unfinished = target.with_name(f"{target.name}.unfinished") if target.name else target

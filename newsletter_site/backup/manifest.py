@@ -72,10 +72,10 @@ class Target:
 
 
 def fingerprint(key: str) -> str:
-    """Return a fingerprint, which shows whether two keys are equal but not the key.
+    """Return a key's fingerprint, which shows whether two keys are equal.
 
-    The fingerprint does not make it easier to guess the key. Guesses can already be tried on the
-    sessions in the dump, because these sessions are signed with the key.
+    The fingerprint does not make it easier to guess the key. The key signs the sessions in the
+    dump, so anyone with the dump can already test guesses on these sessions.
     """
     return salted_hmac("newsletter_site.backup", "key", secret=key, algorithm="sha256").hexdigest()
 

@@ -24,7 +24,7 @@ LAST_LINES = 8
 class Children:
     """The processes of one demo, with their logs in `folder`.
 
-    All processes end with the block.
+    When the block ends, all processes end.
     """
 
     def __init__(self, folder: Path, terminal: Terminal) -> None:

@@ -73,7 +73,7 @@ def private_folder(folder: Path, user: ServerUser) -> Path:
 
 
 def named_for(public: Path, key: str, user: ServerUser) -> Path:
-    """Return the path in `public` of the private folder for this `user` and `key`."""
+    """Return the path of a private folder in `public`, named for `user` and `key`."""
     mark = hashlib.sha256(f"{user.uid} {key}".encode(errors="surrogateescape")).hexdigest()[:16]
     return public / f"homing-{mark}"
 

@@ -32,9 +32,9 @@ class ServerUser:
 def server_user(data_dir: Path) -> ServerUser:
     """Return the user that runs the server: the current user, if it is not root.
 
-    PostgreSQL refuses to run as root. If the current user is root, return the owner of the data
-    folder, or the owner of a server's folder in it. If root owns all these folders, return the user
-    `postgres`, or `nobody` if there is no user `postgres`.
+    PostgreSQL refuses to run as root. If the current user is root, return the first owner who is
+    not root: of the data folder, or else of a server's folder in it. If root owns all these
+    folders, return the user `postgres`, or `nobody` if there is no user `postgres`.
     """
     if os.geteuid() != 0:
         return ServerUser(os.geteuid(), os.getegid())

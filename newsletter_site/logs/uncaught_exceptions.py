@@ -1,4 +1,4 @@
-"""Log uncaught exceptions, outside debug mode without the exceptions' messages."""
+"""Log uncaught exceptions; outside debug mode, leave out their messages."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class FormErrors(MiddlewareMixin):
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], *args: Any
     ) -> HttpResponse | None:
-        """Read the form, unless the view has no CSRF protection.
+        """Read the form if the view has CSRF protection.
 
         Views without CSRF protection limit their input themselves.
         """

@@ -27,7 +27,7 @@ class Release(NamedTuple):
 
 @cache
 def running_release() -> Release:
-    """Return the release of this checkout or image. A process looks it up only once."""
+    """Return the release of this checkout or image. A process looks this up only once."""
     return Release(version_of(_read(ROOT / "CHANGELOG.md")), find_commit(ROOT, _ARCHIVED_COMMIT))
 
 
@@ -54,7 +54,7 @@ def find_commit(root: Path, archived: str) -> str:
 
 
 def _commit_of_checkout(root: Path) -> str:
-    # Pass the folder of the repository. Without --git-dir, git would refuse a checkout that another
+    # Name the repository. Without --git-dir, git would refuse a checkout that another
     # user owns, and the variable GIT_DIR could name another repository.
     command = ["git", f"--git-dir={root}/.git", "rev-parse", "HEAD"]
     try:

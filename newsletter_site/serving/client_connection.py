@@ -43,8 +43,8 @@ class _Task(WSGITask):
 class Connection(HTTPChannel):
     """A channel that asks the site before it receives a large or slow body.
 
-    A complete request goes to a thread at once. An incomplete request may be refused because of its
-    header: the site runs until it reads the body, which raises BodyAwaited. After BodyAwaited, the
+    A complete request goes to a thread at once. For an incomplete request, the site runs until it
+    refuses the header, or tries to read the body, which raises BodyAwaited. After BodyAwaited, the
     event loop receives the rest of the request, and the site runs again from the beginning.
     """
 

@@ -15,7 +15,7 @@ def listen(address: str, port: int | None) -> socket.socket:
 
     `address` is HOST:PORT or fd://NUMBER. If `address` is empty, use systemd's socket. Without
     systemd's socket, listen on `port` at every address of the machine. Without `port`, listen at
-    127.0.0.1:8000. Raise OSError or ValueError if that fails.
+    127.0.0.1:8000. Raise OSError or ValueError on failure.
     """
     if not address and os.environ.get("LISTEN_PID") == str(os.getpid()):
         address = f"fd://{FIRST_FROM_SYSTEMD}"

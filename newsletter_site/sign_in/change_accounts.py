@@ -119,8 +119,8 @@ def find_author(username: str) -> User:
 def record_operator(code: str, account: User) -> None:
     """Record a change by the operator, and log it.
 
-    The log entry names the account as the user who made the change, because nobody is signed in
-    here.
+    Nobody is signed in here, so the entry names the changed account as the user who made the
+    change.
     """
     record_activity(code, account.pk, account, from_command_line=True)
 

@@ -55,7 +55,7 @@ def is_on(author: Any) -> bool:
 
 
 def pending_device(author: Any, device_id: int | None) -> TOTPDevice | None:
-    """Return the unexpired device that waits for its first code; None without one."""
+    """Return the unexpired device that waits for its first code, or None."""
     if is_on(author):
         return None
     since = cast("Any", Now()) - SETUP_EXPIRES
@@ -74,7 +74,7 @@ def recovery_codes_left(author: Any) -> int:
 
 
 def start_setup(author: Any) -> int | None:
-    """Replace a pending device and return the new id; None if two-step is already on."""
+    """Replace a pending device; return the new id, or None if two-step is already on."""
     with _locked(author):
         if is_on(author):
             return None

@@ -145,7 +145,7 @@ class MessageEvents:
         self._webhooks.send([_delivery_webhook(message, address)], times)
 
     def delivered_to(self, message: Message) -> list[str]:
-        """Return the recipients for whom no event replaced the delivery of a message."""
+        """Return a message's recipients without those whose copy bounced or was dropped."""
         missed = {e.address for e in self.of(message.number) if e.replaces_delivery}
         return [address for address in message.recipients if address not in missed]
 

@@ -52,7 +52,7 @@ class WebhookQueue:
         # A heap of posts that are due, late or to be retried.
         self._pending: list[_Post] = []
         # The active shuffle rule, its deadline, and the posts that the rule holds back until then.
-        # If enough posts wait, they are posted before the deadline.
+        # If enough posts wait, the queue posts them earlier.
         self._window: FaultRule | None = None
         self._window_due = 0.0
         self._mixed: list[_Post] = []

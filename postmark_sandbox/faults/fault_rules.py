@@ -183,14 +183,14 @@ class FaultRules:
             return next((rule for rule in rules if rule.fires(path, recipients)), None)
 
     def on_event(self, record_type: str, address: str) -> list[FaultRule]:
-        """Return every rule that hits this event. `address` is in lower case."""
+        """Return every rule that matches this event. `address` is in lower case."""
         with self._lock:
             rules = [r for r in self._rules if FAULT_KINDS[r.kind].point is FaultPoint.EVENT]
             return [rule for rule in rules if rule.fires(record_type, (address,))]
 
 
 def read_rule(data: dict[str, Any], number: int, seed: int) -> FaultRule:
-    """Read a rule from JSON: `kind`, the kind's parameters, and when it acts.
+    """Read a rule from JSON with `kind`, the kind's parameters and the rule's times.
 
     Without `calls`, `nth`, `every` or `probability`, a rule of a lasting kind acts on every call,
     and any other rule only on the next call. With `"calls": null`, the rule acts on every call.

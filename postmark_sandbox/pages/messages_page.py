@@ -17,7 +17,7 @@ from postmark_sandbox.state.raw_mail import body_of, headers_of, source
 PER_PAGE = 20
 PARTS = ("HTML", "Text", "Headers", "Source", "Events")
 # The HTML of a mail may use inline styles, load images and open links in an ordinary window.
-# Everything else is blocked.
+# Scripts, forms and all other contents are blocked.
 MAIL_SANDBOX = "allow-popups allow-popups-to-escape-sandbox"
 MAIL_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src * data:; frame-ancestors 'self'; "

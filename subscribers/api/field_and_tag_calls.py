@@ -39,8 +39,8 @@ NO_FIELD = "There is no field with this key."
 NO_TAG = "There is no tag with this number."
 
 
-# The length is only documented here. The forms of the settings page check the length, also for API
-# calls, so that calls and pages refuse a text with the same sentence.
+# The length is only documented here. For calls and pages, the same forms check the length, so that
+# both refuse a text with the same sentence.
 def _at_most(length: int, example: str, default: str | None = "", words: str = "") -> Any:
     return Field(
         default=default,

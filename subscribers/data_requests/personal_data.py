@@ -216,8 +216,8 @@ def _load_mails(reader: Subscriber) -> list[Entry]:
             at = requested_at.get((edition.kind, edition.version), reader.created_at)
         is_test = edition.kind == Edition.Kind.TEST
         title = mark_subject(edition.title) if is_test else edition.title
-        # `frozen` has the values that were stored when the issue was published. In `values`, an own
-        # field never replaces a built-in field.
+        # `frozen` has the values that were stored when the issue was published. In `values`, an
+        # author's own field never replaces a built-in field.
         frozen = dict(zip(edition.merge_fields, delivery.fields or (), strict=False))
         values = {**reader.fields, **frozen, **_columns(reader), "email": reader.email}
         if edition.kind in ISSUE_BY_KIND:

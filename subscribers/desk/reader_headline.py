@@ -32,7 +32,7 @@ BLOCKED = gettext_lazy("An author blocked this address, so it gets no mail.")
 
 
 def reader_headline(data: PersonalData) -> StateLabel:
-    """Say whether this reader gets letters. If not, say why, a suppression first."""
+    """Say whether this reader gets letters; if not, say why."""
     suppression = data.suppression
     if suppression and suppression["lifted_at"]:
         suppression = None

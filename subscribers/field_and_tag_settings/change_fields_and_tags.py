@@ -142,8 +142,8 @@ def delete_tag(tag: int, by: uuid.UUID | None) -> bool:
     Raises `TagInUseError` if an issue or a draft uses the tag. If a tag that an issue excludes were
     deleted, the issue would reach more readers.
     """
-    # Saving a draft or an issue locks its tags. This statement waits until no tag is locked in this
-    # way, so the check below sees a draft or issue that was just saved.
+    # Saving a draft or an issue locks its tags. This statement waits for such locks of this tag, so
+    # the check below sees a draft or issue that was just saved.
     found = Tag.objects.select_for_update().filter(pk=tag).first()
     if found is None:
         return False

@@ -43,7 +43,7 @@ def load_fields() -> tuple[ReaderField, ...]:
 
 
 def load_fields_by_key(keys: Collection[str]) -> tuple[ReaderField, ...]:
-    """Load the name, then the own fields with these keys, sorted by key.
+    """Load the name, then the author's own fields with these keys, sorted by key.
 
     `keys` may contain the key of a deleted field.
     """

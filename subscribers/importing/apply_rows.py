@@ -135,8 +135,8 @@ LOCK_GONE = """
          ORDER BY id FOR NO KEY UPDATE
     ) AS locked
 """
-# If the file says that a reader left, but the reader confirmed here after leaving there, the
-# confirmation counts.
+# If a reader left according to the file, but confirmed in Homing after that, the confirmation
+# counts.
 SKIP_GONE = """
     UPDATE import_candidate
        SET why = CASE WHEN subscriber.state = 'confirmed'

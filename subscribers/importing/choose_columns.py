@@ -107,7 +107,7 @@ def check_again(
     """Check a file again with other uses of its columns, and discard the old check.
 
     Return the import of the new check, and whether this import is new: an earlier import may have
-    read the file in the same way. Return None if no use has changed. If `ColumnError` or
+    read the file in the same way. Return None if each column keeps its use. If `ColumnError` or
     `UnreadableFileError` is raised, nothing has changed.
     """
     with transaction.atomic():

@@ -262,7 +262,7 @@ def statuses_sentence(statuses: Mapping[str, int]) -> str:
 
 
 def tags_sentence(counts: Mapping[str, int]) -> str:
-    """Count the rows by tag, the most frequent first; empty if the file has no tags."""
+    """Count the rows of each tag, the most frequent tag first; empty without tags."""
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     shown = [f"{name} ({digits(count)})" for name, count in ordered[:MOST_SHOWN]]
     return ", ".join([*shown, *_more(len(ordered))])

@@ -63,7 +63,7 @@ def _sign_up(request: HttpRequest, form: SignUpForm, wording: str = "") -> HttpR
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def embedded(request: HttpRequest) -> HttpResponse:
-    """Take forms without a CSRF token: from other sites and from cached pages.
+    """Accept forms without a CSRF token: from other sites and from cached pages.
 
     The header `Origin` names the site of the form; in a browser, no site can forge it. The form
     below a letter signs the visitor up. A form on one of the author's own sites also signs the

@@ -68,7 +68,7 @@ def lift_reactivated(event: AddressReactivated) -> None:
 
 
 def was_lifted_since(event_stream: str, key: str, reader: Subscriber | None, at: datetime) -> bool:
-    """Whether a bounce or block at the time `at` was lifted later."""
+    """Return whether a bounce or block at the time `at` was lifted later."""
     if reader is not None and (lifted := last_lifting(reader)) and lifted.at >= at:
         return True
     words = ProviderSuppression.objects.filter(address_key=key, stream=event_stream)
@@ -84,7 +84,7 @@ def last_lifting(reader: Subscriber) -> ConsentRecord | None:
 
 
 def can_lift_bounce(reader: Subscriber) -> bool:
-    """Whether an author may lift a bounce of this reader now."""
+    """Return whether an author may lift a bounce of this reader now."""
     if reader.state not in (State.PENDING, State.CONFIRMED, State.BOUNCED):
         return False
     refused = _refusals(reader.email_key)
@@ -111,8 +111,8 @@ def lift_bounce(subscriber_id: int, reason: str) -> bool:
         held = Suppression.objects.filter(address_key=reader.email_key, lifted_at=None)
         held.update(lifted_at=Now(), lifted_by=None, lifted_how=LiftedHow.AUTHOR)
         _restore(reader)
-        # Ask for every stream. The provider has a list for each stream, and a webhook about one of
-        # the lists may be lost.
+        # Ask for every stream: the provider has a list for each, and we may not know all lists that
+        # have the address, because a webhook may be lost.
         for stream in _streams():
             queue_suppression_change(reader.email, "reactivate", stream=stream)
         return True

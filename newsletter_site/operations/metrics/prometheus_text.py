@@ -88,8 +88,8 @@ def _histogram(metric: Metric, buckets: Labelled, sums: Labelled, database: str)
     seconds = {_in_order(metric, labels): value for labels, value in sums}
     family = HistogramMetricFamily(metric.name, metric.help, labels=[*metric.labels, DATABASE])
     for labels_in_order, by_bound in counts.items():
-        # An earlier version of Homing may have counted under bounds that no longer exist. Add these
-        # counts to the next larger bound.
+        # An earlier version of Homing may have counted under bounds that no longer exist. Such
+        # counts belong to the next larger bound.
         added_up = [
             (bound, sum(count for le, count in by_bound.items() if float(le) <= float(bound)))
             for bound in bounds

@@ -60,8 +60,8 @@ def choose_lists(paths: Sequence[str]) -> list[str]:
 def may_be_mailed(name: str) -> bool:
     """Return whether a list may have readers to mail, judging by the list's name.
 
-    Lists with readers to mail are imported last, because Homing must first read in the other lists
-    which readers left.
+    Lists with readers to mail are imported last, because the other lists say which readers left,
+    and Homing must know these readers first.
     """
     said = MAILCHIMP_EXPORT.match(name)
     return name not in _HOMING[:1] and (said is None or said[1].lower() == "subscribed")

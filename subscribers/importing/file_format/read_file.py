@@ -388,7 +388,7 @@ class ReaderFile:
         self.mapping = self.mapping or mapping
 
     def _with_found_fields(self, layout: Layout) -> Mapping:
-        """Map recognised own fields now, so that later edits of a field change nothing."""
+        """Map recognised fields now, so that a later edit of a field does not matter."""
         by_hand = {to for _, to in self.mapping}
         found = tuple(
             (f"column {column + 1}", one.name)

@@ -238,9 +238,9 @@ def layout_of(
     fields: Fields = READER_FIELDS,
     reading: Reading | None = None,
 ) -> Layout | None:
-    """Find a file's layout by its first rows; None without a column of addresses.
+    """Find a file's layout by its first rows; None if no column has addresses.
 
-    `fields` are the name and the author's own fields. A header names a field by its key or its
+    `fields` are the reader's name and the author's fields. A header names a field by its key or its
     label. If the `reading` of an earlier file is given, the `records` are the header and the
     rejected rows of that earlier file.
 
@@ -473,8 +473,8 @@ def _name_columns(header: list[str], address: int, sample: Rows) -> tuple[int, .
     if full:
         return full
     if name and len(halves) == 1:
-        # If another column has only first names or only last names, as in “Nom, Prénom”, the column
-        # “name” has the other part of the name, unless its cells have both parts.
+        # With the columns “Nom, Prénom”, “Nom” is only the last name, unless its cells also contain
+        # the first name.
         if _holds(sample, name[0], halves[0]):
             return name
         return halves + name if given else name + halves

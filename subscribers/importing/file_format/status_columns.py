@@ -245,7 +245,7 @@ class _StatusColumn:
         return refuse("status_unknown", status=shown, column=self.name)
 
     def left_at(self, value: str) -> datetime | None:
-        """Return the date in a cell, the latest if it can mean several; None for a word."""
+        """Return the latest date that a cell can mean; None for a word."""
         value = value.strip()
         if self.dated is None or key(value.removesuffix(".0")) in self.words:
             return None
@@ -322,14 +322,14 @@ class StatusRule:
 # Only files of these products can have a status that says nothing about the subscription.
 _MAY_BE_UNSTATED = (_NO_PRODUCT.name, _LISTMONK.name)
 _UNDOUBTED = (Status.UNSTATED, Status.SUBSCRIBED)
-# The rule for a file whose column of statuses the author mapped to another field, or ignores.
+# The rule for a file whose column of statuses the author ignores or mapped to another field.
 SILENT = StatusRule("", (), Status.UNCONFIRMED)
 
 
 def _left_at(
     gravest: Status, found: Sequence[tuple[Verdict, _StatusColumn, str]]
 ) -> datetime | None:
-    """Return the latest date with the gravest status, or else with another status."""
+    """Return the latest date of the gravest status, or of any other if it has none."""
     dates = [
         (verdict is gravest, at)
         for verdict, column, value in found
@@ -361,7 +361,7 @@ def is_word(value: str) -> bool:
 
 
 def are_statuses(values: Collection[str]) -> bool:
-    """Return whether values are statuses: all are known, or most and one says “left”."""
+    """Return whether all values are known statuses, or most are and one says “left”."""
     words = [key(value) for value in values]
     known = [word for word in words if word in _ANY_PRODUCT]
     says_gone = any(isinstance(one := _KNOWN.get(word), Status) and one.is_gone for word in known)

@@ -15,7 +15,7 @@ _MOST_OF_EACH = 1_000  # not more than the number of tags that an import can add
 
 
 def add_fields_and_tags(file: BinaryIO, by: uuid.UUID | None) -> list[str]:
-    """Add an export's fields and tags that do not exist here; return their names.
+    """Add an export's fields and tags that Homing lacks; return their names.
 
     If the file is not an export of Homing, nothing is added. Fields and tags that the settings page
     would refuse are not added. Call this in a transaction. `by` is None on the command line.

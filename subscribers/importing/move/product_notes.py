@@ -32,8 +32,8 @@ BECOMES: Mapping[str, Promise] = {
 class Product:
     """A newsletter service from which authors can move to Homing.
 
-    `statuses` lists columns. Each column has its values, and the status that each value becomes
-    here.
+    `statuses` lists columns. For each value of a column, it has the status that Homing
+    gives the reader.
     """
 
     code: str
