@@ -73,7 +73,7 @@ class ProblemBody(BaseModel):
 
 
 def problem_responses(*statuses: int) -> dict[int, type[ProblemBody]]:
-    """Return problem responses for these statuses and for those of all operations."""
+    """Return problem responses for these statuses and those that all operations have."""
     return dict.fromkeys(sorted({400, 401, 403, 503, *statuses}), ProblemBody)
 
 

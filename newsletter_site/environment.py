@@ -71,8 +71,7 @@ class Environment:
     def require(self, expected: Mapping[str, str], *, besides: str) -> None:
         """Exit with one sentence that names all unset variables.
 
-        If a variable in `expected` is unset, the sentence also names `besides` if that is unset. If
-        only `besides` is unset, the program continues.
+        An unset `besides` is named too, but does not end the program alone.
         """
         missing = [name for name in expected if name not in self]
         if missing and besides not in self:

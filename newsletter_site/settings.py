@@ -378,7 +378,7 @@ LOGGING = {
         },
     },
     "filters": {
-        # Keep only records with an exception, because each refused request already has a log line.
+        # Drop records without an exception: they are about requests that already have a log line.
         "has_exception": {
             "()": "django.utils.log.CallbackFilter",
             "callback": lambda record: bool(record.exc_info),

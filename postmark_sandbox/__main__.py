@@ -81,7 +81,7 @@ def run(options: dict[str, Any]) -> int:
 
 
 def read_fault(text: str) -> dict[str, Any]:
-    """Read `kind:name=value,…` as a fault's JSON; by default it hits all calls."""
+    """Read `kind:name=value,…` as a fault's JSON; by default the fault hits all calls."""
     kind, _, rest = text.partition(":")
     data: dict[str, Any] = {"kind": kind}
     for pair in filter(None, rest.split(",")):

@@ -45,9 +45,9 @@ def confirmed(
 ) -> QuerySet[Subscriber, tuple[Any, ...]]:
     """Select confirmed, unsuppressed readers as unordered (id, email, *reader fields).
 
-    If `fields` has keys of the author's own fields, one more column has the readers' values of
-    them. If `with_tags` are given, only readers with at least one of these tags are selected.
-    Readers with any of `without_tags` are never selected.
+    If `fields` has keys of the author's own fields, one more column has the values of these fields.
+    If `with_tags` are given, only readers with at least one of these tags are selected. Readers
+    with any of `without_tags` are never selected.
     """
     suppressed = Suppression.objects.filter(address_key=OuterRef("email_key"), lifted_at=None)
     readers = Audience(Subscriber).filter(~Exists(suppressed), state=Subscriber.State.CONFIRMED)

@@ -1,7 +1,7 @@
 """Reserve ids after a restored backup.
 
-Mails that were sent after the backup may contain ids that the backup does not have. New ids start
-after a random distance, because a backup may be restored twice.
+Mails that were sent after the backup may contain ids that the backup does not have. New ids begin
+at a random distance from the old ids, because a backup may be restored twice.
 """
 
 import logging

@@ -272,7 +272,7 @@ def take_groups(page: Page, picture: Callable[..., None], services: Services) ->
 
 
 def group_readers(services: Services) -> tuple[int, str]:
-    """Add fields and tags with readers, limit the second draft, greet new readers."""
+    """Add fields and tags, limit a draft's readers, turn the welcome letter on."""
     from django.db.models import F, Value
     from django.db.models.functions import Mod
 

@@ -2,4 +2,4 @@
 
 
 class BackupRefusedError(Exception):
-    """A backup or a restore cannot be made. The text says why, and what to do."""
+    """The error if a backup or a restore is impossible; its text says why and what to do."""

@@ -11,7 +11,7 @@ POLL_S = 0.1
 
 
 class DemoError(CommandError):
-    """The demo cannot continue. The text says why it stopped and what to do."""
+    """The error if the demo cannot continue; its text says why and what to do."""
 
 
 class StoppedError(Exception):

@@ -1,7 +1,7 @@
 """The data folder, private folders in /tmp, and file locks between processes.
 
 Names in /tmp can be guessed, so folders are checked before use. A process asks for a lock again and
-again, so it does not freeze together with the process that holds the lock.
+again until a time limit, so a frozen holder does not freeze the process too.
 """
 
 import fcntl

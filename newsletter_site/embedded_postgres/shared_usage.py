@@ -38,8 +38,8 @@ def join(cluster: Cluster, database: str | None = None) -> None:
         with private_files.held(cluster.home / GATE, cluster.user):
             lock = private_files.open_lock(cluster.home / USERS, cluster.user)
             try:
-                # This cannot fail: only the process that holds `gate.lock` may lock exclusively,
-                # and here this process holds it.
+                # This cannot fail: only the holder of `gate.lock` may lock this file exclusively,
+                # and this process now holds `gate.lock`.
                 private_files.try_lock(lock, shared=True)
                 start_and_stop_server.start(cluster)
                 if database is not None:

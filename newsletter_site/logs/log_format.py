@@ -134,7 +134,7 @@ def _without_messages(value: Any) -> Any:
 
 @lru_cache(maxsize=8)
 def name_from(arguments: tuple[str, ...]) -> str:
-    """Return a process's name: `web`, `worker`, or for others the name of the command."""
+    """Return a process's name: `web`, `worker`, or else the name of its command."""
     program, *rest = arguments or [""]
     if Path(program).name == "manage.py" and rest and not rest[0].startswith("-"):
         return _ROLE_OF_COMMAND.get(rest[0], rest[0])

@@ -41,7 +41,7 @@ class _Task(WSGITask):
 
 
 class Connection(HTTPChannel):
-    """A channel that asks the site before it receives a large or slow body.
+    """A channel that asks the site before receiving a large or slow body.
 
     A complete request goes to a thread at once. For an incomplete request, the site runs until it
     refuses the header, or tries to read the body, which raises BodyAwaited. After BodyAwaited, the

@@ -19,9 +19,9 @@ from newsletter_site.serving.request_parser import HEADER_BYTES, IN_MEMORY, larg
 # checks, so that these are answered even while the database hangs.
 THREADS = MAX_CONCURRENT_REQUESTS + 2
 MOST_CONNECTIONS = 1000
-# The large bodies of all connections together may be as large as this number of import files.
+# Limit the large bodies of all connections together to the size of this number of import files.
 LARGEST_BODIES = 2
-# Running requests have this time to finish.
+# When the server stops, running requests have this time to finish.
 GRACEFUL_S = 30.0
 
 

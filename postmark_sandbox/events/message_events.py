@@ -150,7 +150,7 @@ class MessageEvents:
         return [address for address in message.recipients if address not in missed]
 
     def as_json(self, message: Message) -> list[dict[str, Any]]:
-        """Return the events of a message as its details list them."""
+        """Return a message's events as Postmark lists them in the message's details."""
         at_once = [(address, message.at_ns) for address in self.delivered_to(message)]
         listed = [_detail(*delivered, "Delivered", DELIVERED) for delivered in at_once]
         for event in self.of(message.number):
@@ -196,7 +196,7 @@ def _delivery_webhook(message: Message, address: str) -> dict[str, Any]:
 
 
 def bounce_webhook(bounce: BounceRecord) -> dict[str, Any]:
-    """Build a `Bounce` or `SpamComplaint`. The queue removes an unwanted `Content`."""
+    """Build a `Bounce` or `SpamComplaint`. The queue removes `Content` if it is unwanted."""
     return {
         **bounce.as_json(),
         "BouncedAt": utc_text(bounce.at_ns),

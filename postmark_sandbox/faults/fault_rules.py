@@ -190,7 +190,7 @@ class FaultRules:
 
 
 def read_rule(data: dict[str, Any], number: int, seed: int) -> FaultRule:
-    """Read a rule from JSON with `kind`, the kind's parameters and the rule's times.
+    """Read a rule from JSON with its `kind`, the kind's parameters, and its timing.
 
     Without `calls`, `nth`, `every` or `probability`, a rule of a lasting kind acts on every call,
     and any other rule only on the next call. With `"calls": null`, the rule acts on every call.

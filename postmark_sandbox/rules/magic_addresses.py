@@ -80,7 +80,7 @@ def is_black_hole(address: str) -> bool:
 
 
 def event_type_of(address: str, header: str | None = None) -> tuple[EventType, BounceType | None]:
-    """Return the event for an address; `header` is its `X-PM-Bounce-Type`."""
+    """Return the event for an address; `header` is `X-PM-Bounce-Type`."""
     domain = domain_of(address)
     if domain not in MAGIC_DOMAINS:
         return EventType.DELIVERED, None

@@ -136,7 +136,7 @@ def _columns(row: Subscriber | ConsentRecord) -> dict[str, str]:
 
 
 def _load_tags(reader: Subscriber) -> tuple[list[str], list[str], list[str]]:
-    """Load three lists of names: a reader's topics, other tags, and topics left."""
+    """Load three lists of names: a reader's topics, other tags, and former topics."""
     tags = Tag.objects.filter(id__in=[*reader.tags, *reader.left_topics]).order_by("name")
     topics: list[str] = []
     others: list[str] = []

@@ -145,7 +145,7 @@ def correct_address(subscriber_id: int, address: str, *, by: UUID) -> Subscriber
         if old.unsubscribed_at is not None or old.state == Subscriber.State.COMPLAINED:
             return refuse("address_of_leaver")
         # The state of a reader does not show every unsubscribe. If an imported file says that a
-        # pending reader left elsewhere, the reader stays pending here.
+        # pending reader left, the reader stays pending but is suppressed.
         left = Suppression.objects.filter(address_key=old.email_key, lifted_at=None)
         if left.filter(reason__in=[Reason.UNSUBSCRIBE, Reason.COMPLAINT]).exists():
             return refuse("address_of_leaver")

@@ -73,7 +73,7 @@ def can_add_field() -> bool:
 
 @transaction.atomic
 def add_field(field: ReaderFieldDefinition, by: uuid.UUID | None) -> bool:
-    """Add a field at the end; return False if there are 20 or the key exists.
+    """Add a field at the end; return False if 20 fields exist or the key is taken.
 
     `by` None is not logged.
     """
@@ -167,7 +167,7 @@ def record_saved(code: str, thing: ReaderFieldDefinition | Tag, by: uuid.UUID) -
 
 
 def remove_chunk(is_stopping: Callable[[], bool] = lambda: False) -> bool:
-    """Remove a deleted field or tag from a chunk of readers; False if there is none."""
+    """Remove a deleted field or tag from a chunk of readers; False if none is left."""
     with short_transaction() as cursor:
         rows = DeletedFieldOrTag.objects.select_for_update(skip_locked=True).order_by("pk")
         removed = rows.first()

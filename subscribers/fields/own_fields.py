@@ -9,8 +9,8 @@ from delivery.reader_fields import FIELD_NAMES, READER_FIELDS, ReaderField
 from subscribers.models import ReaderFieldDefinition
 
 # These words cannot be the key of an author's own field. Each word means something else in a letter
-# or as a column of an import, or would confuse authors. Where messages, forms and exports write the
-# key of an own field, they put a prefix before the key, so they need no reserved words.
+# or as a column of an import, or would confuse authors. Messages, forms and exports write such a
+# key with a prefix, so they need no reserved words.
 RESERVED_KEYS = frozenset(
     [
         *(*BODY_FIELDS, "link", "newsletter"),

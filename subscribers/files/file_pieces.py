@@ -31,7 +31,7 @@ def store_pieces(file: IO[bytes], kind: type[FilePiece], **task: Any) -> bytes:
     for number, piece in enumerate(iter(lambda: file.read(LONGEST_PIECE), b"")):
         digest.update(piece)
         kind._default_manager.create(number=number, content=piece, **task)
-        # In debug mode, Django would keep all queries, and so the whole file.
+        # In debug mode, Django would keep all queries, which contain the whole file.
         reset_queries()
     return digest.digest()
 

@@ -151,7 +151,7 @@ SKIP_GONE = """
      WHERE candidate.line = import_candidate.line AND candidate.why IS NULL AND candidate.has_left
 """
 # Select the rows of readers who left, each with the effects of its status. If the file says
-# “blocked”, the reader keeps their state here.
+# “blocked”, the reader's state does not change.
 LEFT = """
     (VALUES ('unsubscribed', 'unsubscribe', 'unsubscribed', 'left'),
             ('bounced', 'bounce', 'bounced', 'bounced'),
@@ -193,7 +193,7 @@ UPDATE_GONE = f"""
 """  # noqa: S608
 # Record an act only if the reader has no record of the same act since the last opt-in. A lifted
 # bounce is recorded again. If the file says that a reader was blocked, the block is recorded, even
-# if an operator blocked the address here.
+# if an operator blocked the address before.
 RECORD_GONE = f"""
     INSERT INTO consent_record (subscriber_id, act, how, subscriber_import_id, at, detail)
     SELECT subscriber.id, act, 'import', %s, left_at, '{FILE_SAYS}' || gone.status

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.db import connection
 
-# One statement changes the reader and adds the record of consent, so that the record is right even
-# if the reader saves in two windows at once. A topic counts as left only if the reader had it. The
+# One statement changes the reader and adds the record of consent. So the record is right even if
+# the reader saves in two windows at once. A topic counts as left only if the reader had it. The
 # record of consent stores the current names of the topics.
 CHOOSE = """
     WITH reader AS (

@@ -17,7 +17,7 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 
 LONGEST_STATEMENT = 300
 RESULTS = ("added", "known", "duplicates", "skipped", "rejected")  # the possible results of a row
-# The values of the counting columns before a check or an import reads the first row.
+# The counting columns have these values until a check or an import has read the first row.
 NO_COUNTS: Mapping[str, Any] = {
     **dict.fromkeys(("rows", *RESULTS, "done"), 0),
     "skipped_because": {},
@@ -113,8 +113,8 @@ class SubscriberImport(LeasedTask):
     kept_changed = models.PositiveIntegerField(default=0, db_default=0)
     undo_checkpoint = models.BigIntegerField(default=0, db_default=0)
     undone_at = models.DateTimeField(null=True)
-    # Which tags and fields in `made` an undo deleted, and which it kept; null if the undo was not
-    # asked to delete any.
+    # The tags and fields in `made` that an undo deleted, and those that it kept; null if the undo
+    # was not asked to delete any.
     unmade = models.JSONField(null=True)
 
     class Meta:

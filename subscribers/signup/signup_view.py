@@ -40,7 +40,7 @@ def _sign_up(request: HttpRequest, form: SignUpForm, wording: str = "") -> HttpR
     `wording` is the text that the form showed; by default, our form's text.
     """
     if form.is_trapped:
-        # A program that fell into a trap gets the usual response, but nothing is stored.
+        # A program that filled in the hidden field gets the usual response; nothing is stored.
         return _asked(request)
     if not form.is_valid():
         return form_page(request, form, status=422)

@@ -187,7 +187,7 @@ def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datet
 
 
 def _keep_bounce(cursor: CursorWrapper, reader: Subscriber, event: Bounced) -> None:
-    """Store each bounce once; if it is reported again, its delivery may be added."""
+    """Store each bounce once; a later report of it may add the delivery."""
     # Only bounced letters count towards the limit.
     delivery = None if event.is_on_request else event.delivery
     cursor.execute(

@@ -98,7 +98,7 @@ def can_lift_bounce(reader: Subscriber) -> bool:
 
 
 def lift_bounce(subscriber_id: int, reason: str) -> bool:
-    """Lift a bounce of this reader here, and ask the provider to lift it.
+    """Lift a bounce of this reader, and ask the provider to lift it too.
 
     `reason` is recorded. The reader returns to the state before the bounce. Returns False if there
     is no bounce to lift.

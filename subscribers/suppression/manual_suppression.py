@@ -15,7 +15,7 @@ _BY_GRAVITY = (Reason.MANUAL, Reason.BOUNCE, Reason.UNSUBSCRIBE, Reason.COMPLAIN
 
 
 def is_blocked(address_key: str) -> bool:
-    """Whether an operator blocks this address."""
+    """Return whether an operator blocks this address."""
     return Suppression.objects.filter(
         address_key=address_key, origin=Origin.OPERATOR, lifted_at=None
     ).exists()

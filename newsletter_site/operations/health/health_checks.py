@@ -114,8 +114,8 @@ def load_write_faults(
 ) -> list[Reason]:
     """Load the faults that keep the site from writing, each fault once.
 
-    A fault comes from one of three sources: this connection is refused, all workers report the
-    fault, or this process remembers it from its `own` failed writes.
+    The faults are refusals of this connection, a fault that all workers report, and a fault that
+    this process remembers from its `own` failed writes.
     """
     found = load_refusals(cursor)
     found += filter(None, (own.problem(), load_activity(cursor).write_fault))

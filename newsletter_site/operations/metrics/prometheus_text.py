@@ -16,8 +16,8 @@ from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, Metr
 Labelled = Sequence[tuple[Mapping[str, str], float]]
 
 # The label that names the database of a counter. A restored backup has lower counters, so the
-# restored database gets a new value of this label. Then the counters become new series, and
-# Prometheus sees no reset of the old series.
+# restored database gets a new value of this label. With a new value, the counters become new
+# series, and Prometheus sees no reset of the old series.
 DATABASE = "database"
 
 
@@ -64,7 +64,7 @@ def _counter(metric: Metric, counted: Labelled, database: str) -> Family:
 
 
 def _gauge(metric: Metric, found: Reading) -> Family:
-    """Build a gauge. Known label values without a reading are 0."""
+    """Build a gauge. A known label value without a reading counts as 0."""
     family = GaugeMetricFamily(metric.name, metric.help, labels=list(metric.labels))
     if isinstance(found, Mapping):
         values: dict[tuple[str, ...], float] = dict.fromkeys(_known(metric), 0.0)

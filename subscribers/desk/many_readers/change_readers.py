@@ -91,7 +91,7 @@ def start_change(
     *,
     reason: str = "",
 ) -> ReaderChange | None:
-    """Store a change of `expected` readers; return None if another number is selected.
+    """Store a change of `expected` readers; None if more or fewer are selected.
 
     A repeated `key` returns the earlier change. Lifting bounces needs a `reason`.
     """

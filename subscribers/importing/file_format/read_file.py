@@ -507,7 +507,7 @@ def _column_name(layout: Layout, column: int) -> str:
 
 
 def _unused_columns(layout: Layout) -> tuple[str, ...]:
-    """Return the names of the first unused columns, and the number of further ones."""
+    """Return the names of the first unused columns, and how many more there are."""
     used = set[int]().union(*layout.columns_of.values())
     unused = [column for column in range(layout.width) if column not in used]
     names = tuple(_column_name(layout, column) for column in unused[:_MAX_UNUSED])

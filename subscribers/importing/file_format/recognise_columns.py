@@ -185,7 +185,7 @@ def read_target(field: str, fields: Fields) -> str:
 
 
 def with_other_meaning(names: Iterable[str]) -> set[str]:
-    """Return the keys of own fields that would mean something else as a header.
+    """Return the author's keys that would mean something else as a column's header.
 
     Exports write such a key as `fields.KEY`, so that an import cannot mistake the field for a
     status.

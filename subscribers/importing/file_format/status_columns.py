@@ -182,9 +182,8 @@ _FLAGS: Mapping[str, Words] = {
     ),
     **dict.fromkeys(keys("confirmed, is confirmed, email confirmed"), _IS_CONFIRMED),
 }
-# Headers of columns that say who left. The value of each header has three parts: the words in the
-# column, the status of a row with a date in the column, and whether any text in the column counts
-# as a date.
+# Headers of columns that say who left. Each header maps to three values: the words in the column,
+# the status of a row with a date, and whether any text counts as a date.
 _WHO_IS_GONE: Mapping[str, tuple[Words, Status, bool]] = {
     **dict.fromkeys(
         keys("""

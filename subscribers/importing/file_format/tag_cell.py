@@ -48,8 +48,8 @@ def _names_in(cell: str) -> list[str]:
             names = None
         if isinstance(names, list) and all(isinstance(name, str) for name in names):
             return names
-    # In a cell with quotation marks, only commas separate names. In any other cell, names are
-    # separated by the first of the delimiters that occurs, so that names may contain commas.
+    # In a cell with quotation marks, only commas separate names. In any other cell, the first of
+    # these delimiters that occurs separates the names, which may thus contain commas.
     found = (one for one in _DELIMITERS if one in cell and '"' not in cell)
     delimiter = next(found, ",")
     rows = csv.reader(_LINE_BREAKS.split(cell), delimiter=delimiter, skipinitialspace=True)
