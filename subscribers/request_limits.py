@@ -31,7 +31,7 @@ COUNTERS = {Edition.Kind.CONFIRMATION: "requests", Edition.Kind.RECORD: "record_
 def seconds_until_turn(network: str, suspicious: bool = False) -> int:
     """Return the seconds until this network may request mail; 0 if it may do so now.
 
-    This call locks the network until the transaction ends. An unknown network never waits.
+    Other requests of the network wait until this transaction ends. An unknown network never waits.
     """
     if not network:
         return 0

@@ -43,7 +43,7 @@ _COPIED_HEADERS = ("Allow", "Retry-After", "WWW-Authenticate")
 class ApiBoundary:
     """The outermost middleware: it runs before the redirect to https.
 
-    It handles HEAD like GET, and `wsgi.py` then removes the body of the answer.
+    This class handles HEAD like GET, and `wsgi.py` then removes the body of the answer.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

@@ -39,7 +39,7 @@ _HEADERS: dict[str, Any] = {
 }
 
 # The links of each operation that creates a resource: a parameter, and the operations that take
-# this parameter. In the new resource, the name of the parameter's value lacks “_id”.
+# this parameter. In the new resource, the value has the parameter's name, but without “_id”.
 _LINKS = {
     "publishIssue": ("issue", ("publishVersion", "issueStatus", "listCopies")),
     "addReader": ("reader", ("getReader", "exportReader", "actOnReader")),

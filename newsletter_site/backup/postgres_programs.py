@@ -32,7 +32,7 @@ class Programs:
     environment: dict[str, str]
 
     def start(self, name: str, *options: str, **pipes: Any) -> subprocess.Popen[bytes]:
-        """Start a program. Pass no password in `options`: other users can see these."""
+        """Start a program. Pass no password in `options`, which other users can see."""
         return subprocess.Popen([self.folder / name, *options], env=self.environment, **pipes)
 
 

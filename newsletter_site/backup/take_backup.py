@@ -64,7 +64,7 @@ def take_backup(
 
 @contextmanager
 def without_migrate(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """Keep `migrate` and restores out, or raise BackupRefusedError if one is running."""
+    """Prevent `migrate` and restores; raise BackupRefusedError if one is running."""
     with ExitStack() as stack:
         try:
             stack.enter_context(single_run(connection, LOCK_S))

@@ -16,8 +16,8 @@ from newsletter_site.embedded_postgres.server_folder import Cluster
 from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError
 
 GATE, USERS = "gate.lock", "users.lock"
-# A program that ends waits at most this long for `gate.lock`, because a frozen process may hold
-# this lock.
+# Before a program ends, it waits at most this long for `gate.lock`: a frozen process may hold this
+# lock.
 LEAVING_S = 30.0
 
 joined: dict[Cluster, int] = {}

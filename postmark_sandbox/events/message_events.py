@@ -145,7 +145,7 @@ class MessageEvents:
         self._webhooks.send([_delivery_webhook(message, address)], times)
 
     def delivered_to(self, message: Message) -> list[str]:
-        """Return a message's recipients without those whose copy bounced or was dropped."""
+        """Return a message's recipients without those whose copy never arrived."""
         missed = {e.address for e in self.of(message.number) if e.replaces_delivery}
         return [address for address in message.recipients if address not in missed]
 

@@ -69,7 +69,7 @@ def find_or_add_tags(names: Iterable[str], made: set[int] | None = None) -> dict
 
 
 def hold_tags(ids: Sequence[int]) -> bool:
-    """Prevent deletion of these tags in this transaction; False if a tag is missing."""
+    """Keep these tags until this transaction ends; return False if a tag is missing."""
     return len(lock_tags(ids)) == len(set(ids))
 
 

@@ -6,12 +6,12 @@ from django.db.models import DO_NOTHING, PROTECT, CheckConstraint, ForeignKey, Q
 
 
 def checks(**conditions: Q) -> list[CheckConstraint]:
-    """Make one constraint for each condition; the condition's keyword is its name."""
+    """Make one constraint for each condition; the constraint's name is the condition's keyword."""
     return [CheckConstraint(name=name, condition=check) for name, check in conditions.items()]
 
 
 def unconstrained_key(to: str, **options: Any) -> "ForeignKey[Any, Any]":
-    """Make a foreign key without a constraint: rows can be deleted in any order."""
+    """Make a foreign key without a constraint, so rows can be deleted in any order."""
     return ForeignKey(to, DO_NOTHING, db_constraint=False, **options)
 
 

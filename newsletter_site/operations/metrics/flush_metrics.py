@@ -31,7 +31,7 @@ flusher = _Flusher()
 
 @cache
 def _start_thread(process: int) -> threading.Event:
-    """Start the thread once in each process, because a forked process has no threads."""
+    """Start the thread once in each process: a forked process inherits no threads."""
     counted = threading.Event()
     threading.Thread(target=_repeat, args=[counted], name="flush metrics", daemon=True).start()
     return counted

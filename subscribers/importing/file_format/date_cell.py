@@ -11,8 +11,8 @@ from enum import StrEnum
 
 from delivery.control_characters import INVISIBLE
 
-# The names of the months in the languages of the product. The first letters of a month's name are
-# enough if no other month's name starts with them. Two texts are not read: “listopad” means
+# The names of the months in Homing's languages and some others. The first letters of a month's name
+# are enough if no other month's name starts with them. Two texts are not read: “listopad” means
 # November in Polish but October in Croatian, and both a name of June and a name of July start with
 # “lip”.
 _MONTHS = """

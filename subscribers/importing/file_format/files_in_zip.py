@@ -94,7 +94,7 @@ def lists_in(file: BinaryIO) -> list[str]:
 def is_zip(file: BinaryIO) -> bool:
     """Return whether the file starts like a ZIP file.
 
-    Sets the position in the file to its start.
+    Moves the file's position to the start.
     """
     file.seek(0)
     start = file.read(len(_ZIP))

@@ -1,4 +1,4 @@
-"""Refusal of files that are not CSV, by their first bytes, and of empty files."""
+"""Refuse empty files, and files whose first bytes show that they are not CSV."""
 
 from delivery.tasks.run_leased_task import TaskRefusedError
 from subscribers.refusal_sentences import InputRefusal, sentence_of

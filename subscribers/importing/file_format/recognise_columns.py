@@ -439,7 +439,7 @@ def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
 def _width_of_rows(header: list[str], sample: Rows) -> int:
     """Return the number of columns; a row with more cells is faulty."""
     if not header:
-        # Also count empty cells at the end of a row, because most readers may have no name.
+        # Also count empty cells at the end of a row: the last column may be empty in most rows.
         lengths = Counter(map(len, sample))
         return max(lengths, key=lambda length: (lengths[length], length), default=1)
     # If the header does not name the last columns, all rows are longer than the header.

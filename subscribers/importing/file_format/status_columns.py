@@ -328,7 +328,7 @@ SILENT = StatusRule("", (), Status.UNCONFIRMED)
 def _left_at(
     gravest: Status, found: Sequence[tuple[Verdict, _StatusColumn, str]]
 ) -> datetime | None:
-    """Return the latest date of the gravest status, or of any other if it has none."""
+    """Return the latest date of the gravest status, or else of the other statuses."""
     dates = [
         (verdict is gravest, at)
         for verdict, column, value in found
