@@ -71,7 +71,8 @@ class Environment:
     def require(self, expected: Mapping[str, str], *, besides: str) -> None:
         """Exit with one sentence that names all unset variables.
 
-        An unset `besides` is named too, but does not end the program alone.
+        The sentence also names `besides` if it is unset. If only `besides` is unset, the program
+        continues.
         """
         missing = [name for name in expected if name not in self]
         if missing and besides not in self:

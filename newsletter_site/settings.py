@@ -75,7 +75,8 @@ def _development_secret_key(data_dir: Path) -> str:
 SECRET_KEY = (
     env.secret("SECRET_KEY") if "SECRET_KEY" in env else _development_secret_key(HOMING_DATA_DIR)
 )
-# Signed links in mail must work for years. After a change of SECRET_KEY, the old key verifies them.
+# Signed links in mail must work for years. After SECRET_KEY has changed, the old key still verifies
+# these links.
 SECRET_KEY_FALLBACKS = env.texts("SECRET_KEY_FALLBACKS")
 ALLOWED_HOSTS = env.texts("ALLOWED_HOSTS")
 if not ALLOWED_HOSTS:

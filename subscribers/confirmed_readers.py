@@ -27,7 +27,7 @@ class Audience(QuerySet[Subscriber]):
 
 
 def values_of(keys: Sequence[str]) -> Func:
-    """Select an array: the reader's value for each of these keys of own fields."""
+    """Select an array: a reader's values of the author's fields with these keys."""
     values = map(_value_of, keys)
     return Func(*values, template="ARRAY[%(expressions)s]", output_field=ArrayField(TextField()))
 

@@ -189,7 +189,7 @@ def refuse(code: str, **parameters: Parameter) -> InputRefusal:
 
 
 def sentence_of(refusal: InputRefusal) -> str:
-    """Explain a refusal in a sentence; for an unknown code, the sentence contains the code."""
+    """Explain a refusal in a sentence, which contains the code if it is unknown."""
     sentence = SENTENCES.get(refusal.code)
     if sentence is None:  # a newer release stored this code
         return gettext("Refused ({code}).").format(code=refusal.code)

@@ -2,4 +2,4 @@
 
 
 class BackupRefusedError(Exception):
-    """The error if a backup or a restore is impossible; its text says why and what to do."""
+    """A backup or restore is impossible; the error's text says why and what to do."""

@@ -203,8 +203,7 @@ def _run(
                 if program.stdin:
                     with suppress(BrokenPipeError):
                         program.stdin.close()
-        # If a statement fails, psql ends before pg_restore. If the dump is damaged, pg_restore ends
-        # before psql.
+        # If a statement fails, psql ends first. If the dump is damaged, pg_restore ends first.
         found = read_failure(psql_errors, "psql", codes[0])
         found = found or read_failure(errors, "pg_restore", codes[1])
     raise _failed(found)

@@ -11,7 +11,7 @@ POLL_S = 0.1
 
 
 class DemoError(CommandError):
-    """The error if the demo cannot continue; its text says why and what to do."""
+    """The demo cannot continue; the error's text says why and what to do."""
 
 
 class StoppedError(Exception):

@@ -46,8 +46,7 @@ class Cluster:
 
     def url(self, dbname: str) -> str:
         """Return a DATABASE_URL for the database `dbname`, for Django and libpq."""
-        # Put the socket's folder into the URL's query: as the host, the path would become lower
-        # case.
+        # Put the socket's folder into the query: as the URL's host, it would become lower case.
         folder = quote(os.fspath(self.socket_dir), safe="/")
         return (
             f"postgresql://{SUPERUSER}@/{quote(dbname)}?host={folder}&port={PORT}&sslmode=disable"

@@ -14,7 +14,7 @@ SERVER_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "TZ
 
 
 class EmbeddedPostgresError(OperationalError):
-    """The error if the embedded server cannot be used; its text says why and what to do."""
+    """The embedded server is unusable; the error's text says why and what to do."""
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ logger = logging.getLogger(__name__)
 
 HEADER = "X-Request-ID"
 _ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
-# Monitoring systems request these paths every few seconds. The log shows these requests only
-# if they fail, and the metrics do not count them.
+# Monitoring systems request these paths every few seconds. For these paths, the log shows only
+# failed requests, and the metrics count no requests.
 _QUIET = ("/health/", "/metrics")
 
 

@@ -27,7 +27,7 @@ class Release(NamedTuple):
 
 @cache
 def running_release() -> Release:
-    """Return the release of this checkout or image. A process looks up its release only once."""
+    """Return the release of this checkout or image; look it up once in each process."""
     return Release(version_of(_read(ROOT / "CHANGELOG.md")), find_commit(ROOT, _ARCHIVED_COMMIT))
 
 

@@ -196,7 +196,7 @@ def _delivery_webhook(message: Message, address: str) -> dict[str, Any]:
 
 
 def bounce_webhook(bounce: BounceRecord) -> dict[str, Any]:
-    """Build a `Bounce` or `SpamComplaint`. The queue removes `Content` if it is unwanted."""
+    """Build a `Bounce` or `SpamComplaint`. The queue removes unwanted `Content`."""
     return {
         **bounce.as_json(),
         "BouncedAt": utc_text(bounce.at_ns),

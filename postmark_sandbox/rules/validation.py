@@ -73,7 +73,7 @@ class Account:
 
 @dataclass(slots=True)
 class CheckedMessage:
-    """A message to accept. `recipients` keep their case; `inactive` addresses are in lower case."""
+    """A message to accept: `recipients` as typed, `inactive` addresses in lower case."""
 
     item: dict[str, Any]
     stream: str

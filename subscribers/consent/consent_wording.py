@@ -1,4 +1,4 @@
-"""The texts next to the buttons with which readers consent. Earlier texts stay in the database."""
+"""The texts next to buttons for consent. Earlier texts stay in the database."""
 
 from django.core import signing
 from django.utils.functional import Promise

@@ -48,7 +48,7 @@ class ReasonForm(forms.Form):
 class EditForm(forms.Form):
     """The fields and tags of a reader, without the topics that the reader left."""
 
-    # When the form was shown, the reader's last edit had this time. The form does not overwrite a
+    # The time of the reader's last edit before the form was shown. The form does not overwrite a
     # later edit.
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 

@@ -37,7 +37,7 @@ class UnusableZipError(Exception):
 
 
 class ZipEntries:
-    """The files in a ZIP file, by path. Folders, dot files and `__MACOSX/` are left out."""
+    """The files in a ZIP, by path. Folders, dot files and `__MACOSX/` are left out."""
 
     def __init__(self, file: IO[bytes]) -> None:
         _check_directory(file)

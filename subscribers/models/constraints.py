@@ -6,7 +6,7 @@ from django.db.models import DO_NOTHING, PROTECT, CheckConstraint, ForeignKey, Q
 
 
 def checks(**conditions: Q) -> list[CheckConstraint]:
-    """Make one constraint for each condition; the constraint's name is the condition's keyword."""
+    """Make a constraint for each condition, with the condition's keyword as its name."""
     return [CheckConstraint(name=name, condition=check) for name, check in conditions.items()]
 
 

@@ -144,7 +144,7 @@ def _change_state(reader: Subscriber, effect: _Effect, at: datetime) -> None:
 def _record_act(
     reader: Subscriber, act: Act, at: datetime, event: Bounced | AddressSuppressed
 ) -> None:
-    """Record the act once after each opt-in; after a lifting, record it once more."""
+    """Record the act once after each opt-in; if it was lifted, record it again."""
     since = ConsentRecord.objects.filter(subscriber=reader, id__gt=reader.opt_in_id or 0)
     if act in LIFTABLE and (lifted := last_lifting(reader)) is not None:
         since = since.filter(id__gt=lifted.pk)

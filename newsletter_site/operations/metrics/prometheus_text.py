@@ -16,8 +16,8 @@ from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, Metr
 Labelled = Sequence[tuple[Mapping[str, str], float]]
 
 # The label that names the database of a counter. A restored backup has lower counters, so the
-# restored database gets a new value of this label. With a new value, the counters become new
-# series, and Prometheus sees no reset of the old series.
+# restored database gets a new value of this label. With a new value of the label, the counters
+# become new series, and Prometheus sees no reset of the old series.
 DATABASE = "database"
 
 

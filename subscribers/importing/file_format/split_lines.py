@@ -61,7 +61,7 @@ def lines_of(file: HashingReader, encoding: Encoding) -> Iterator[str]:
 
 
 def line_end(line: str) -> str:
-    """Return the line break at the end of a line by name; empty without a line break."""
+    """Name the line break that ends a line: CRLF, LF or CR; empty without one."""
     if line.endswith("\r\n"):
         return "CRLF"
     return {"\n": "LF", "\r": "CR"}.get(line[-1:], "")

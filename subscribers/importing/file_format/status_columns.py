@@ -321,7 +321,7 @@ class StatusRule:
 # Only files of these products can have a status that says nothing about the subscription.
 _MAY_BE_UNSTATED = (_NO_PRODUCT.name, _LISTMONK.name)
 _UNDOUBTED = (Status.UNSTATED, Status.SUBSCRIBED)
-# The rule for a file whose column of statuses the author ignores or mapped to another field.
+# The rule for a file whose column of statuses is mapped to another field or is ignored.
 SILENT = StatusRule("", (), Status.UNCONFIRMED)
 
 

@@ -67,7 +67,7 @@ class TagColumn(NamedTuple):
 
 
 def tag_column(column: int, header: Sequence[str], tag: str = "") -> TagColumn | None:
-    """Return the column as a `TagColumn` with `tag` or an offered tag, or None."""
+    """Return a `TagColumn` with `tag`, or else with an offered tag, or else None."""
     word = key(header[column]) if column < len(header) else ""
     ends = any(part in word for part in _ENDS)
     if tag:

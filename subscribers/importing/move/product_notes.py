@@ -32,7 +32,7 @@ BECOMES: Mapping[str, Promise] = {
 class Product:
     """A newsletter service from which authors can move to Homing.
 
-    `statuses` lists columns. For each value of a column, it has the status that Homing
+    `statuses` lists columns. For each value of a column, `statuses` has the status that Homing
     gives the reader.
     """
 
