@@ -246,7 +246,7 @@ def take(services: Services, chromium: Browser, into: Path) -> None:
 
 
 def take_groups(page: Page, picture: Callable[..., None], services: Services) -> None:
-    """Take the pages about groups, the welcome letter, and moving out and in."""
+    """Take screenshots about groups, the welcome letter, and moves from and to Homing."""
     tag, draft = group_readers(services)
     page.goto("/admin/newsletters/settings/?count")
     picture("settings", whole=True)

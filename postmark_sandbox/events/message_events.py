@@ -31,7 +31,7 @@ DELIVERED = {
 
 @dataclass(frozen=True, slots=True)
 class MessageEvent:
-    """Event of a message that was sent. `label` is the event's text in the inbox."""
+    """An event of a sent message. `label` is the event's text in the inbox."""
 
     outcome: EventType
     label: str

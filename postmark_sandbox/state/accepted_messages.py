@@ -204,7 +204,7 @@ class Outbox:
         return len(found), found[offset : offset + count]
 
     def copies(self, wanted: Callable[[int], bool]) -> dict[str, int]:
-        """Return the number of messages of each delivery key whose number is `wanted`."""
+        """Count the messages of each delivery key; return only the `wanted` counts."""
         with self._lock:
             deliveries = self._by_metadata.get("delivery", {})
             return {key: len(found) for key, found in deliveries.items() if wanted(len(found))}

@@ -86,7 +86,7 @@ def require_any(options: Mapping[str, Any], needed: Sequence[str], *names: str) 
 def decoded_option(option: str, given: str) -> str:
     """Return an option's text. Raises `CommandError` for bytes that are not UTF-8.
 
-    Python passes bytes that are not UTF-8 to the command as lone surrogates.
+    If an option's bytes are not UTF-8, Python passes them to us as lone surrogates.
     """
     try:
         given.encode()

@@ -73,7 +73,7 @@ def apply_events(events: Sequence[AddressEvent]) -> None:
 def reported_reasons(reader: Subscriber) -> list[Reason]:
     """Return the reported reasons for suppressing this reader since the last opt-in.
 
-    The provider and imports report reasons. A bounce that was lifted is left out.
+    Reasons come from the provider and from imports. A bounce that was lifted is left out.
     """
     reported = ConsentRecord.objects.filter(
         subscriber=reader, how__in=(How.PROVIDER, How.IMPORT), id__gt=reader.opt_in_id or 0

@@ -61,7 +61,7 @@ def lines_of(file: HashingReader, encoding: Encoding) -> Iterator[str]:
 
 
 def line_end(line: str) -> str:
-    """Name the line break that ends a line: CRLF, LF or CR; empty without one."""
+    """Name the line break that ends a line (CRLF, LF or CR); empty without one."""
     if line.endswith("\r\n"):
         return "CRLF"
     return {"\n": "LF", "\r": "CR"}.get(line[-1:], "")
