@@ -43,7 +43,7 @@ _registered: list[Callable[[str], Caller | None]] = []
 
 
 def register_token_lookup(find_caller: Callable[[str], Caller | None]) -> None:
-    """Register the function that finds the caller of a token.
+    """Register the function that tells which caller a token belongs to.
 
     `find_caller` returns None for a token that is not accepted.
     """

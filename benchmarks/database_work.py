@@ -67,7 +67,7 @@ class DatabaseWork:
     def _wait_for_reports(self) -> None:
         """Wait until other sessions have reported their work.
 
-        A session has reported all its work when it ends, which is shortly after its program ends.
+        A session reports the rest of its work when it ends, shortly after its program.
         """
         until = time.monotonic() + REPORTED_WITHIN_S
         while self._one(OTHER_SESSIONS, self._began_at):

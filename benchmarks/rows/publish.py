@@ -61,7 +61,7 @@ OF_THE_NEWEST = """
 
 
 def measure(options: Options) -> RowResult:
-    """Measure the whole answer, the filling of the queue, and the baseline."""
+    """Measure the request that publishes, the filling of the queue, and the baseline."""
     readers = options.size(1_000_000, 20_000)
     with (
         a_site() as site,

@@ -152,10 +152,10 @@ def plain_to_html(text: str) -> str:
 
 
 def escape_html_braces(html: str) -> str:
-    """In an author's HTML, write the braces that are text as entities.
+    """Replace the braces in an author's HTML that are text by their entities.
 
-    Braces are text in code and after a backslash. Functions that read fields later need not know
-    about code or backslashes. A second call changes nothing.
+    Braces in code and braces after a backslash are text, and no merge fields. Functions that read
+    fields later need not know about code or backslashes. A second call changes nothing.
     """
     if "{{" not in html:
         return html

@@ -18,8 +18,7 @@ MAX_FORMATTING_DEPTH = 10
 MAX_OPEN_FORMATTING = 3 * MAX_FORMATTING_DEPTH
 # A parser drops the earliest of four equal open tags.
 _MAX_EQUAL = 3
-# This allows one tag for each 20 characters of the longest letter. Gmail clips a mail at a tenth of
-# the longest letter's length.
+# This allows one tag for each 20 characters of the longest letter that Homing accepts.
 MAX_TAGS = 50_000
 # A parser compares each attribute of a tag with all others.
 MAX_ATTRIBUTES = 50

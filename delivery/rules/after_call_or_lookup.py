@@ -47,9 +47,9 @@ SHORTEST_PAUSE_S = 0.02
 # below 1, so that a look-up that is slightly late does not delay the next look-up.
 PUNCTUAL = 0.9
 
-# Homing waits for later mail for 4 times the last time of the schedule. This wait begins at the
-# check mail or, while no check mail is accepted, at the call. After the wait, an author or operator
-# decides.
+# Homing waits for later mail for 4 times the last time of the schedule. This wait begins when a
+# check mail is accepted. Until then, the wait counts from the call. After the wait, an author or
+# operator decides.
 PATIENCE = 4
 
 # After this number of crashed workers in a row, their batch is suspected as the cause.

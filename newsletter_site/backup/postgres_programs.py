@@ -116,8 +116,7 @@ def _parameters(connection: BaseDatabaseWrapper) -> tuple[str, dict[str, str]]:
         environment = {name: v for name, v in environment.items() if not name.startswith("PG")}
     if password := found.pop("password", ""):
         environment["PGPASSWORD"] = password
-    # Leave the encoding out: psql would use the terminal's encoding, but a dump names its own
-    # encoding.
+    # A dump names its own encoding, so the programs need no `client_encoding`.
     for name in ("client_encoding", "sslpassword"):
         found.pop(name, None)
     return make_conninfo(**found), environment

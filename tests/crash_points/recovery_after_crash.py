@@ -7,7 +7,7 @@ from delivery.reconcile import database_identity
 from delivery.rules.edition_state import EditionState
 from tests.crash_points.actions import Hands
 
-# This is longer than a lease and its call together, and than any wait for a retry or a look-up.
+# This is longer than a lease plus its call, and longer than any wait for a retry or a look-up.
 A_LONG_WHILE_S = 2000.0
 ENDED = {EditionState.SUCCEEDED, EditionState.CANCELLED, EditionState.CLOSED}
 # Each round recovers, looks up or sends something. No scenario needs this many rounds.

@@ -38,8 +38,7 @@ def test_nothing_but_settings_reads_the_environment() -> None:
     # Two of these files set the name of the settings module; the others pass the environment on.
     others = {ROOT / "manage.py", site / "wsgi.py", site / "demo" / "start_services.py"}
     others.add(site / "backup" / "postgres_programs.py")
-    # listen.py reads the id of the process that gets the socket. systemd sets this variable, so
-    # operators do not.
+    # listen.py reads a variable that systemd sets: the id of the process that gets the socket.
     others.add(site / "serving" / "listen.py")
     packages = ["newsletter_site", "publishing", "subscribers", "api", "idempotency", "delivery"]
     sources = {path for package in packages for path in (ROOT / package).rglob("*.py")}

@@ -38,8 +38,8 @@ class Metric:
     """One metric.
 
     `labels` maps each label to its known values. `bounds_s` are the upper bounds of a histogram's
-    buckets, in seconds. `beside` is a label with a value. Beside each counted series, the series
-    that differs only in this value is written too, even if its count is 0.
+    buckets, in seconds. `beside` is a label and a value. For each counted series, the series that
+    differs only in this value is written too, even if its count is 0.
     """
 
     name: str

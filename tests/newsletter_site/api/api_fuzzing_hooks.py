@@ -23,7 +23,7 @@ PLACES: dict[str, list[str]] = json.loads(os.environ.get("FUZZ_PLACES", "{}"))
 KEY = "Idempotency-Key"
 
 
-# The number of good calls so far, for each operation and part of a call.
+# The number of good calls so far, for each pair of an operation and a part of the call.
 CALLS: Counter[tuple[str, ParameterLocation]] = Counter()
 
 

@@ -324,8 +324,8 @@ class TestThePages:
 
         assert page.status == 429
         assert Draft.objects.filter(created_by=window.author).count() == MOST_UNTOUCHED
-        # At the limit, the form of an existing draft still leads to this draft. A draft that was
-        # saved twice is not untouched, so it no longer counts for the limit.
+        # At the limit, a repeated post of an existing draft's form still redirects to that draft.
+        # A draft that was saved twice no longer counts for the limit of untouched drafts.
         assert post(0).status == 302
         again = page.form_with("letter")
         window.client.force_login(window.author)
