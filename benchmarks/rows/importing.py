@@ -22,7 +22,8 @@ from typing import Any
 
 from benchmarks.frame import Measured, Options, RowResult, at_most, say, shown
 from benchmarks.site.browser import MANAGERS, TOKEN, InProcess, sessions_of
-from benchmarks.site.site import ROOT, Site, a_site
+from benchmarks.site.provider_process import ROOT
+from benchmarks.site.site import Site, a_site
 from benchmarks.site.within_site import begin, command_of
 
 COMMAND = "the command, with its report"

@@ -8,7 +8,7 @@ from typing import Any
 
 import requests
 
-from benchmarks.site.site import ROOT
+from benchmarks.site.provider_process import ROOT
 
 LONGEST_ANSWER_S = 90.0
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import django
 
-from benchmarks.site.site import OF_A_BENCHMARK, ROOT, Site
+from benchmarks.site.provider_process import ROOT
+from benchmarks.site.site import OF_A_BENCHMARK, Site
 
 
 def within(site: Site, function: Callable[..., Any], *values: Any) -> Any:

@@ -53,7 +53,7 @@ class Tag(models.Model):
     id = models.AutoField(primary_key=True)
     name = models.CharField(max_length=LONGEST_TAG)
     is_topic = models.BooleanField(default=False, db_default=False)
-    # If the tag is a topic, readers see this text beside it.
+    # Readers see this text next to the topic, if the tag is a topic.
     description = models.CharField(
         max_length=LONGEST_DESCRIPTION, blank=True, default="", db_default=""
     )

@@ -75,7 +75,7 @@ def test_commands_in_containers_read_no_pasted_line(page: str) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_every_command_in_a_sentence_exists(page: str) -> None:
     for typed in inline_commands(page):
-        # Of a pattern (with one of these marks) or a name without arguments, check only the name.
+        # If the text has one of these marks or no arguments, check only the command's name.
         if typed.split()[2:] and not re.search(r"[…|\[]", typed):
             found = problems_of_script(typed)
             assert [one for one in found if "arguments are required" not in one] == [], typed

@@ -127,7 +127,7 @@ def test_outcomes_and_calls_are_counted_once(newsroom: Newsroom, provider: Sandb
     for phase in ("claim", "render", "wait", "start", "call", "settle"):
         assert found["homing_worker_phase_seconds_total", (("phase", phase),)] > 0
         assert found["homing_worker_phase_cpu_seconds_total", (("phase", phase),)] > 0
-    # Of all phases, only `call` always takes longer than its CPU time, because it waits.
+    # A call waits, so only this phase always takes longer than its CPU time.
     took = found["homing_worker_phase_seconds_total", (("phase", "call"),)]
     assert found["homing_worker_phase_cpu_seconds_total", (("phase", "call"),)] < took
 
