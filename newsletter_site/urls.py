@@ -13,6 +13,7 @@ from newsletter_site.sign_in.sign_in_view import sign_in, unblock_sign_in
 from newsletter_site.sign_in.two_step_page import two_step_page, two_step_qr_code
 from newsletter_site.tokens.tokens_view import revoke_token, tokens
 from publishing.archive.archive_pages import home, not_there
+from publishing.archive.written_pages import about, imprint
 from publishing.images.images_view import serve_image
 from publishing.look.look_style_sheet import serve_look
 
@@ -42,6 +43,8 @@ urlpatterns = [
     path("api/v1/", url_patterns()),
     path("pictures/<uuid:image>.<slug:extension>", serve_image, name="image"),
     path("look.css", serve_look, name="look"),
+    path("about/", about, name="about"),
+    path("imprint/", imprint, name="imprint"),
     path("archive/", include("publishing.archive.urls")),
     re_path(r"^[/]*(?=(?i:archive)/)[A-Za-z]+/+(?P<rest>[\s\S]+)$", not_there),
     path("", include("subscribers.urls")),

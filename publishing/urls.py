@@ -33,7 +33,7 @@ from publishing.publish.publish_view import publishing_form
 from publishing.publish.welcome_view import welcome_page
 from publishing.receipts.receipt_view import check_receipt, receipt, receipt_json
 from publishing.rehearsal.rehearsal_view import rehearsal_page
-from publishing.settings.newsletter_view import newsletter_page
+from publishing.settings.newsletter_view import newsletter_page, zone_time
 from publishing.settings.sender_view import check_sender_domain, sender_page, use_sender
 from publishing.snippets.snippets_view import (
     add_snippet,
@@ -81,6 +81,7 @@ urlpatterns = [
     path("settings/look/", look_page, name="look"),
     path("settings/look/preview/", look_preview, name="look_preview"),
     path("settings/newsletter/", newsletter_page, name="newsletter_settings"),
+    path("settings/newsletter/zone/", zone_time, name="zone_time"),
     path("settings/sender/", sender_page, name="sender"),
     path("settings/sender/use/", use_sender, name="use_sender"),
     path("settings/sender/check/", check_sender_domain, name="check_sender_domain"),

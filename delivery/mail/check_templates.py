@@ -47,7 +47,14 @@ def _compile(path: Path, folder: Path) -> CheckMessage | None:
 def _render(layout: str) -> str:
     """Return the problem of a letter or of a mail on request; "" if there is none."""
     newsletter = Newsletter(
-        layout=layout, header=Header.BOTH, logo="/logo.png", logo_width=9, logo_height=9
+        layout=layout,
+        header=Header.BOTH,
+        logo="/logo.png",
+        logo_width=9,
+        logo_height=9,
+        dark_logo="/dark.png",
+        dark_logo_width=9,
+        dark_logo_height=9,
     )
     try:
         mail = compose(

@@ -59,6 +59,9 @@ class Look:
     shows_logo: bool
     logo_width: int
     logo_height: int
+    has_dark_logo: bool
+    dark_logo_width: int
+    dark_logo_height: int
     direction: str
 
     @property
@@ -100,12 +103,14 @@ class Look:
 def look_of(newsletter: Newsletter) -> Look:
     """Return the look of letters and pages for the newsletter's settings.
 
-    Without a logo the name is shown, whatever the author chose.
+    The nameplates of letters and of pages both follow this look. Without a logo the name is shown,
+    whatever the author chose.
     """
     heading, text = _PAIRINGS[newsletter.typeface]
     has_logo = bool(newsletter.logo and newsletter.logo_width and newsletter.logo_height)
     shows_logo = has_logo and newsletter.header != "name"
-    width, height = _fit(newsletter.logo_width, newsletter.logo_height) if has_logo else (0, 0)
+    width, height = _fit(newsletter.logo_width, newsletter.logo_height)
+    dark_width, dark_height = _fit(newsletter.dark_logo_width, newsletter.dark_logo_height)
     return Look(
         accent=accent_for(newsletter.accent),
         layout=newsletter.layout,
@@ -115,6 +120,9 @@ def look_of(newsletter: Newsletter) -> Look:
         shows_logo=shows_logo,
         logo_width=width,
         logo_height=height,
+        has_dark_logo=shows_logo and bool(newsletter.dark_logo and dark_width),
+        dark_logo_width=dark_width,
+        dark_logo_height=dark_height,
         direction=direction_of(newsletter.language),
     )
 
@@ -140,6 +148,8 @@ def contrast(one: str, other: str) -> float:
 
 def _fit(width: int, height: int) -> tuple[int, int]:
     """Return the size of a logo in letters; a logo is never enlarged."""
+    if not (width and height):
+        return 0, 0
     scale = min(1, LOGO_WIDTH / width, LOGO_HEIGHT / height)
     return max(1, round(width * scale)), max(1, round(height * scale))
 

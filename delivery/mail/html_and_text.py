@@ -19,6 +19,7 @@ from delivery.mail.letter_addresses import complete_rooted
 from delivery.mail.transactional_mail_texts import TransactionalText, transactional_text
 from delivery.models import Newsletter
 from delivery.models.newsletter import Layout
+from delivery.short_markdown import html_paragraphs, plain_lines
 
 _WHOLE_DOCUMENT = re.compile(r"<\s*(!doctype|html|body)\b", re.IGNORECASE)
 _END_OF_BODY = re.compile(r"</\s*body\s*>", re.IGNORECASE)
@@ -29,6 +30,8 @@ _TAG = re.compile(r"<[^>]*>")
 # with blanks, because the inbox would otherwise add the first words of the letter.
 INBOX_PREVIEW_LENGTH = 140
 _BLANK = "&#8199;&#847; "
+# The look of links in the footer of a mail, as in `templates/mail/footer.html`.
+_QUIET_LINK = {"class": "quiet", "style": "color:#55626a;"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,8 @@ def compose(
     footer = {
         "newsletter": newsletter,
         "look": look,
+        "own_footer": html_paragraphs(newsletter.footer, **_QUIET_LINK),
+        "own_footer_text": "\n".join(plain_lines(newsletter.footer)),
         "needs_footer": True,
         "has_topics": has_topics,
         "has_page": has_page,
@@ -80,6 +85,7 @@ def compose(
             title,
             look,
             newsletter=newsletter,
+            own_footer=footer["own_footer"],
             picture=picture,
             preview_text=merge_fields.plain_to_html(preview_text),
             filler=_BLANK * ((INBOX_PREVIEW_LENGTH - len(preview_text)) // 2),
@@ -101,15 +107,29 @@ def compose_transactional(kind: str, newsletter: Newsletter) -> tuple[str, MailP
     """
     with in_language_of(newsletter):
         words = transactional_text(kind)
-        home = f"{settings.SITE_URL}/"
-        look = look_of(newsletter)
-        mail = _compose_transactional(words, look, newsletter.language, newsletter.logo, home)
+        nameplate = _Nameplate(
+            newsletter.tagline, newsletter.language, newsletter.logo, newsletter.dark_logo
+        )
+        mail = _compose_transactional(
+            words, look_of(newsletter), nameplate, f"{settings.SITE_URL}/"
+        )
     return words.title, mail
+
+
+@dataclass(frozen=True, slots=True)
+class _Nameplate:
+    """The newsletter as the frame of a transactional mail shows it."""
+
+    tagline: str
+    language: str
+    logo: str
+    dark_logo: str
+    name: str = "{{ newsletter }}"
 
 
 @lru_cache(maxsize=32)
 def _compose_transactional(
-    words: TransactionalText, look: Look, language: str, logo: str, home: str
+    words: TransactionalText, look: Look, newsletter: _Nameplate, home: str
 ) -> MailParts:
     context = {"title": escape(words.title), "words": words, "look": look, "link": "{{ link }}"}
     html = _render_letter(
@@ -117,7 +137,7 @@ def _compose_transactional(
         words.title,
         look,
         words=words,
-        newsletter={"name": "{{ newsletter }}", "language": language, "logo": logo},
+        newsletter=newsletter,
         home=home,
         needs_title=True,
         footer="mail/transactional_footer.html",

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from delivery.humanise import digits
 from delivery.models import Edition, Newsletter
+from delivery.short_markdown import plain_lines
 
 CONFIRMATION_ISSUE = UUID("e93348ef-096e-4c6c-a194-8c9e51f5b825")
 RECORD_ISSUE = UUID("5746c21d-e5f7-4e1a-a220-cf610df36c6d")
@@ -96,5 +97,5 @@ def newsletter_values(newsletter: Newsletter) -> dict[str, str]:
     return {
         "newsletter": name,
         "language": newsletter.language,
-        "imprint": " · ".join(filter(None, (name, address, *newsletter.footer.split("\n")))),
+        "imprint": " · ".join(filter(None, (name, address, *plain_lines(newsletter.footer)))),
     }

@@ -87,7 +87,7 @@ class Newsletter(models.Model):
         blank=True,
         default="",
         validators=[one_line],
-        help_text=gettext_lazy("One line under the name on public pages."),
+        help_text=gettext_lazy("One line under the name in mails and on public pages."),
     )
     postal_address = models.CharField(
         max_length=300,
@@ -133,12 +133,19 @@ class Newsletter(models.Model):
         max_length=100, blank=True, default="", db_default="", validators=[one_line]
     )
     sender_address = models.EmailField(blank=True, default="", db_default="")
-    # The author's own texts at the end of every mail, and above the sign-up form.
+    # The author's own texts at the end of every mail, in a little Markdown, and above the sign-up
+    # form.
     footer = models.CharField(max_length=500, blank=True, default="", db_default="")
     sign_up_text = models.CharField(max_length=500, blank=True, default="", db_default="")
     # The web origins whose sign-up forms need no second press of a button. Each line has one
     # origin, as browsers send it.
     own_sites = models.CharField(max_length=2000, blank=True, default="", db_default="")
+    # Links for the footer of public pages. Each line has a title, a blank and an https address.
+    own_links = models.CharField(max_length=3000, blank=True, default="", db_default="")
+    # The public pages about the newsletter, in Markdown. There is no page without a text. If the
+    # imprint is one https address, it is a link to a page elsewhere.
+    about = models.CharField(max_length=10_000, blank=True, default="", db_default="")
+    imprint = models.CharField(max_length=5000, blank=True, default="", db_default="")
 
     accent = models.CharField(max_length=7, default=PIGEON_BLUE, db_default=PIGEON_BLUE)
     typeface = ChoiceField(
@@ -153,6 +160,10 @@ class Newsletter(models.Model):
     logo = models.CharField(max_length=200, blank=True, default="", db_default="")
     logo_width = models.PositiveSmallIntegerField(default=0, db_default=0)
     logo_height = models.PositiveSmallIntegerField(default=0, db_default=0)
+    # The logo for dark backgrounds, also empty if there is only one logo.
+    dark_logo = models.CharField(max_length=200, blank=True, default="", db_default="")
+    dark_logo_width = models.PositiveSmallIntegerField(default=0, db_default=0)
+    dark_logo_height = models.PositiveSmallIntegerField(default=0, db_default=0)
 
     # The issue of the welcome letter; null if no new reader gets one.
     welcome_issue = models.UUIDField(null=True, editable=False)

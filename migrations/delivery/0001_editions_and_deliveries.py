@@ -653,7 +653,7 @@ class Migration(migrations.Migration):
                     models.CharField(
                         blank=True,
                         default="",
-                        help_text="One line under the name on public pages.",
+                        help_text="One line under the name in mails and on public pages.",
                         max_length=200,
                         validators=[delivery.models.newsletter.one_line],
                     ),
@@ -713,10 +713,28 @@ class Migration(migrations.Migration):
                 ),
                 ("logo", models.CharField(blank=True, db_default="", default="", max_length=200)),
                 ("logo_height", models.PositiveSmallIntegerField(db_default=0, default=0)),
+                (
+                    "dark_logo",
+                    models.CharField(blank=True, db_default="", default="", max_length=200),
+                ),
+                ("dark_logo_width", models.PositiveSmallIntegerField(db_default=0, default=0)),
+                ("dark_logo_height", models.PositiveSmallIntegerField(db_default=0, default=0)),
                 ("logo_width", models.PositiveSmallIntegerField(db_default=0, default=0)),
                 (
                     "own_sites",
                     models.CharField(blank=True, db_default="", default="", max_length=2000),
+                ),
+                (
+                    "own_links",
+                    models.CharField(blank=True, db_default="", default="", max_length=3000),
+                ),
+                (
+                    "about",
+                    models.CharField(blank=True, db_default="", default="", max_length=10_000),
+                ),
+                (
+                    "imprint",
+                    models.CharField(blank=True, db_default="", default="", max_length=5000),
                 ),
                 (
                     "sender_address",

@@ -21,6 +21,7 @@ _IN_USE = """
         SELECT letter FROM draft UNION ALL SELECT text FROM draft
         UNION ALL SELECT html_content FROM edition UNION ALL SELECT text_content FROM edition
         UNION ALL SELECT html_mail FROM edition UNION ALL SELECT logo FROM newsletter
+        UNION ALL SELECT dark_logo FROM newsletter
         UNION ALL SELECT text FROM snippet
     ) AS written (words), LATERAL regexp_matches(
         words, '([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})', 'gi'

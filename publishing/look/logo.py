@@ -1,7 +1,9 @@
-"""Store a logo: a PNG unchanged, an SVG as a PNG of its drawing."""
+"""Store a logo: a PNG unchanged, an SVG as a PNG of its drawing.
+
+Each logo has three columns of the newsletter: its address, its width and its height.
+"""
 
 import uuid
-from collections.abc import Mapping
 
 from django.utils.translation import gettext as _
 
@@ -10,11 +12,17 @@ from publishing.images.store_image import address_of, count_attempt, one_at_a_ti
 from publishing.look.draw_svg import draw_svg
 
 _PNG = b"\x89PNG\r\n\x1a\n"
-NO_LOGO: Mapping[str, str | int] = {"logo": "", "logo_width": 0, "logo_height": 0}
+LOGOS = ("logo", "dark_logo")
+LogoColumns = dict[str, str | int]
 
 
-def store_logo(file: bytes, name: str, by: uuid.UUID) -> dict[str, str | int]:
-    """Store the file; return the values of the newsletter's logo columns.
+def logo_columns(logo: str, address: str = "", width: int = 0, height: int = 0) -> LogoColumns:
+    """Return the columns of one of the `LOGOS`. No address means no logo."""
+    return {logo: address, f"{logo}_width": width, f"{logo}_height": height}
+
+
+def store_logo(logo: str, file: bytes, name: str, by: uuid.UUID) -> LogoColumns:
+    """Store the file; return the columns of the logo.
 
     Raises `UnusableImageError`.
     """
@@ -30,4 +38,4 @@ def store_logo(file: bytes, name: str, by: uuid.UUID) -> dict[str, str | int]:
         with one_at_a_time():
             file = draw_svg(file)
     image = store_image(file, name, by=by, is_counted=file_is_png)
-    return {"logo": address_of(image), "logo_width": image.width, "logo_height": image.height}
+    return logo_columns(logo, address_of(image), image.width, image.height)

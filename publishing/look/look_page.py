@@ -29,7 +29,7 @@ from publishing.desk_access import desk_page, may_change_newsletter, sees_reader
 from publishing.desk_permissions import MAY_WRITE
 from publishing.images.resize_image import MOST_BYTES, TOO_LARGE, UnusableImageError
 from publishing.images.store_image import count_attempt
-from publishing.look.logo import NO_LOGO, store_logo
+from publishing.look.logo import LOGOS, LogoColumns, logo_columns, store_logo
 from publishing.look.look_style_sheet import look_sheet
 from publishing.models import Draft
 from publishing.settings.change_settings import change_settings
@@ -46,6 +46,8 @@ else:
 _COLOUR = re.compile(r"#?([0-9a-f]{6}|[0-9a-f]{3})", re.IGNORECASE)
 COLUMNS = ("accent", "typeface", "layout", "header")
 _PREVIEW = ("shows", "device", "scheme")
+# The size in pixels of a logo that the author chose and did not upload yet.
+_SIZE = re.compile("([1-9][0-9]{0,3})x([1-9][0-9]{0,3})")
 ISSUES_SHOWN = 3
 
 
@@ -65,6 +67,11 @@ class LookForm(_ModelForm):
         label=gettext_lazy("Colours"),
         choices=[("light", gettext_lazy("Light")), ("dark", gettext_lazy("Dark"))],
     )
+
+    new_logo = forms.RegexField(_SIZE, required=False)
+    new_dark_logo = forms.RegexField(_SIZE, required=False)
+    remove_logo = forms.BooleanField(required=False)
+    remove_dark_logo = forms.BooleanField(required=False)
 
     class Meta:
         model = Newsletter
@@ -97,51 +104,93 @@ class LookForm(_ModelForm):
         """The chosen look, as values of the newsletter's columns."""
         return {name: self.cleaned_data[name] for name in COLUMNS}
 
+    @property
+    def query(self) -> dict[str, str]:
+        """The fields that the address of the preview needs."""
+        names = [*_PREVIEW[:1], *(f"{do}_{logo}" for do in ("new", "remove") for logo in LOGOS)]
+        chosen = {name: self.cleaned_data[name] for name in names if self.cleaned_data[name]}
+        return self.columns | chosen
+
+    @property
+    def chosen_logos(self) -> LogoColumns:
+        """The columns of logos that are removed, or not uploaded yet.
+
+        A logo that was not uploaded has a placeholder as its address. The script of the page puts
+        the picture in its place.
+        """
+        columns: LogoColumns = {}
+        for logo in LOGOS:
+            if size := _SIZE.fullmatch(self.cleaned_data[f"new_{logo}"]):
+                columns |= logo_columns(logo, f"data:,{logo}", int(size[1]), int(size[2]))
+            elif self.cleaned_data[f"remove_{logo}"]:
+                columns |= logo_columns(logo)
+        return columns
+
 
 @may_change_newsletter
 @require_http_methods(["GET", "HEAD", "POST"])
-@takes_upload(lambda: MOST_BYTES)
+@takes_upload(lambda: len(LOGOS) * MOST_BYTES)
 def look_page(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
     """Show the look with a preview; on POST show or save the posted look."""
     newsletter = Newsletter.objects.get_current()
     form = LookForm(request.POST if request.method == "POST" else None, newsletter)
     if form.is_valid() and request.POST.get("then") != "preview":
         try:
-            values = form.columns | _posted_logo(request, upload)
+            values = _with_first_logo(form.columns | _posted_logos(request, upload))
         except UnusableImageError as error:
             form.add_error(None, str(error))
         else:
-            # After the first upload of a logo, show the logo in the header, as the author expects.
-            if values.get("logo") and not newsletter.logo and values["header"] == Header.NAME:
-                values["header"] = Header.BOTH
             if change_settings(values, user_id_of(request)):
                 messages.success(request, _("Saved."))
             return see_other(reverse("desk:look"))
     shown = form.instance if form.is_valid() else newsletter
-    query, choices = (form.columns, form.cleaned_data) if form.is_valid() else ({}, {})
-    shows = choices.get("shows") or "letter"
+    query, choices = (form.query, form.cleaned_data) if form.is_valid() else ({}, {})
     context: dict[str, Any] = {
         "form": form,
         "shown": shown,
         "accent": accent_for(shown.accent),
-        "shows": shows,
+        "shows": choices.get("shows") or "letter",
         "device": choices.get("device") or "desktop",
         "scheme": choices.get("scheme") or "light",
-        "preview": f"{reverse('desk:look_preview')}?{urlencode({**query, 'shows': shows})}",
+        "preview": f"{reverse('desk:look_preview')}?{urlencode(query)}",
+        "most_bytes": MOST_BYTES,
         # Load the settings again, because validation wrote the posted values into the object above.
         "newsletter": Newsletter.objects.get_current(),
     }
+    context["logos"] = [_logo_shown(context["newsletter"], logo) for logo in LOGOS]
     return desk_page(request, "publishing/look/look.html", context)
 
 
-def _posted_logo(request: HttpRequest, upload: BoundedUpload) -> dict[str, str | int]:
+def _logo_shown(newsletter: Newsletter, logo: str) -> dict[str, Any]:
+    sizes = {side: getattr(newsletter, f"{logo}_{side}") for side in ("width", "height")}
+    return {
+        "name": logo,
+        "label": LABELS[logo],
+        "address": getattr(newsletter, logo),
+        "is_dark": logo == "dark_logo",
+        **sizes,
+    }
+
+
+def _posted_logos(request: HttpRequest, upload: BoundedUpload) -> LogoColumns:
     if upload.is_over:
         count_attempt(user_id_of(request))
         raise UnusableImageError(str(TOO_LARGE))
-    file = request.FILES.get("logo")
-    if file is not None:
-        return store_logo(file.read(), file.name or "", user_id_of(request))
-    return dict(NO_LOGO) if "remove_logo" in request.POST else {}
+    columns: LogoColumns = {}
+    for logo in LOGOS:
+        if file := request.FILES.get(logo):
+            columns |= store_logo(logo, file.read(), file.name or "", user_id_of(request))
+        elif f"remove_{logo}" in request.POST:
+            columns |= logo_columns(logo)
+    return columns
+
+
+def _with_first_logo(values: dict[str, Any]) -> dict[str, Any]:
+    """Show the first logo of a newsletter in the header, as the author expects."""
+    is_first = values.get("logo") and not Newsletter.objects.get_current().logo
+    if is_first and values["header"] == Header.NAME:
+        return values | {"header": Header.BOTH}
+    return values
 
 
 @may_change_newsletter
@@ -150,10 +199,11 @@ def _posted_logo(request: HttpRequest, upload: BoundedUpload) -> dict[str, str |
 def look_preview(request: HttpRequest) -> HttpResponse:
     """Render a letter or the front page in the look that the URL's query describes."""
     newsletter = Newsletter.objects.get_current()
-    form = LookForm(request.GET, newsletter)
-    # If the query is invalid, show the stored look. Load the newsletter again, because validation
-    # wrote the query's values into the first object.
-    newsletter = form.instance if form.is_valid() else Newsletter.objects.get_current()
+    form = LookForm(request.GET, Newsletter.objects.get_current())
+    # If the query is invalid, show the stored look.
+    if form.is_valid():
+        for name, value in _with_first_logo(form.columns | form.chosen_logos).items():
+            setattr(newsletter, name, value)
     with in_language_of(newsletter):
         if request.GET.get("shows") == "page":
             html = _front_page(request, newsletter)

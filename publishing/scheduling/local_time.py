@@ -8,27 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cache
-from itertools import groupby
 from typing import TYPE_CHECKING, Literal
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _
 
 from delivery.humanise import late_duration
 from delivery.rules.scheduled_time import LOCAL, ScheduledTime, day_and_time
+from publishing.scheduling.find_zone import UnknownZoneError, find_zone
 
 if TYPE_CHECKING:
     from delivery.models import Edition
 
 FURTHEST = timedelta(days=366)
-# The areas in names of time zones such as Europe/Lisbon. All other zone names are technical or
-# obsolete.
-AREAS = {
-    *("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe"),
-    *("Indian", "Pacific"),
-}
-NO_PLACES = {"localtime", "Factory"}
 
 _LOCAL = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2})(?::00(?:\.0{1,6})?)?")
 
@@ -54,9 +46,13 @@ def parse_scheduled_time(
 ) -> ScheduledTime:
     """Return the moment that `local` means in `zone`; it must be later than `now`.
 
-    Raises `InvalidTimeError`.
+    `zone` may also be the name of a city. Raises `InvalidTimeError`.
     """
-    there = _parse_zone(zone)
+    try:
+        zone = find_zone(zone)
+    except UnknownZoneError as error:
+        raise InvalidTimeError("zone", str(error)) from None
+    there = ZoneInfo(zone)
     entered = _parse_local(local)
     if now is not None and not now.year - 1 <= entered.year <= now.year + 2:
         # Refuse years far away, because the calculations below fail near year 1 and year 9999.
@@ -101,15 +97,6 @@ def fold_choice(moment: ScheduledTime) -> Which:
     """Return `first` or `second` if the local time occurs twice, otherwise empty."""
     names: tuple[Which, ...] = ("first", "second")
     return dict(zip(choices_of(moment), names, strict=False)).get(moment, "")
-
-
-def _parse_zone(name: str) -> ZoneInfo:
-    if name not in known_zones():
-        sentence = _("“{name}” is not a time zone. Choose one such as Europe/Lisbon.")
-        if not name:
-            sentence = _("The time zone is missing. Choose one such as Europe/Lisbon.")
-        raise InvalidTimeError("zone", sentence.format(name=name[:64]))
-    return ZoneInfo(name)
 
 
 def _parse_local(local: str) -> datetime:
@@ -205,21 +192,3 @@ def late_start_sentence(moment: ScheduledTime, started: datetime) -> str:
     return _(
         "It was scheduled for {moment} and started {late} late, because no worker was running."
     ).format(moment=moment.words, late=late)
-
-
-@cache
-def known_zones() -> frozenset[str]:
-    """Return the names of all time zones, including obsolete names."""
-    return frozenset(available_timezones() - NO_PLACES)
-
-
-def zones(own: str, chosen: str = "") -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return choices for a select, namely `own`, UTC, `chosen` and all zones by area."""
-    first = list(dict.fromkeys(zone for zone in (own, "UTC") if zone in known_zones()))
-    places = sorted(zone for zone in known_zones() if zone.split("/")[0] in AREAS and "/" in zone)
-    if chosen in known_zones() and chosen not in {*first, *places}:
-        first.append(chosen)
-    groups = [(_("The newsletter’s zone and UTC"), [(zone, zone) for zone in first])]
-    for area, names in groupby(places, key=lambda zone: zone.split("/")[0]):
-        groups.append((area, [(zone, zone.replace("_", " ")) for zone in names]))
-    return groups

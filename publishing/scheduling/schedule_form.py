@@ -13,8 +13,8 @@ from publishing.scheduling.local_time import (
     choices_of,
     fold_choice,
     parse_scheduled_time,
-    zones,
 )
+from publishing.scheduling.zone_input import ZoneInput
 
 TIME_AND_NOW = _("You entered a time but chose “Now”. Choose “Schedule”, or clear the time.")
 
@@ -34,7 +34,7 @@ class RescheduleForm(forms.Form):
             attrs={"type": "datetime-local", "step": "60", "aria-describedby": "when-said"}
         ),
     )
-    zone = forms.CharField(required=False, label=_("Time zone"), widget=forms.Select)
+    zone = forms.CharField(required=False, label=_("Time zone"), widget=ZoneInput)
     which = forms.CharField(required=False, label=_("Which one"))
 
     moment: ScheduledTime | None = None
@@ -43,16 +43,13 @@ class RescheduleForm(forms.Form):
     def __init__(
         self, data: Any = None, *, now: datetime | None, shown: ScheduledTime | None = None
     ) -> None:
-        own_zone = Newsletter.objects.get_current().time_zone
-        initial = {"zone": own_zone}
+        initial = {"zone": Newsletter.objects.get_current().time_zone}
         if shown:
             initial = {"at": shown.local, "zone": shown.zone, "which": fold_choice(shown)}
             self.choices = choices_of(shown)
         super().__init__(data, initial=initial)
         self.now = now
         self.moment = shown
-        chosen = str(self["zone"].value() or "")
-        self.fields["zone"].widget.choices = zones(own_zone, chosen)
         for name in ("at", "zone"):
             if self.is_bound and name in self.errors:
                 self.fields[name].widget.attrs |= {

@@ -14,6 +14,9 @@ LABELS: Mapping[str, Promise] = {
     "language": gettext_lazy("Language"),
     "footer": gettext_lazy("Footer"),
     "sign_up_text": gettext_lazy("Text above the sign-up form"),
+    "own_links": gettext_lazy("Your links"),
+    "about": gettext_lazy("About page"),
+    "imprint": gettext_lazy("Imprint"),
     "own_sites": gettext_lazy("Your own sites"),
     "second_person": gettext_lazy("Require a second person’s approval"),
     "approver_may_publish": gettext_lazy("The person who approves may also publish"),
@@ -24,4 +27,5 @@ LABELS: Mapping[str, Promise] = {
     "layout": gettext_lazy("Layout"),
     "header": gettext_lazy("Header"),
     "logo": gettext_lazy("Logo"),
+    "dark_logo": gettext_lazy("Logo for dark backgrounds"),
 }

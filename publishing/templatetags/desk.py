@@ -30,6 +30,7 @@ from publishing.editions.edition_status import EditionStatus
 from publishing.look.look_style_sheet import look_address
 from publishing.progress_bar import outcome_label
 from publishing.scheduling.local_time import scheduled_for
+from publishing.settings.footer_links import footer_links
 
 register = template.Library()
 register.simple_tag(lambda: settings.RELEASE, name="release")
@@ -44,6 +45,7 @@ register.filter("grouped", digits)
 register.filter("outcome_label", outcome_label)
 register.filter("plain_title", plain_title)
 register.filter("audience", edition_audience)
+register.filter("author_links", footer_links)
 register.filter("look", look_of)
 register.filter("look_address", look_address)
 register.filter("scheduled_for", scheduled_for)

@@ -1,12 +1,16 @@
 """An author sets a field, a sender and a look, on a computer and a phone."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from playwright.sync_api import Page, expect
 
 from postmark_sandbox.server import SandboxServer
+from publishing.models import UploadedImage
 from tests.browser.author_session import (
     WRITE,
     accepted_by,
@@ -99,14 +103,15 @@ def test_first_steps_lead_to_a_sender(
 
 def test_changed_look_is_previewed_and_reaches_the_front_page(desk: Page) -> None:
     desk.goto("/admin/newsletters/settings/look/")
-    letter = desk.frame_locator("iframe").locator(".rule")
+    preview = desk.frame_locator("[data-frames] iframe >> nth=0")
+    letter = preview.locator(".rule")
     expect(letter).to_have_css("border-bottom-color", "rgb(15, 90, 110)")
 
     desk.get_by_label("Choose the colour").fill("#7a1f5c")
     expect(desk.get_by_label("Accent colour")).to_have_value("#7a1f5c")
     expect(letter).to_have_css("border-bottom-color", "rgb(122, 31, 92)")
     desk.get_by_label("Public page").check()
-    button = desk.frame_locator("iframe").get_by_role("button", name="Subscribe")
+    button = preview.get_by_role("button", name="Subscribe")
     expect(button).to_have_css("background-color", "rgb(122, 31, 92)")
 
     desk.get_by_label("Modern").check()
@@ -117,3 +122,37 @@ def test_changed_look_is_previewed_and_reaches_the_front_page(desk: Page) -> Non
         "background-color", "rgb(122, 31, 92)"
     )
     expect(desk.get_by_role("heading", level=1)).to_have_css("font-weight", "700")
+
+
+@SIZES
+def test_chosen_logo_is_previewed_before_it_is_uploaded(
+    new_page: Callable[..., Page], author: Any, size: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "logo.png"
+    Image.new("RGB", (300, 60), "teal").save(path)
+    page = new_page(author, viewport=size)
+    page.goto("/admin/newsletters/settings/look/")
+    preview = page.frame_locator("[data-frames] iframe >> nth=0")
+    expect(preview.locator(".rule")).to_be_attached()
+
+    page.get_by_label("Logo (optional)", exact=True).set_input_files(path)
+
+    logo = preview.get_by_role("img", name="The Homing Letter")
+    expect(logo).to_have_attribute("src", re.compile("^data:image/png;base64,"))
+    expect(logo).to_have_js_property("naturalWidth", 300)
+    expect(logo).to_have_css("width", "200px")
+    assert not UploadedImage.objects.exists()
+    # One press leads to the preview, which is beside the settings on a wide screen.
+    link = page.get_by_role("link", name="Preview")
+    if size is NARROWEST:
+        link.click()
+        page.get_by_role("radio", name="Dark").check()
+        expect(page.locator("[data-paper]")).to_have_class("paper desktop dark")
+        page.get_by_role("link", name="Back to the settings").click()
+    else:
+        expect(link).to_be_hidden()
+        page.mouse.wheel(0, 600)
+        expect(page.get_by_role("heading", name="Preview")).to_be_in_viewport()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved.")).to_be_visible()
+    assert UploadedImage.objects.get().width == 300

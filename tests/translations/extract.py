@@ -62,6 +62,7 @@ FOR_READERS = (
     *("delivery/mail/transactional_mail_texts.py", "delivery/reader_fields.py"),
     *("newsletter_site/middleware/", "newsletter_site/operations/concurrency_limit.py"),
     *("publishing/content/videos.py", "subscribers/consent/"),
+    *("publishing/archive/written_pages.py", "publishing/settings/footer_links.py"),
     "subscribers/data_requests/personal_data_sentences.py",
     *(
         "subscribers/signup/",

@@ -5,6 +5,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
+from delivery.models import Newsletter
 from publishing.content.edition_content import Content
 from subscribers.consent.consent_log import record_consent
 from subscribers.links import request_token
@@ -75,6 +76,9 @@ def reader_pages(author: Any) -> Pages:
     topics = {"Swifts": "Once a month, in summer more often.", LONGEST: "", "Tides": LONGEST}
     for name, description in topics.items():
         Tag.objects.create(name=name[:60], is_topic=True, description=description)
+    links = "\n".join(f"{LONGEST[:60]} https://{n}.example/" for n in range(8))
+    written = {"about": f"# {LONGEST}\n\nHi.", "imprint": "1 Quay", "own_links": links}
+    Newsletter.objects.update(**written)
     first = publish(author.pk, "first", words, hold_s=0).edition
     publish(author.pk, "second", words, hold_s=0, issue=first.issue_id, version=2)
     unlisted = publish(author.pk, "third", words, hold_s=0, archive="unlisted").edition
@@ -91,6 +95,8 @@ def reader_pages(author: Any) -> Pages:
     ada = "ada@posthouse.example.org"
     return {
         "front page": Shown("/"),
+        "about": Shown("/about/"),
+        "imprint": Shown("/imprint/"),
         "sign up": Shown("/subscriptions/"),
         "confirm": Shown(link(asking, 1)),
         "confirmed": Shown(link(reader, 1)),

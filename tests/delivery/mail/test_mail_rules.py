@@ -69,19 +69,23 @@ def broken_rules(html: str) -> list[str]:
     # Gmail drops a whole style element if one of its selectors is unknown to Gmail.
     if any("[data-" in sheet and "@media" in sheet for sheet in rules.styles):
         broken.append("selectors of Outlook.com beside the rules for others")
-    if html.count("<!--[if mso]>") != html.count("<![endif]-->"):
+    if html.count("<!--[if ") != html.count("<![endif]-->"):
         broken.append("a condition for Outlook without its end")
     return broken
 
 
-def newsletter(**values: str) -> Newsletter:
+def newsletter(*, dark_logo: str = "/pictures/dark.png", **values: str) -> Newsletter:
     return Newsletter(
         name="Ada & Friends",
+        tagline="Birds & tides",
         postal_address="1 Quay",
         footer="Written\nby hand",
         logo="/pictures/logo.png",
         logo_width=600,
         logo_height=120,
+        dark_logo=dark_logo,
+        dark_logo_width=100,
+        dark_logo_height=20,
         **values,
     )
 
@@ -99,6 +103,19 @@ def test_mail_follows_the_rules(layout: str, typeface: str, header: str, languag
         assert f'lang="{language}" dir="{"rtl" if language == "ar" else "ltr"}"' in html
         assert ('src="http' in html) == (header != "name" or html is letter.html)
     assert letter.html.count("Written<br>by hand") == 1
+
+
+@pytest.mark.parametrize("has_dark_logo", [True, False])
+def test_dark_mode_shows_the_dark_logo_or_a_light_plate(has_dark_logo: bool) -> None:
+    own = newsletter(header=Header.LOGO, **({} if has_dark_logo else {"dark_logo": ""}))
+    html = compose("x", LETTER, "", newsletter=own, site_url=SITE).html
+    at_night = html.split("(prefers-color-scheme: dark) {")[1].split("</style>")[0]
+    assert (".by-day { display: none !important; }" in at_night) == has_dark_logo
+    assert (".on-plate { padding: 8px 12px !important;" in at_night) == (not has_dark_logo)
+    logos = re.findall(r'<img class="([\w-]+)" src="[^"]*/(\w+)\.png"', html)
+    shown = [("by-day", "logo"), ("by-night", "dark")] if has_dark_logo else [("on-plate", "logo")]
+    assert logos == shown
+    assert ("display:none;margin:0 auto" in html) == has_dark_logo
 
 
 def test_the_checker_finds_what_breaks_a_rule() -> None:

@@ -1,6 +1,9 @@
 """The newsletter's look can be previewed, and then saved with a logo."""
 
+import html
 import io
+import re
+from urllib.parse import urlencode
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -44,11 +47,20 @@ def test_look_and_logo_are_saved_logged_and_used(window):
     assert window.get(newsletter.logo).status == 200
     (entry,) = LogEntry.objects.all()
     assert plain_sentence_of(entry).endswith("Accent colour, Typeface, Layout, Header, Logo.")
-    mail = compose_content(letter()).html
+    mail = " ".join(compose_content(letter()).html.split())
     assert f'{newsletter.logo}" alt="The Homing Letter" width="200"' in mail
 
+    window.post(PAGE, **LOOK, dark_logo=png(100))
+    dark = Newsletter.objects.get().dark_logo
+    assert dark not in ("", newsletter.logo)
+    assert f'{dark}" alt="The Homing Letter" width="100"' in " ".join(
+        compose_content(letter()).html.split()
+    )
+
     window.post(PAGE, **LOOK, remove_logo="on")
-    assert Newsletter.objects.get().logo == ""
+    assert (Newsletter.objects.get().logo, Newsletter.objects.get().dark_logo) == ("", dark)
+    window.post(PAGE, **LOOK, remove_dark_logo="on")
+    assert Newsletter.objects.get().dark_logo == ""
 
 
 def test_first_logo_is_shown_in_the_header_until_changed(window):
@@ -69,12 +81,12 @@ def test_logos_that_cannot_be_drawn_count_as_uploads(window, settings):
 def test_current_and_published_logos_are_never_deleted_as_unused(window, author):
     window.post(PAGE, **LOOK, logo=png(100))
     publish(author.pk, "k", letter(), hold_s=0)
-    window.post(PAGE, **LOOK, logo=png(200))
+    window.post(PAGE, **LOOK, logo=png(200), dark_logo=png(500))
     window.post(PAGE, **LOOK, logo=png(300))
     window.post(PAGE, **LOOK, logo=png(400))
     for _ in range(2):
         list(delete_unused(0))
-    assert sorted(UploadedImage.objects.values_list("width", flat=True)) == [100, 400]
+    assert sorted(UploadedImage.objects.values_list("width", flat=True)) == [100, 400, 500]
 
 
 @pytest.mark.parametrize(
@@ -119,6 +131,29 @@ def test_preview_shows_the_posted_look_and_saves_nothing(window):
     assert "--sent: #c2410c" in public.source
     assert "Subscribe" in public.words
     assert Newsletter.objects.get().accent == "#0f5a6e"
+
+
+def test_preview_of_chosen_logos_has_placeholders_of_their_size(window):
+    Newsletter.objects.get_current()
+    choice = {**LOOK, "header": "name", "new_logo": "300x60", "new_dark_logo": "100x10"}
+    page = window.post(PAGE, **choice, then="preview")
+    [address] = re.findall(r'<iframe[^>]* src="([^"]*)"', page.html)
+    for shows in ("letter", "page"):
+        frame = window.get(f"{html.unescape(address)}&shows={shows}").html
+        assert re.search(r'src="data:,logo"[^>]* width="200"\s+height="40"', frame)
+        assert re.search(r'="data:,dark_logo"[^>]* width="100"\s+height="10"', frame)
+    assert not UploadedImage.objects.exists()
+    assert (
+        "data:" not in window.get(f"{PAGE}preview/?{urlencode(LOOK)}&new_logo=0x9&shows=page").html
+    )
+
+
+def test_removed_logo_is_missing_in_the_preview(window):
+    window.post(PAGE, **LOOK, logo=png())
+    logo = Newsletter.objects.get().logo
+    for choice, is_shown in (({}, True), ({"remove_logo": "on"}, False)):
+        frame = window.get(f"{PAGE}preview/?{urlencode({**LOOK, **choice})}").source
+        assert (logo in frame) == is_shown
 
 
 def test_only_authors_who_may_write_see_a_draft(window, new_author):

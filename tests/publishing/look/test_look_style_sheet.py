@@ -68,9 +68,13 @@ def test_logo_takes_the_place_of_the_name(page: str) -> None:
     logo = {"logo": "/pictures/x.png", "logo_width": 600, "logo_height": 120}
     change(name="Tides", header="logo", **logo)
     html = visitor().get(reverse(page)).content.decode()
-    assert re.search(r'<img class="logo" src="/pictures/x.png"\s+width="200" height="40"', html)
+    assert re.search(r'class="logo on-plate" src="/pictures/x.png"\s+width="200" height="40"', html)
     assert 'alt="Tides"' in html
     change(header="both")
     html = visitor().get(reverse(page)).content.decode()
     assert 'alt=""' in html
     assert "<span>Tides</span>" in html
+    change(dark_logo="/pictures/y.png", dark_logo_width=100, dark_logo_height=50)
+    html = visitor().get(reverse(page)).content.decode()
+    assert 'media="(prefers-color-scheme: dark)" srcset="/pictures/y.png"' in html
+    assert "on-plate" not in html

@@ -1,5 +1,7 @@
 """The newsletter's settings are saved, logged, and used by mails and pages."""
 
+import re
+
 import pytest
 from django.contrib.admin.models import LogEntry
 
@@ -50,6 +52,31 @@ def test_the_reply_address_is_read_like_a_readers(window):
     assert Newsletter.objects.get().reply_to == "ada@xn--mller-kva.example"
     assert window.post(PAGE, **{**form, "reply_to": ""}).status == 303
     assert Newsletter.objects.get().reply_to == ""
+
+
+def test_links_about_and_imprint_are_stored_as_written(window):
+    form = window.get(PAGE).form_with("tagline").fields
+    typed = " Mastodon   https://social.example/@ada \r\n\r\nHTTPS://Ada.example"
+    about = "Hello  \r\nAda\r\n"
+
+    written = {"own_links": typed, "about": about, "imprint": "1 Quay", "time_zone": "new york"}
+    assert window.post(PAGE, **{**form, **written}).status == 303
+
+    newsletter = Newsletter.objects.get()
+    assert newsletter.own_links == (
+        "Mastodon https://social.example/@ada\nada.example HTTPS://Ada.example"
+    )
+    assert (newsletter.about, newsletter.time_zone) == ("Hello  \nAda", "America/New_York")
+    shown = window.get(SETTINGS).words
+    assert "About page /about/ Imprint /imprint/" in shown
+
+
+def test_local_time_of_a_zone_is_shown_while_typing(window):
+    stored(time_zone="Europe/Lisbon")
+    assert re.search(r"It is .* \d\d:\d\d now in Europe/Lisbon\.", window.get(PAGE).words)
+    ask = f"{PAGE}zone/?time_zone="
+    assert "now in Asia/Tokyo." in window.get(f"{ask}tokyo").words
+    assert "“&lt;b&gt;” is not a time zone." in window.get(f"{ask}<b>").source
 
 
 def test_own_sites_are_stored_as_browsers_send_them(window):
@@ -110,8 +137,13 @@ def test_two_pages_keep_each_others_changes(operator):
 @pytest.mark.parametrize(
     ("field", "value", "error"),
     [
-        ("time_zone", "Lisbon", "Lisbon is not one of the available choices"),
-        ("footer", "Hello {{ name }}", "The text contains {{"),
+        ("time_zone", "Lisbonn", "“Lisbonn” is not a time zone. Did you mean Europe/Lisbon?"),
+        ("footer", "Hello {\\{ name }}", "The text contains {{"),
+        ("tagline", "Hello {{ name }}", "The text contains {{"),
+        ("about", "Hello {{ name }}", "The text contains {{"),
+        ("own_links", "Ada http://a.example", "“Ada http://a.example” has no https address"),
+        ("own_links", "https://a.example Ada", "has no https address at its end"),
+        ("own_links", "\n".join(f"https://{n}.example" for n in range(9)), "At most 8 links"),
         ("sign_up_text", "a\x07b", "control characters"),
         ("footer", "x" * 501, "at most 500 characters"),
         ("own_sites", "https://a.example\nb", "“b” is not an https address"),
@@ -130,13 +162,17 @@ def test_a_bad_setting_is_refused_with_a_reason(window, field, value, error):
 
 
 def test_the_footer_ends_letters_and_mails_on_request():
-    words = stored(name="Tides", postal_address="1 Quay", footer="A & B\nVAT 7")
+    footer = "A & B\nVAT 7\n\n**By** [Ada](https://a.example)"
+    words = stored(name="Tides", postal_address="1 Quay", footer=footer)
 
     mail = compose_content(letter("Low tide"))
 
-    assert "A &amp; B<br>VAT 7" in mail.html
-    assert "--\nA & B\nVAT 7\n" in mail.text
-    assert newsletter_values(words)["imprint"] == "Tides · 1 Quay · A & B · VAT 7"
+    assert "A &amp; B<br>VAT 7</p>" in mail.html
+    link = '<a href="https://a.example" class="quiet" style="color:#55626a;">Ada</a>'
+    assert f"<strong>By</strong> {link}</p>" in mail.html
+    assert "--\nA & B\nVAT 7\n\nBy Ada (https://a.example)\n" in mail.text
+    imprint = "Tides · 1 Quay · A & B · VAT 7 · By Ada (https://a.example)"
+    assert newsletter_values(words)["imprint"] == imprint
 
 
 @pytest.mark.parametrize("path", ["/", "/subscriptions/"])
