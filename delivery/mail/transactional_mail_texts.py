@@ -45,7 +45,7 @@ def transactional_text(kind: str) -> TransactionalText:
             title=_("Confirm your subscription to {{ newsletter }}"),
             before=(
                 _("Someone, most likely you, signed up for {{ newsletter }} with {{ email }}."),
-                _("Open the link and press the button to confirm."),
+                _("Press “Confirm”, then once more on the page that opens."),
             ),
             button=_("Confirm"),
             after=(_("If it wasn’t you, do nothing. You will not be subscribed."),),

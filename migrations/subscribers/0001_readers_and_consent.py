@@ -275,6 +275,11 @@ class Migration(migrations.Migration):
                         name="subscriber_pending_since",
                     ),
                     models.Index(fields=["state", "id"], name="subscriber_by_state"),
+                    models.Index(
+                        django.db.models.functions.text.Lower("name"),
+                        "id",
+                        name="subscriber_by_name",
+                    ),
                 ],
                 "constraints": [
                     models.UniqueConstraint(
@@ -846,6 +851,85 @@ class Migration(migrations.Migration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("name", ""), _negated=True), name="a_tag_has_a_name"
+                    ),
+                ],
+                "indexes": [],
+            },
+        ),
+        migrations.CreateModel(
+            name="SavedFilter",
+            fields=[
+                ("id", models.AutoField(primary_key=True, serialize=False)),
+                ("name", models.CharField(max_length=60)),
+                ("state", models.CharField(blank=True, default="", max_length=12)),
+                ("text", models.CharField(blank=True, default="", max_length=254)),
+                ("source", models.CharField(blank=True, default="", max_length=17)),
+                ("since", models.DateField(null=True)),
+                ("until", models.DateField(null=True)),
+                (
+                    "tag",
+                    models.ForeignKey(
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="subscribers.tag",
+                    ),
+                ),
+            ],
+            options={
+                "db_table": "saved_filter",
+                "default_permissions": (),
+                "constraints": [
+                    models.UniqueConstraint(
+                        django.db.models.functions.text.Lower("name"),
+                        name="one_saved_filter_per_name",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("name", ""), _negated=True),
+                        name="a_saved_filter_has_a_name",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "state__in",
+                                [
+                                    "",
+                                    "pending",
+                                    "confirmed",
+                                    "unsubscribed",
+                                    "bounced",
+                                    "complained",
+                                ],
+                            )
+                        ),
+                        name="a_saved_filter_names_a_known_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("source__in", ["", "import", "sign-up", "api", "desk"]),
+                            ("source__regex", "^import-[0-9]+$"),
+                            _connector="OR",
+                        ),
+                        name="a_saved_filter_names_a_known_source",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("text__regex", "^[^@\\s]+@[^@\\s]+\\.[^@\\s]+$"), _negated=True
+                        ),
+                        name="a_saved_filter_has_no_whole_address",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", ""), _negated=True),
+                            models.Q(("text", ""), _negated=True),
+                            models.Q(("source", ""), _negated=True),
+                            ("tag__isnull", False),
+                            ("since__isnull", False),
+                            ("until__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="a_saved_filter_filters",
                     ),
                 ],
                 "indexes": [],

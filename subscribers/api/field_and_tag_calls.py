@@ -56,7 +56,9 @@ class NewField(RequestBody):
     label: str = _at_most(LONGEST_LABEL, "City", ..., "What readers see on the form.")  # type: ignore[arg-type]
     key: str = _at_most(LONGEST_KEY, "city", words="The merge field; by default from the label.")
     fallback: str = _at_most(256, "your town", words="What readers without a value see.")
-    on_form: bool = Field(default=False, description="Whether the sign-up form asks for it.")
+    on_form: bool = Field(
+        default=False, description="Whether new readers are asked for it when they confirm."
+    )
 
 
 class FieldEdit(RequestBody):

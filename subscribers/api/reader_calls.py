@@ -28,6 +28,7 @@ from subscribers.desk.many_readers.change_readers import change_tags
 from subscribers.desk.reader_actions import ACTIONS, OLD_NAMES, perform_action
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.desk.reader_list import SearchTookTooLongError, load_page
+from subscribers.desk.reader_order import Place
 from subscribers.models import Subscriber
 from subscribers.record_activity import record_reader_activity, record_readers_activity
 from subscribers.refusal_sentences import InputRefusal, sentence_of
@@ -66,11 +67,12 @@ def list_readers(
     tags = tag_ids_of([tag], "tag") if tag else [None]
     chosen = ReaderFilter(wanted, tag=tags[0], source=origin, since=since, until=until)
     try:
-        found, next_before = load_page(chosen, before, limit=limit)
+        after = None if before is None else Place(before)
+        found, last = load_page(chosen, after, limit=limit)
     except SearchTookTooLongError:
         sentence = "The search took too long. Use fewer filters."
         raise ProblemError(ProblemType.NOT_AVAILABLE, sentence) from None
-    return reader_shapes.ReaderPage(readers=reader_responses(found), next=next_before)
+    return reader_shapes.ReaderPage(readers=reader_responses(found), next=last and last.reader)
 
 
 @router.post(

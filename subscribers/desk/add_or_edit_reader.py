@@ -142,13 +142,8 @@ def correct_address(subscriber_id: int, address: str, *, by: UUID) -> Subscriber
             return refuse("reader_erased_meanwhile")
         if old.email_key == key:
             return refuse("address_unchanged")
-        if old.unsubscribed_at is not None or old.state == Subscriber.State.COMPLAINED:
-            return refuse("address_of_leaver")
-        # The state of a reader does not show every unsubscribe. If an imported file says that a
-        # pending reader left, the reader stays pending but is suppressed.
-        left = Suppression.objects.filter(address_key=old.email_key, lifted_at=None)
-        if left.filter(reason__in=[Reason.UNSUBSCRIBE, Reason.COMPLAINT]).exists():
-            return refuse("address_of_leaver")
+        if reason := why_address_stays(old):
+            return reason
         known = Subscriber.objects.filter(email_key=key).first()
         if reason := skip_reason(known, key):
             return reason
@@ -162,6 +157,18 @@ def correct_address(subscriber_id: int, address: str, *, by: UUID) -> Subscriber
         record_reader_activity("correct_address", by, old.pk, other=new.pk)
         record_reader_activity("add", by, new.pk)
         return new
+
+
+def why_address_stays(reader: Subscriber) -> InputRefusal | None:
+    """Return the reason why no author may correct the address of this reader."""
+    if reader.unsubscribed_at is not None or reader.state == Subscriber.State.COMPLAINED:
+        return refuse("address_of_leaver")
+    # The state of a reader does not show every unsubscribe. If an imported file says that a pending
+    # reader left, the reader stays pending but is suppressed.
+    left = Suppression.objects.filter(address_key=reader.email_key, lifted_at=None)
+    if left.filter(reason__in=[Reason.UNSUBSCRIBE, Reason.COMPLAINT]).exists():
+        return refuse("address_of_leaver")
+    return None
 
 
 def skip_reason(known: Subscriber | None, key: str) -> InputRefusal | None:

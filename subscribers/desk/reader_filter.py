@@ -10,11 +10,10 @@ from urllib.parse import urlencode
 
 from delivery.control_characters import strip_invisible
 from subscribers.models import Subscriber
+from subscribers.models.saved_filter import IMPORT_SOURCE, LONGEST_SEARCH
 
-LONGEST_SEARCH = 254
 SHORTEST_PART = 3  # a trigram has three characters
 LARGEST_ID = 2**31 - 1  # the largest id of a tag
-OF_IMPORT = "import-"  # in a source, the number of the import follows
 
 
 class ReaderFilter(NamedTuple):
@@ -36,7 +35,7 @@ class ReaderFilter(NamedTuple):
 
     @property
     def import_id(self) -> int | None:
-        return read_number(self.source.removeprefix(OF_IMPORT))
+        return read_number(self.source.removeprefix(IMPORT_SOURCE))
 
     @property
     def is_state_only(self) -> bool:
@@ -73,7 +72,7 @@ def read_filter(parameters: Mapping[str, str]) -> ReaderFilter:
         until=_day(parameters.get("until", "")),
     )
     is_source = source in Subscriber.Source.values
-    is_import = source.startswith(OF_IMPORT) and chosen.import_id is not None
+    is_import = source.startswith(IMPORT_SOURCE) and chosen.import_id is not None
     return chosen if is_source or is_import else chosen._replace(source="")
 
 

@@ -5,16 +5,17 @@ shorter text matches only the start of an address. Without the extension pg_trgm
 every row, which takes about a second for a million readers.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import OperationalError, connection, transaction
 from django.db.models import (
     Case,
+    Count,
     F,
     Func,
     Model,
@@ -33,16 +34,15 @@ from delivery.models import Newsletter, ProviderSuppression
 from delivery.reader_fields import FIELD_NAMES
 from subscribers.address import in_ascii, read_address
 from subscribers.desk.reader_filter import ReaderFilter
+from subscribers.desk.reader_order import NEWEST, Place, in_order
 from subscribers.models import Subscriber, Suppression
-from subscribers.reader_totals import counts_by_state
 from subscribers.refusal_sentences import InputRefusal
 from subscribers.suppression_sentences import OF_PROVIDER, OURS, code_of
 
 PAGE = 50
 CHUNK = 2_000  # this number of rows is in memory at the same time
 SEARCH_S = 3  # the database stops a search after these seconds
-COUNT_S = 1
-MOST_COUNTED = 10_000  # the page shows “more than 10,000”
+COUNT_S = 1  # a page shows no counts if counting takes longer
 
 # The searched text: address and name. This expression must equal that of the index
 # `subscriber_search`.
@@ -55,12 +55,6 @@ _SEARCHED = Lower(
     )
 )
 
-# The orders of the list, by the value of the parameter `sort` in the list's URL. Each order has an
-# index. The list cannot be sorted by the column “Since”, because this column shows the day of
-# joining for some readers and the day of leaving for others.
-NEWEST = ""
-SORTS = {NEWEST: "-id", "oldest": "id", "address": "email_key", "address-down": "-email_key"}
-
 Row = TypeVar("Row", bound=Model)
 
 
@@ -68,47 +62,36 @@ class SearchTookTooLongError(Exception):
     """The search exceeded its time limit."""
 
 
-class ReaderCount(NamedTuple):
-    """A number of readers; if it is not exact, the real number is larger."""
-
-    number: int
-    is_exact: bool
-
-
 def load_page(
-    chosen: ReaderFilter, before: int | None = None, *, limit: int = PAGE, sort: str = NEWEST
-) -> tuple[list[Subscriber], int | None]:
-    """Load up to `limit` readers, and the `before` of the next page (None: last page).
-
-    `before` is the id of the last reader on the previous page.
+    chosen: ReaderFilter, after: Place | None = None, *, limit: int = PAGE, sort: str = NEWEST
+) -> tuple[list[Subscriber], Place | None]:
+    """Load up to `limit` readers, and the `after` of the next page (None: last page).
 
     Raises `SearchTookTooLongError`.
     """
-    order = SORTS[sort]
-    column = order.removeprefix("-")
-    found = matching_readers(chosen).order_by(order)
-    if before is not None:
-        is_down = order.startswith("-")
-        last: object = before
-        if column != "id":
-            last = Subquery(Subscriber.objects.filter(pk=before).values(column))
-        found = found.filter(**{f"{column}__{'lt' if is_down else 'gt'}": last})
+    readers: list[Subscriber] = []
     with time_limit(SEARCH_S):
-        readers = list(found.select_related("subscriber_import")[: limit + 1])
-    return readers[:limit], readers[limit - 1].pk if len(readers) > limit else None
+        matching, is_filtered = matching_readers(chosen), bool(chosen.parameters)
+        for found in in_order(matching, sort, after, is_filtered=is_filtered):
+            wanted = limit + 1 - len(readers)
+            readers += found.select_related("subscriber_import")[:wanted] if wanted else []
+    last = Place(readers[limit - 1].pk, readers[limit - 1].state) if len(readers) > limit else None
+    return readers[:limit], last
 
 
-def count_readers(chosen: ReaderFilter) -> ReaderCount | None:
-    """Count matching readers up to `MOST_COUNTED`; None if counting takes too long."""
-    if chosen.is_state_only:
-        counts = counts_by_state()
-        return ReaderCount(counts[chosen.state] if chosen.state else sum(counts.values()), True)
+def count_by_state(chosen: ReaderFilter) -> Mapping[str, int] | None:
+    """Count the readers in each state who match the other filters.
+
+    None if counting takes too long. One statement counts all states, because a statement for each
+    state would repeat the search.
+    """
+    found = matching_readers(chosen._replace(state="")).order_by()
     try:
         with time_limit(COUNT_S):
-            number = matching_readers(chosen).order_by()[: MOST_COUNTED + 1].count()
+            counted = dict(found.values_list("state").annotate(Count("id")))
     except SearchTookTooLongError:
         return None
-    return ReaderCount(min(number, MOST_COUNTED), number <= MOST_COUNTED)
+    return {state: counted.get(state, 0) for state in Subscriber.State.values}
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from typing import TypeVar
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
@@ -10,7 +11,14 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.data_requests.personal_data_sentences import describe
-from subscribers.desk.add_or_edit_reader import Source, add_reader, correct_address, edit_reader
+from subscribers.desk.add_or_edit_reader import (
+    Source,
+    add_reader,
+    correct_address,
+    edit_reader,
+    why_address_stays,
+)
+from subscribers.desk.corrected_addresses import load_other_addresses
 from subscribers.desk.reader_actions import ACTIONS, OLD_NAMES, applicable_actions, perform_action
 from subscribers.desk.reader_form import AddForm, AddressForm, EditForm, ReasonForm
 from subscribers.desk.reader_headline import reader_headline
@@ -37,12 +45,14 @@ def _reader_or_404(reader: int) -> Subscriber:
 @require_safe
 def show_reader(request: HttpRequest, reader: int) -> HttpResponse:
     """Show the data of one reader, with a link for each action."""
-    data = _found(load_personal_data(reader))
+    data, found = _found(load_personal_data(reader)), _reader_or_404(reader)
     context = {
         "data": data,
+        "may_correct": why_address_stays(found) is None,
+        "other_addresses": load_other_addresses(data.consent),
         "words": describe(data),
         "headline": reader_headline(data),
-        "actions": applicable_actions(_reader_or_404(reader)),
+        "actions": applicable_actions(found),
     }
     return desk_page(request, "subscribers/desk/one_reader.html", context)
 
@@ -135,7 +145,7 @@ def edit(request: HttpRequest, reader: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def correct(request: HttpRequest, reader: int) -> HttpResponse:
     """Ask for the correct address; move the reader to it for POST."""
-    found = _reader_or_404(reader)
+    found, known = _reader_or_404(reader), None
     form = AddressForm(request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
         moved = correct_address(reader, form.cleaned_data["email"], by=user_id_of(request))
@@ -148,8 +158,12 @@ def correct(request: HttpRequest, reader: int) -> HttpResponse:
                 ),
             )
             return see_other(_url(moved.pk))
+        key = form.cleaned_data["email"].lower()
+        known = Subscriber.objects.filter(email_key=key).exclude(pk=reader).first()
         form.add_error("email", sentence_of(moved))
-    context = {"form": form, "reader": found}
+    stays = why_address_stays(found)
+    context = {"form": form, "reader": found, "known": known, "days": settings.PENDING_EXPIRES_DAYS}
+    context["why_not"] = sentence_of(stays) if stays else ""
     return desk_page(request, "subscribers/desk/correct_address.html", context)
 
 

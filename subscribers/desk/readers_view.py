@@ -1,6 +1,6 @@
 """The list of readers on the desk, as a page and as a file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from django.conf import settings
 from django.db.models.functions import Lower
@@ -13,21 +13,23 @@ from django.views.decorators.http import require_safe
 
 from delivery.languages import in_language_of
 from delivery.models import Newsletter
-from delivery.reader_fields import READER_FIELDS
 from subscribers.data_requests.personal_data_sentences import STATES, WAYS
 from subscribers.desk import reader_list
 from subscribers.desk.many_readers.change_sentences import LABELS
-from subscribers.desk.reader_filter import OF_IMPORT, ReaderFilter, read_filter, read_number
-from subscribers.desk.reader_list import ReaderCount, SearchTookTooLongError
+from subscribers.desk.reader_filter import ReaderFilter, read_filter, read_number
+from subscribers.desk.reader_list import SearchTookTooLongError
+from subscribers.desk.reader_order import NEWEST, ORDERS, Place
 from subscribers.desk.readers_csv import csv_lines, suppression_lines
+from subscribers.desk.saved_filters import load_saved_filters
 from subscribers.desk_frame import desk_page, may_manage_readers, user_id_of
 from subscribers.fields.find_tags import read_tag_ids
 from subscribers.files.safe_csv import csv_download
 from subscribers.models import Subscriber, SubscriberImport, Tag
 from subscribers.models.consent_record import How
+from subscribers.models.saved_filter import IMPORT_SOURCE
 from subscribers.reader_totals import counts_by_state
 from subscribers.record_activity import record_export
-from subscribers.signup.signup_form import TAGS, embed_form_html, form_fields, sign_tags
+from subscribers.signup.signup_form import TAGS, embed_form_html, sign_tags
 from subscribers.suppression_sentences import why_suppressed, words_of_code
 
 IMPORTS_SHOWN = 50  # the filter offers only this number of the latest imports
@@ -37,12 +39,23 @@ SOURCES: Mapping[str, Promise] = {
     Subscriber.Source.API: gettext_lazy("API"),
     Subscriber.Source.IMPORT: gettext_lazy("Any import"),
 }
+# On a narrow page, these links replace the links in the heads of hidden columns.
 SORT_WORDS: Mapping[str, Promise] = {
-    reader_list.NEWEST: gettext_lazy("Last added"),
+    NEWEST: gettext_lazy("Last added"),
     "oldest": gettext_lazy("First added"),
-    "address": gettext_lazy("Address, A to Z"),
-    "address-down": gettext_lazy("Address, Z to A"),
+    "address": gettext_lazy("Address"),
+    "name": gettext_lazy("Name"),
+    "state": gettext_lazy("State"),
 }
+# For each column that the list can be sorted by: its orders. A link chooses the first of these
+# orders, or the other one if the list has the first.
+SORTS_OF_COLUMN: Mapping[str, tuple[str, str]] = {
+    "address": ("address", "address-down"),
+    "name": ("name", "name-down"),
+    "state": ("state", "state-down"),
+    "added": (NEWEST, "oldest"),
+}
+TAGS_SHOWN = 3
 TABS = ("confirmed", "pending", "unsubscribed", "bounced", "complained")
 
 
@@ -51,22 +64,25 @@ TABS = ("confirmed", "pending", "unsubscribed", "bounced", "complained")
 def readers(request: HttpRequest) -> HttpResponse:
     """Show a page of matching readers. By default, the last added reader comes first."""
     chosen = read_filter(request.GET.dict())
-    counts = counts_by_state()
-    before, sort = request.GET.get("before", ""), request.GET.get("sort", "")
-    sort = sort if sort in reader_list.SORTS else reader_list.NEWEST
+    totals = counts_by_state()
+    before, sort = read_number(request.GET.get("before", ""), 10**18), request.GET.get("sort", "")
+    after = None if before is None else Place(before, _state(request.GET.get("at", "")))
+    sort = sort if sort in ORDERS else NEWEST
     in_order = {"sort": sort} if sort else {}
     took_too_long = False
     suppression = reader_list.find_suppression(chosen) if "@" in chosen.text else None
     try:
-        last = read_number(before, 10**18)
-        found, next_before = reader_list.load_page(chosen, last, sort=sort)
+        found, last = reader_list.load_page(chosen, after, sort=sort)
         sources = _sources()
     except SearchTookTooLongError:
-        found, next_before, sources, took_too_long = [], None, [*SOURCES.items()], True
+        found, last, sources, took_too_long = [], None, [*SOURCES.items()], True
     tags = list(Tag.objects.order_by(Lower("name")))
     codes = reader_list.load_suppression_codes(found)
-    is_all = next_before is None and not before
-    count = ReaderCount(len(found), True) if is_all else reader_list.count_readers(chosen)
+    counts: Mapping[str, int] | None = totals
+    if not chosen.is_state_only:
+        counts = None if took_too_long else reader_list.count_by_state(chosen)
+    saved = load_saved_filters()
+    next_page = {"before": last.reader, "at": last.state} if last else {}
     return desk_page(
         request,
         "subscribers/desk/readers.html",
@@ -76,19 +92,22 @@ def readers(request: HttpRequest) -> HttpResponse:
             "rows": [
                 (
                     one,
-                    [getattr(one, field.name) for field in READER_FIELDS],
                     STATES[one.state],
                     source_words(one),
                     words_of_code(codes[one.pk]) if one.pk in codes else "",
+                    _tag_names(one.tags, tags),
                 )
                 for one in found
             ],
-            "field_labels": [field.label for field in READER_FIELDS],
-            "counts": counts,
-            "total": sum(counts.values()),
+            "totals": totals,
+            "total": sum(totals.values()),
             "tabs": _tabs(chosen, counts, in_order),
             "chosen": chosen,
-            "found": count,
+            "is_counted": counts is not None,
+            "found": counts and _number(counts, chosen.state),
+            "saved": saved,
+            "saved_here": next((one for one in saved if one.chosen == chosen), None),
+            "new_name": request.GET.get("name", ""),
             "tags": tags,
             "sources": sources,
             "actions": LABELS.items(),
@@ -97,15 +116,15 @@ def readers(request: HttpRequest) -> HttpResponse:
             and why_suppressed(suppression.reason, suppression.origin),
             "took_too_long": took_too_long,
             "search_s": reader_list.SEARCH_S,
-            "is_first": not before,
-            "next": chosen.query(**in_order, before=next_before) if next_before else "",
+            "is_first": after is None,
+            "next": chosen.query(**in_order, **next_page) if last else "",
             "query": chosen.query(),
             "start": chosen.query(**in_order),
             "sort": sort,
-            "sorts": [
-                (name, words, chosen.query(**({"sort": name} if name else {})))
-                for name, words in SORT_WORDS.items()
-            ],
+            "sorts": [(name, words, _sorted(chosen, name)) for name, words in SORT_WORDS.items()],
+            "heads": {
+                name: _head(chosen, sort, orders) for name, orders in SORTS_OF_COLUMN.items()
+            },
         },
         status=503 if took_too_long else 200,
     )
@@ -138,7 +157,7 @@ def embed_form(request: HttpRequest) -> HttpResponse:
     ids = [tag.pk for tag, is_chosen in tags if is_chosen]
     newsletter = Newsletter.objects.get_current()
     with in_language_of(newsletter):
-        html = embed_form_html(settings.SITE_URL, newsletter.name, form_fields(), ids)
+        html = embed_form_html(settings.SITE_URL, newsletter.name, ids)
     query = {TAGS: sign_tags(ids)} if ids else {}
     context = {
         "tags": tags,
@@ -164,20 +183,45 @@ def _sources() -> list[tuple[str, Promise | str]]:
     imports = SubscriberImport.objects.filter(added__gt=0).order_by("-id")[:IMPORTS_SHOWN]
     for number, file in imports.values_list("id", "filename"):
         words = _("Import {number}: {file}").format(number=number, file=file)
-        sources.append((f"{OF_IMPORT}{number}", words))
+        sources.append((f"{IMPORT_SOURCE}{number}", words))
     return sources
 
 
 def _tabs(
-    chosen: ReaderFilter, counts: Mapping[str, int], in_order: Mapping[str, str]
+    chosen: ReaderFilter, counts: Mapping[str, int] | None, in_order: Mapping[str, str]
 ) -> list[dict[str, object]]:
-    tabs = [(STATES[state].short, state, counts[state]) for state in TABS]
     return [
         {
             "words": words,
-            "count": count,
+            "count": counts and _number(counts, state),
             "is_here": chosen.state == state,
             "query": chosen._replace(state=state).query(**in_order),
         }
-        for words, state, count in [*tabs, (_("All"), "", sum(counts.values()))]
+        for words, state in [*((STATES[state].short, state) for state in TABS), (_("All"), "")]
     ]
+
+
+def _number(counts: Mapping[str, int], state: str) -> int:
+    return counts[state] if state else sum(counts.values())
+
+
+def _state(text: str) -> str:
+    return text if text in Subscriber.State.values else ""
+
+
+def _sorted(chosen: ReaderFilter, sort: str) -> str:
+    """Return the query of the filtered list in this order."""
+    return chosen.query(**({"sort": sort} if sort else {}))
+
+
+def _head(chosen: ReaderFilter, sort: str, orders: tuple[str, str]) -> dict[str, str]:
+    """Return the link in the head of a column, and the column's present order."""
+    first, second = orders
+    aria = ("descending" if ORDERS[sort].is_down else "ascending") if sort in orders else ""
+    return {"query": _sorted(chosen, second if sort == first else first), "aria": aria}
+
+
+def _tag_names(ids: Sequence[int], tags: Sequence[Tag]) -> tuple[list[str], int]:
+    """Return the names of some of a reader's tags, and the number of the other tags."""
+    names = [tag.name for tag in tags if tag.pk in ids]
+    return names[:TAGS_SHOWN], len(names[TAGS_SHOWN:])

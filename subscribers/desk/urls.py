@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from subscribers.desk import reader_view
+from subscribers.desk import reader_view, saved_filter_view
 from subscribers.desk.many_readers import change_view
 from subscribers.desk.readers_view import embed_form, readers, readers_file, suppressed_file
 from subscribers.field_and_tag_settings import field_and_tag_view
@@ -14,6 +14,8 @@ urlpatterns = [
     path("readers/", readers, name="list"),
     path("readers/readers.csv", readers_file, name="file"),
     path("readers/suppressed.csv", suppressed_file, name="suppressed_file"),
+    path("readers/filters/", saved_filter_view.save, name="save_filter"),
+    path("readers/filters/<int:saved>/delete/", saved_filter_view.delete, name="delete_filter"),
     path("readers/form/", embed_form, name="embed_form"),
     path("readers/add/", reader_view.add, name="add"),
     path("readers/change/", change_view.change, name="change"),

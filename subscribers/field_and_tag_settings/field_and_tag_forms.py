@@ -64,10 +64,10 @@ class FieldForm(_OneLineForm):
             "label": gettext_lazy("Label"),
             "key": gettext_lazy("Merge field"),
             "fallback": gettext_lazy("Fallback"),
-            "on_form": gettext_lazy("Ask for it on the sign-up form"),
+            "on_form": gettext_lazy("Ask new readers for it when they confirm"),
         }
         help_texts = {
-            "label": gettext_lazy("What readers see on the form, such as City."),
+            "label": gettext_lazy("What readers see beside the field, such as City."),
             "key": gettext_lazy(
                 "The word for this field in letters, such as city in {{ city }}. If you leave it "
                 "empty, Homing makes the word from the label. You cannot change the word later."

@@ -22,7 +22,7 @@ from subscribers.field_and_tag_settings.field_and_tag_forms import (
     limit_sentence,
 )
 from subscribers.links.see_other import see_other
-from subscribers.models import ReaderFieldDefinition, Subscriber, Tag
+from subscribers.models import ReaderFieldDefinition, SavedFilter, Subscriber, Tag
 from subscribers.models.fields_and_tags import MOST_FIELDS
 from subscribers.reader_permissions import MANAGE
 
@@ -146,6 +146,8 @@ def delete_tag(request: HttpRequest, tag: int) -> HttpResponse:
         "The tag is taken off {n} readers. Published issues keep its name.",
         readers,
     )
+    if SavedFilter.objects.filter(tag=tag).exists():
+        question = " ".join([question, _("Saved filters by this tag are deleted too.")])
     return _delete_page(request, _("Delete the tag “{name}”?").format(name=found.name), question)
 
 

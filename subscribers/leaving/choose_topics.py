@@ -18,10 +18,10 @@ CHOOSE = """
            SET tags = tags_with_1(tags_without_1(reader.tags, abandoned), '{}', joined),
                left_topics =
                    tags_with_1(tags_without_1(reader.left_topics, joined), '{}', abandoned),
-               name = coalesce(nullif(%(name)s, ''), reader.name)
+               name = coalesce(%(name)s::text, reader.name)
           FROM reader
          WHERE subscriber.id = reader.id
-           AND (joined <> '{}' OR abandoned <> '{}' OR %(name)s NOT IN ('', reader.name))
+           AND (joined <> '{}' OR abandoned <> '{}' OR %(name)s::text <> reader.name)
         RETURNING subscriber.id
     )
     INSERT INTO consent_record (subscriber_id, act, how, network, detail)
@@ -39,13 +39,13 @@ def choose_topics(
     chosen: Collection[int],
     others: Collection[int],
     *,
-    name: str = "",
+    name: str | None = None,
     network: str = "",
 ) -> None:
     """Give a reader the `chosen` topics, remove the `others`, and record the change.
 
-    Topics that are neither in `chosen` nor in `others` stay as they are. If the new `name` is
-    empty, the old name stays. An unsubscribed reader stays unchanged.
+    Topics that are neither in `chosen` nor in `others` stay as they are. The old name stays if
+    `name` is None. An unsubscribed reader stays unchanged.
     """
     choice: dict[str, Any] = {"chosen": [*chosen], "others": [*others], "name": name}
     with connection.cursor() as cursor:

@@ -23,8 +23,8 @@ def preferences(request: HttpRequest, token: str) -> HttpResponse:
     """Show the topics for GET; save the choice, and a new name, for POST.
 
     GET changes nothing, because link scanners fetch the URL. POST needs no CSRF token: the URL is
-    the permission, and the page works without cookies. The page does not show the name, because a
-    reader may forward a letter with this link to others.
+    the permission, and the page works without cookies. A form without the name, such as the form on
+    the page after the confirmation, keeps the name.
     """
     reader_id = read(token, PREFERENCES)
     if reader_id is None:
@@ -36,8 +36,8 @@ def preferences(request: HttpRequest, token: str) -> HttpResponse:
     # choice does not include it.
     shown = read_tag_ids(request.POST.getlist("shown")) & {topic.pk for topic in topics}
     chosen = read_tag_ids(request.POST.getlist("topic")) & shown
-    typed = request.POST.get(NAME.name, "")
-    name, error, is_saved = read_value(NAME, typed), "", False
+    typed = request.POST.get(NAME.name)
+    name, error, is_saved = None if typed is None else read_value(NAME, typed), "", False
     if isinstance(name, InputRefusal):
         error = sentence_of(name)
     elif request.method == "POST":
@@ -55,7 +55,7 @@ def preferences(request: HttpRequest, token: str) -> HttpResponse:
         status=422 if error else 200,
         topics=[(topic, topic.pk in ticked) for topic in topics],
         field=NAME,
-        typed=shown_again(typed) if error else "",
+        typed=shown_again(typed or "") if error else reader.name,
         error=error,
         is_saved=is_saved,
         unsubscribe_token=token_for(reader_id),

@@ -8,6 +8,7 @@ from subscribers.models.fields_and_tags import DeletedFieldOrTag as DeletedField
 from subscribers.models.fields_and_tags import ReaderFieldDefinition as ReaderFieldDefinition
 from subscribers.models.fields_and_tags import Tag as Tag
 from subscribers.models.reader_change import ReaderChange as ReaderChange
+from subscribers.models.saved_filter import SavedFilter as SavedFilter
 from subscribers.models.subscriber import NewReaders as NewReaders
 from subscribers.models.subscriber import ReaderTotal as ReaderTotal
 from subscribers.models.subscriber import Subscriber as Subscriber

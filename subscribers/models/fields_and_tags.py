@@ -22,7 +22,7 @@ class ReaderFieldDefinition(models.Model):
     # The text for readers without a value, if the merge field in the letter has no fallback.
     fallback = models.CharField(max_length=256, blank=True, default="", db_default="")
     position = models.PositiveSmallIntegerField()  # from 1
-    on_form = models.BooleanField(default=False, db_default=False)  # the sign-up form asks for it
+    on_form = models.BooleanField(default=False, db_default=False)  # new readers are asked for it
 
     class Meta:
         db_table = "reader_field"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import transaction
@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from delivery.interface import enqueue_welcome, queue_suppression_change
 from delivery.models import Edition
 from delivery.reader_fields import FIELD_NAMES
-from subscribers.consent.consent_log import record_consent
+from subscribers.consent.consent_log import columns_of, record_consent
 from subscribers.data_requests.erase import erased_among
 from subscribers.fields.own_fields import load_own_fields
 from subscribers.links.request_token import read
@@ -31,10 +31,22 @@ class LinkState(StrEnum):
     STALE = "confirm_link_too_old"
 
 
-def open_link(token: str, **consent: str) -> tuple[LinkState, Subscriber | None] | None:
+class ConfirmationLink(NamedTuple):
+    """The state of a link, its reader, and the reader's values by field name."""
+
+    state: LinkState
+    reader: Subscriber | None
+    values: Mapping[str, str]
+
+
+def open_link(
+    token: str, values: Mapping[str, str] | None = None, **consent: str
+) -> ConfirmationLink | None:
     """Return a link's state, and its reader if any; None if the token is unknown.
 
-    If `consent` (the network and the wording) is given and the state is OPEN, confirm the reader.
+    If `consent` (the network and the wording) is given and the state is OPEN, confirm the reader
+    with the `values` that the reader entered beside the button. An empty value removes a value. A
+    field that is not in `values` keeps the value from the sign-up form.
     """
     request = read(Edition.Kind.CONFIRMATION, token)
     if request is None:
@@ -46,13 +58,13 @@ def open_link(token: str, **consent: str) -> tuple[LinkState, Subscriber | None]
         state, asked = _state_and_record(reader, request.number)
         if consent and reader is not None and asked is not None and state is LinkState.OPEN:
             is_new = reader.opt_in_id is None or reader.state != Subscriber.State.CONFIRMED
-            _make_a_reader(reader, asked, consent)
+            _make_a_reader(reader, asked, values or {}, consent)
             reader.refresh_from_db()
             if is_new:  # a reader who is confirmed already gets no welcome letter
                 welcomed = (reader.pk, reader.email, reader.name, reader.fields)
                 enqueue_welcome([welcomed], opt_in=request.number, asked_at=asked.at)
             state = LinkState.DONE
-    return state, reader
+    return ConfirmationLink(state, reader, _known_values(reader, asked) if reader else {})
 
 
 def link_state(
@@ -84,20 +96,32 @@ def _state_and_record(
     return link_state(reader.state, reader.gone_at, request, asked, last_confirmed), asked
 
 
-def _make_a_reader(reader: Subscriber, asked: ConsentRecord, consent: Mapping[str, Any]) -> None:
+def _known_values(reader: Subscriber, asked: ConsentRecord | None) -> dict[str, str]:
+    """Return the reader's values; a value typed into the sign-up form comes first."""
+    typed = asked.values_of_fields if asked else {}
+    return reader.values_of_fields | {name: value for name, value in typed.items() if value}
+
+
+def _make_a_reader(
+    reader: Subscriber,
+    asked: ConsentRecord,
+    entered: Mapping[str, str],
+    consent: Mapping[str, Any],
+) -> None:
     """Record the consent and its effects, in the caller's transaction."""
     consent_id = record_consent(
         reader.pk,
         Act.CONFIRMED,
         How.LINK,
         request=asked.request,
-        values=asked.values_of_fields,
+        values={**asked.values_of_fields, **entered},
         tags=asked.tags,
         **consent,
     )
     # The author may have deleted a field or a tag since the visitor signed up.
-    keys = {field.name for field in load_own_fields()}
-    typed = {key: value for key, value in asked.fields.items() if key in keys}
+    keys = {*FIELD_NAMES, *reader.fields, *(field.name for field in load_own_fields())}
+    values = {**_known_values(reader, asked), **entered}
+    columns = columns_of({key: value for key, value in values.items() if key in keys})
     tags = Tag.objects.filter(id__in=asked.tags).values_list("id", flat=True)
     Subscriber.objects.filter(pk=reader.pk).update(
         state=Subscriber.State.CONFIRMED,
@@ -106,8 +130,7 @@ def _make_a_reader(reader: Subscriber, asked: ConsentRecord, consent: Mapping[st
         unsubscribed_at=None,
         # Anyone can type a name next to somebody's address. The reader gets this name only by
         # confirming.
-        **{name: getattr(asked, name) or getattr(reader, name) for name in FIELD_NAMES},
-        fields={**reader.fields, **typed},
+        **columns,
         # A form does not bring a reader back to a topic that they left, because visitors do not see
         # the form's tags.
         tags=Func("tags", "left_topics", Value(list(tags), _TAGS), function="tags_with_1"),

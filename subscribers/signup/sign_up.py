@@ -43,7 +43,7 @@ def sign_up(
 def _locked_reader(address: str, values: Mapping[str, str]) -> Subscriber:
     # The values of the author's own fields are stored in the consent record until the reader
     # confirms.
-    columns = {name: values[name] for name in FIELD_NAMES}
+    columns = {name: values.get(name, "") for name in FIELD_NAMES}
     for _ in range(TRIES):
         new = Subscriber(email=address, **columns)
         Subscriber.objects.bulk_create([new], ignore_conflicts=True)

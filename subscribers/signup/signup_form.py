@@ -3,7 +3,7 @@
 Two traps catch programs: a hidden field, and the signed time at which the form was shown.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import forms
@@ -73,16 +73,33 @@ class ReaderValueField(_TextField):
         return found
 
 
-class SignUpForm(forms.Form):
-    """The address and the reader's fields, as a visitor typed them."""
-
-    email = AddressField(label=gettext_lazy("Email address"))
+class ReaderFieldsForm(forms.Form):
+    """The name, and the author's own fields that new readers are asked for."""
 
     def __init__(self, data: Any = None, **options: Any) -> None:
         super().__init__(data, auto_id="%s", **options)
-        self._reader_fields = form_fields()
-        for field in self._reader_fields:
+        self.reader_fields = (*READER_FIELDS, *load_own_fields(on_form=True))
+        for field in self.reader_fields:
             self.fields[field.control] = ReaderValueField(field)
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The posted values, by the name of the field; call it for a valid form."""
+        return {
+            field.name: self.cleaned_data[field.control]
+            for field in self.reader_fields
+            if field.control in self.data
+        }
+
+
+class SignUpForm(ReaderFieldsForm):
+    """The address, the only field that our form shows.
+
+    The page with the button to confirm asks for the reader's fields. But forms on other sites, and
+    programs, may post fields together with the address.
+    """
+
+    email = AddressField(label=gettext_lazy("Email address"))
 
     @property
     def how(self) -> How:
@@ -102,8 +119,18 @@ class SignUpForm(forms.Form):
         return bool(self.data.get(TRAP))
 
     @property
-    def values(self) -> dict[str, str]:
-        return {field.name: self.cleaned_data[field.control] for field in self._reader_fields}
+    def refused(self) -> list[forms.BoundField]:
+        """The posted fields with errors, which the page shows."""
+        return [control for control in self._reader_controls if control.errors]
+
+    @property
+    def carried(self) -> list[forms.BoundField]:
+        """The posted fields without errors, which the page contains as hidden controls."""
+        return [one for one in self._reader_controls if one.value() and not one.errors]
+
+    @property
+    def _reader_controls(self) -> list[forms.BoundField]:
+        return [self[field.control] for field in self.reader_fields]
 
     def is_too_fast(self, now: float) -> bool:
         """Tell whether the form was sent too soon for a human, or its time is forged."""
@@ -115,9 +142,11 @@ class SignUpForm(forms.Form):
             return True
 
 
-def form_fields() -> tuple[ReaderField, ...]:
-    """Load the fields of the form: the name, and the author's own fields on the form."""
-    return (*READER_FIELDS, *load_own_fields(on_form=True))
+def confirm_form(values: Mapping[str, str]) -> ReaderFieldsForm:
+    """Make the form of the page that confirms, with the known values by field name."""
+    form = ReaderFieldsForm()
+    form.initial = {field.control: values.get(field.name, "") for field in form.reader_fields}
+    return form
 
 
 def prefilled_form(data: Any) -> SignUpForm:
@@ -126,9 +155,7 @@ def prefilled_form(data: Any) -> SignUpForm:
     return SignUpForm(initial={**typed, "how": How.EMBEDDED_FORM})
 
 
-def embed_form_html(
-    site_url: str, newsletter_name: str, fields: Sequence[ReaderField], tags: Iterable[int] = ()
-) -> str:
+def embed_form_html(site_url: str, newsletter_name: str, tags: Iterable[int] = ()) -> str:
     """Write the HTML of a form without scripts and styles, in the active language.
 
     The form has the wording that will be stored with the consent, both as visible text and as a
@@ -138,7 +165,6 @@ def embed_form_html(
     wording = consent_wording.full_wording(newsletter_name, words, button)
     context = {
         "url": site_url.rstrip("/") + reverse("subscribers:embedded"),
-        "fields": fields,
         "hidden": {
             TAGS: sign_tags(tags),
             consent_wording.SIGNED: consent_wording.sign_wording(wording),

@@ -1,6 +1,7 @@
 """The pages to sign up and to confirm, which reveal nothing about an address."""
 
 import time
+from email.utils import parseaddr
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -19,11 +20,21 @@ from subscribers.consent.consent_wording import (
     full_wording,
     read_wording,
 )
+from subscribers.fields.find_tags import load_topics
 from subscribers.links.token_page import newsletter_of, token_page
+from subscribers.links.unsubscribe_token import PREFERENCES, token_for
 from subscribers.models.consent_record import How
-from subscribers.signup.confirm import open_link
+from subscribers.signup.confirm import LinkState, open_link
 from subscribers.signup.sign_up import sign_up
-from subscribers.signup.signup_form import TAGS, TRAP, SignUpForm, prefilled_form, sign_time
+from subscribers.signup.signup_form import (
+    TAGS,
+    TRAP,
+    ReaderFieldsForm,
+    SignUpForm,
+    confirm_form,
+    prefilled_form,
+    sign_time,
+)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -136,19 +147,35 @@ def link_page(
 ) -> HttpResponse:
     """Render the page of a link; first confirm the reader if `consent` is given.
 
-    For a damaged link, the page shows the form to sign up again. A POST to a damaged link gets the
-    status 404. `must_press_again` shows the button once more after a CSRF failure.
+    The page asks for the reader's name; a refused name confirms nobody. For a damaged link, the
+    page shows the form to sign up again. A POST to a damaged link gets the status 404.
+    `must_press_again` shows the button once more after a CSRF failure.
     """
-    link = open_link(request.GET.get("subscription_token", ""), **(consent or {}))
+    posted = ReaderFieldsForm(request.POST.dict()) if request.method == "POST" else None
+    token = request.GET.get("subscription_token", "")
+    if consent and posted and posted.is_valid():
+        link = open_link(token, posted.values, **consent)
+    else:
+        link = open_link(token)
     if link is None:
         status = 404 if request.method == "POST" else 200
         form = form_context(SignUpForm())
         return token_page(request, "damaged_confirmation", form, status)
-    page, reader = link
-    context = {
-        "address": mask_address(reader.email) if reader else "",
-        "words": CONFIRM,
-        "button": CONFIRM_BUTTON,
-        "must_press_again": must_press_again,
-    }
-    return token_page(request, page, context, 403 if must_press_again else 200)
+    page, reader, values = link
+    context: dict[str, Any] = {"address": mask_address(reader.email) if reader else ""}
+    status = 200
+    if page is LinkState.OPEN:
+        context |= {
+            "words": CONFIRM,
+            "button": CONFIRM_BUTTON,
+            "form": posted or confirm_form(values),
+        }
+        context["must_press_again"] = must_press_again
+        status = 403 if must_press_again else 422 if posted else 200
+    elif page is LinkState.DONE and reader:
+        context |= {
+            "topics": [(topic, topic.pk in reader.tags) for topic in load_topics()],
+            "preferences_token": token_for(reader.pk, PREFERENCES),
+            "sender": parseaddr(newsletter_of(request).sender)[1],
+        }
+    return token_page(request, page, context, status)

@@ -10,6 +10,7 @@ from django.db.migrations.state import ProjectState
 
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.desk.reader_list import load_page
+from subscribers.desk.reader_order import ORDERS, Place
 from subscribers.reader_totals import counts_by_state
 from tests.database_cost.test_query_plans import rows_read, run
 from tests.faults.servers.postgres_server import OwnServer
@@ -21,7 +22,7 @@ add_index = migration.SearchIndex("subscribers/desk/sql/subscriber_search.sql")
 READERS = """
 INSERT INTO subscriber (email, name, state, source, confirmed_at)
 SELECT 'reader' || n || CASE n % 4 WHEN 0 THEN '@web.example' ELSE '@post.example' END,
-       CASE WHEN n < 4 THEN 'Żaneta ' ELSE 'Ada ' END || n,
+       CASE WHEN n < 4 THEN 'Żaneta ' || n WHEN n % 3 = 0 THEN '' ELSE 'Ada ' || n END,
        CASE WHEN n < 4 THEN 'complained' ELSE 'confirmed' END, 'sign-up', now()
 FROM generate_series(1, 20000) AS n
 """
@@ -42,8 +43,9 @@ def readers(server: OwnServer, many: str) -> Iterator[None]:
         yield
 
 
-def found(state: str = "", text: str = "", before: int | None = None) -> int:
-    return len(load_page(ReaderFilter(state, text), before)[0])
+def found(state: str = "", text: str = "", before: int | None = None, sort: str = "") -> int:
+    after = None if before is None else Place(before)
+    return len(load_page(ReaderFilter(state, text), after, sort=sort)[0])
 
 
 @pytest.mark.parametrize(
@@ -57,7 +59,7 @@ def found(state: str = "", text: str = "", before: int | None = None) -> int:
         ("", "eader19999@web.exa", None, 0),
         ("", "reader123@", None, 1),
         ("", "web.example", None, 50),
-        ("confirmed", "Ada 777", None, 11),
+        ("confirmed", "Ada 777", None, 6),
         ("", "nobody@nowhere.example", None, 0),
         ("", "zq", None, 0),
         ("", "re", None, 50),
@@ -68,6 +70,14 @@ def test_a_page_reads_few_rows_of_many(
 ) -> None:
     earlier = rows_read("subscriber")
     assert found(state, text, before) == shown
+    assert rows_read("subscriber") - earlier <= 250
+
+
+@pytest.mark.parametrize("sort", list(ORDERS))
+@pytest.mark.parametrize("before", [None, 3, 10_000, 19_999])
+def test_a_page_of_any_order_reads_few_rows(sort: str, before: int | None) -> None:
+    earlier = rows_read("subscriber")
+    found(before=before, sort=sort)
     assert rows_read("subscriber") - earlier <= 250
 
 

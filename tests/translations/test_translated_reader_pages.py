@@ -84,8 +84,10 @@ def test_no_answer_to_a_form_has_an_english_word(
     assert english_words(Client().post(path, form, secure=True).content.decode()) == []
 
 
-def test_leaving_and_choosing_topics_say_so_in_hebrew(reader: Subscriber) -> None:
+def test_confirming_choosing_topics_and_leaving_say_so_in_hebrew(reader: Subscriber) -> None:
+    asked = request_token(Edition.Kind.CONFIRMATION, Request(reader.pk, 1))
     for path in (
+        f"/subscriptions/confirm/?subscription_token={asked}",
         f"/preferences/{token_for(reader.pk, PREFERENCES)}/",
         f"/unsubscribe/{token_for(reader.pk)}",
     ):

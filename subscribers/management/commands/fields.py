@@ -29,7 +29,7 @@ class Command(AnswerCommand):
         )
         parser.add_argument("--label", help=_("with --edit: a new label"))
         parser.add_argument("--fallback", help=_("what readers without a value see"))
-        form_help = _("ask for the field on the sign-up form")
+        form_help = _("ask new readers for the field when they confirm")
         parser.add_argument("--on-form", action=BooleanOptionalAction, help=form_help)
         add_author_option(parser)
 

@@ -56,7 +56,7 @@ def _press(**typed: str) -> Callable[[Page], None]:
 
 def _choose(page: Page) -> None:
     page.get_by_label("Swifts").check()
-    page.get_by_label("New name").fill("x" * 200)
+    page.get_by_label("Your name").fill("x" * 200)
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("status")).to_have_text("Your preferences are saved.")
     expect(page.get_by_label("Swifts")).to_be_checked()
@@ -64,7 +64,7 @@ def _choose(page: Page) -> None:
 
 
 def _mistype(page: Page) -> None:
-    page.get_by_label("New name").fill("\x9f")
+    page.get_by_label("Your name").fill("\x9f")
     page.get_by_role("button", name="Save").click()
     expect(page.locator("#name_error")).to_be_visible()
 
@@ -110,7 +110,7 @@ def reader_pages(author: Any) -> Pages:
         "leave, of a long address": Shown(leave[long]),
         "left": Shown(leave[gone]),
         "topics": Shown(choose[reader], heading="Your preferences"),
-        "topics of somebody who left": Shown(choose[gone], heading="You are unsubscribed"),
+        "topics of somebody who left": Shown(choose[gone], heading="You are off the list"),
         "topics saved": Shown(choose[reader], _choose),
         "a new name with an error": Shown(choose[reader], _mistype),
         "a damaged link": Shown("/unsubscribe/cut-off/"),
@@ -120,7 +120,8 @@ def reader_pages(author: Any) -> Pages:
         "record": Shown(record),
         "erase": Shown(f"{record}erase/"),
         "a link that is too old": Shown(too_old),
-        "sign up with mistakes": Shown("/", _press(email="@", name="\u202e")),
+        "sign up with mistakes": Shown("/", _press(email="@")),
+        "confirm with mistakes": Shown(link(asking, 1), _press(name="\u202e")),
         "asked for a record of no address": Shown("/record/", _press(email="ada@")),
         "asked": Shown("/", _press(email=ada)),
         "asked for a record": Shown("/record/", _press(email=ada)),

@@ -272,7 +272,7 @@ def test_overlong_letter_is_not_inlined() -> None:
 def test_a_text_without_unsubscribe_link_gets_a_footer() -> None:
     assert mail(text="Hello {{ name|you }}\n\n").text == (
         "Hello {{ name|you }}\n\n--\n"
-        "You get Ada & Friends because {{ email }} is on our list.\n"
+        "You get Ada & Friends because you subscribed as {{ email }}.\n"
         "Unsubscribe: {{ unsubscribe_url }}\n"
         "Read it on the web: {{ archive_url }}\n"
         "Ada & Friends\n1 Quay <b>, Lisbon\n"

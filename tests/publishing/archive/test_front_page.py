@@ -8,7 +8,7 @@ from delivery.models import Newsletter
 from publishing.publish.publish_edition import publish
 from subscribers.models import Subscriber
 from tests.publishing.content_factory import letter
-from tests.subscribers.signup_browser import visitor
+from tests.subscribers.signup_browser import get_current, press, sign_up, visitor
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -48,11 +48,10 @@ def test_page_has_the_newsletters_language_or_the_nearest(language: str, shown: 
     assert f'<h1 class="name" lang="{language}"' in page
 
 
-def test_the_form_has_two_labelled_fields_and_one_button() -> None:
+def test_the_form_has_one_labelled_field_and_one_button() -> None:
     page = front_page()
 
     assert '<label for="email">Email address</label>' in page
-    assert '<label for="name">' in page
     assert page.count("<button") == 1
     assert 'action="/subscriptions/"' in page
     assert page.count("<h1") == 1
@@ -73,6 +72,19 @@ def test_the_latest_letters_are_shown_with_a_link_to_all(author: Any) -> None:
     assert [f"Letter number {number}" in page for number in range(7)] == [False] * 2 + [True] * 5
     assert page.index("Letter number 6") < page.index("Letter number 5")
     assert 'href="/archive/"' in page
+
+
+def test_the_page_after_confirming_shows_sender_and_latest_letter(author: Any) -> None:
+    sign_up()
+    confirmed = press(get_current()).text.replace("<wbr>", "")
+    assert ">letter@example.org</b> as a contact" in confirmed
+    assert "/archive/" not in confirmed
+    for number in range(2):
+        publish(author.pk, f"key-{number}", letter(f"Letter number {number}"), hold_s=0)
+    confirmed = press(get_current()).text
+    assert "Letter number 1" in confirmed
+    assert "Letter number 0" not in confirmed
+    assert 'href="/archive/"' in confirmed
 
 
 def test_a_get_changes_nothing_and_is_not_cached() -> None:

@@ -48,7 +48,7 @@ def test_the_desk_shows_a_reader_of_each_source(new_author: Any) -> None:
     author = new_author("ola", "publish_edition", "manage_readers")
     desk = WindowOf(author)
     publish(author.pk, "k", letter("Swifts"), hold_s=0)
-    pasted = embed_form_html("https://letter.example.org", "Tides", ())
+    pasted = embed_form_html("https://letter.example.org", "Tides")
     forms = {
         "https://testserver": (WindowOf(None).get("/"), WindowOf(None).get("/archive/swifts/")),
         "https://ada.example": (Page(HttpResponse(pasted)),),

@@ -189,7 +189,7 @@ def test_the_unsubscribe_link_of_an_erased_reader_shows_unsubscribed() -> None:
     erase(reader.pk)
     for page in (Client().get(link), Client().post(link)):
         assert page.status_code == 200
-        assert b"You are unsubscribed" in page.content
+        assert b"You are off the list" in page.content
         assert b"posthouse" not in page.content
 
 

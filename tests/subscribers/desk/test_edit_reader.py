@@ -129,6 +129,9 @@ def test_a_corrected_address_must_confirm_again(window: WindowOf, birds: int, st
     assert f"The other address is reader {old.pk}." in str(describe(held)["sections"])
     sentences = {plain_sentence_of(entry) for entry in LogEntry.objects.all()}
     assert f"Edith Marlow corrected the address of subscriber {old.pk}." in sentences
+    # The history stays with the old address, and the pages of both addresses lead to each other.
+    for one, other in ((old, new), (new, old)):
+        assert f'href="{READERS}{other.pk}/"' in window.get(f"{READERS}{one.pk}/").html
     press(new)
     assert Subscriber.objects.get(email_key=GRACE).state == "confirmed"
 
@@ -147,7 +150,9 @@ def test_an_address_in_use_or_suppressed_is_refused(
     reader = SubscriberFactory(email=ADA)
     SubscriberFactory(email="known@example.org")
     SuppressionFactory(address_key="shut@example.org")
-    assert why in window.post(f"{READERS}{reader.pk}/address/", email=address).words
+    page = window.post(f"{READERS}{reader.pk}/address/", email=address)
+    assert why in page.words
+    assert ("See the reader with this address" in page.words) is address.startswith("known")
     assert (Subscriber.objects.count(), ada().state) == (2, "confirmed")
 
 
@@ -156,8 +161,12 @@ def test_a_reader_who_left_gets_no_other_address(window: WindowOf, state: str) -
     reader = SubscriberFactory(email=ADA, state=state)
     if state == "pending":  # a file says that they left elsewhere
         SuppressionFactory(address_key=ADA, reason="unsubscribe", origin="import")
-    page = window.post(f"{READERS}{reader.pk}/address/", email=GRACE)
-    assert "Only they can sign up with another address." in page.words
+    for page in (
+        window.get(f"{READERS}{reader.pk}/address/"),
+        window.post(f"{READERS}{reader.pk}/address/", email=GRACE),
+    ):
+        assert "Only they can sign up with another address." in page.words
+    assert "Correct the address" not in window.get(f"{READERS}{reader.pk}/").words
     assert Subscriber.objects.count() == 1
 
 

@@ -66,7 +66,7 @@ def test_unsubscribing_twice_shows_the_same_page(visitor: Client) -> None:
     second, look = visitor.post(link_of(reader)), visitor.get(link_of(reader))
 
     assert first.status_code == 200
-    assert b"You are unsubscribed" in first.content
+    assert b"You are off the list" in first.content
     assert b"sign up again</a> at any time" in first.content
     assert b"<button" not in first.content
     assert first.content == second.content == look.content
@@ -138,7 +138,7 @@ def test_every_mailable_reader_can_unsubscribe(visitor: Client) -> None:
 def test_repeated_unsubscribes_are_recorded_once(visitor: Client) -> None:
     reader = SubscriberFactory(state="complained")
     pages = [visitor.post(link_of(reader)) for _ in range(3)]
-    assert all(b"You are unsubscribed" in page.content for page in pages)
+    assert all(b"You are off the list" in page.content for page in pages)
     assert state_of(reader) == "complained"
     assert reader.unsubscribed_at is not None
     assert len(lines_of(reader)) == 1

@@ -70,7 +70,7 @@ def test_a_link_scanner_confirms_nobody(ada: Subscriber) -> None:
     page = visitor().get(link(ada, 1))
     assert page.status_code == visitor().head(link(ada, 1)).status_code == 200
     assert page.text.count("<button") == page.text.count("<h1>") == 1
-    assert '<form method="post">' in page.text
+    assert '<form class="stack" method="post"' in page.text
     assert "a…a@posthouse.example.org" in page.text.replace("<wbr>", "")
     assert "<script" not in page.text
     assert is_private(page)

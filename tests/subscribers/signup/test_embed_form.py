@@ -119,8 +119,8 @@ def test_the_form_is_in_the_newsletters_language(newsletter: Newsletter) -> None
 
 
 def test_the_form_has_the_escaped_url_of_this_site() -> None:
-    assert f'action="https://a.example{EMBEDDED}"' in embed_form_html("https://a.example", "A", ())
-    assert '"><script>' not in embed_form_html('https://a.example/"><script>', "A", ())
+    assert f'action="https://a.example{EMBEDDED}"' in embed_form_html("https://a.example", "A")
+    assert '"><script>' not in embed_form_html('https://a.example/"><script>', "A")
 
 
 @pytest.mark.parametrize("may_change", [True, False])

@@ -12,7 +12,7 @@ from subscribers.signup.signup_form import sign_tags
 from tests.publishing.author_browser import Page, WindowOf
 from tests.subscribers.factories import SubscriberFactory
 from tests.subscribers.importing.import_browser import someone
-from tests.subscribers.signup_browser import ADA, get_current, press, sign_up, visitor
+from tests.subscribers.signup_browser import ADA, get_current, link, press, sign_up, visitor
 
 pytestmark = pytest.mark.django_db
 
@@ -32,12 +32,12 @@ def tags() -> list[int]:
     return [Tag.objects.create(name=name, is_topic=topic).pk for name, topic in names.items()]
 
 
-def test_a_form_has_the_chosen_fields_and_stores_them() -> None:
+def test_posted_fields_wait_for_the_confirmation() -> None:
     for page in ("/", "/subscriptions/"):
         shown = visitor().get(page).text
-        assert 'name="field-city"' in shown
-        assert "Your &lt;city&gt;" in shown
-        assert "field-plan" not in shown
+        assert 'name="email"' in shown
+        assert 'name="name"' not in shown
+        assert "field-" not in shown
     sign_up(**{"field-city": "  Łódź\t& Co ", "field-plan": "gold"})
     assert ConsentRecord.objects.get().fields == {"city": "Łódź & Co"}
     # Before the confirmation, typed values are not stored with the reader and are not in a mail.
@@ -52,7 +52,43 @@ def test_an_invalid_field_is_named_and_stores_nothing() -> None:
     page = sign_up(**{"field-city": "x" * 257})
     assert page.status_code == 422
     assert "“Your &lt;city&gt;” has 257 characters" in page.text
+    assert 'for="field-city"' in page.text
     assert not Subscriber.objects.exists()
+
+
+def test_the_page_to_confirm_asks_for_name_and_fields() -> None:
+    sign_up(name="Ada", **{"field-city": "Graz"})
+    address = link(get_current(), 1)
+    asked = Page(visitor().get(address)).form_with("name").fields
+    assert (asked["name"], asked["field-city"]) == ("Ada", "Graz")
+    typed = {"name": " Ada  Lovelace", "field-city": "", "field-plan": "gold"}
+    visitor().post(address, typed)
+    visitor().post(address, {"name": "Somebody else"})  # a second press changes nothing
+    reader, record = get_current(), ConsentRecord.objects.get(act="confirmed")
+    assert (reader.name, reader.fields) == ("Ada Lovelace", {})
+    assert (record.name, record.fields) == ("Ada Lovelace", {})
+
+
+def test_a_refused_name_confirms_nobody_and_is_shown_again() -> None:
+    sign_up()
+    page = visitor().post(link(get_current(), 1), {"name": "Ada" * 100, "field-city": "Graz"})
+    assert page.status_code == 422
+    assert "“Name” has 300 characters" in page.text
+    assert 'value="Graz"' in page.text
+    assert get_current().state == "pending"
+
+
+def test_the_page_after_confirming_offers_topics(tags: list[int]) -> None:
+    birds, fish, _ = tags
+    sign_up(name="Ada", tags=sign_tags([birds]))
+    page = Page(press(get_current()))
+    form = page.form_with("topic")
+    assert "From the fair" not in page.words
+    assert (form.fields["topic"], form.fields["shown"]) == (str(birds), str(fish))
+    saved = visitor(strict=True).post(form.action, {"shown": [birds, fish], "topic": [fish]})
+    assert "Your preferences are saved." in saved.text
+    reader = get_current()
+    assert (reader.name, reader.tags, reader.left_topics) == ("Ada", [fish], [birds])
 
 
 def test_confirming_keeps_fields_that_were_left_empty() -> None:
@@ -78,7 +114,7 @@ def test_a_form_on_another_site_has_fields_and_tags(tags: list[int]) -> None:
     desk = WindowOf(someone("edith", "manage_readers")).get(f"{FORM}?tag={fair}&tag={birds}&tag=x")
     html = unescape(re.findall(r"<textarea[^>]*>(.*?)</textarea>", desk.source, re.DOTALL)[1])
     (signed,) = re.findall(r'name="tags" value="([^"]*)"', html)
-    assert '<label>Your &lt;city&gt; <input name="field-city"' in html
+    assert "field-city" not in html
     typed = {"email": ADA, "field-city": "Graz", "tags": signed}
 
     ours = WindowOf(None).post("/subscriptions/embedded/", **typed).form_with("email")

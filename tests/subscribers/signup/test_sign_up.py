@@ -278,7 +278,7 @@ def test_a_form_without_csrf_token_is_shown_again() -> None:
 def test_opening_the_form_urls_shows_the_form(address: str) -> None:
     page = visitor().get(address)
     assert page.status_code == 200
-    assert '<form class="join"' in page.text
+    assert '<form class="join ' in page.text
     assert page.headers["Cache-Control"] == "private, no-cache"
     assert not Subscriber.objects.exists()
     assert sign_up().headers["Cache-Control"] == "private, no-cache"

@@ -12,11 +12,11 @@ a corrected address is mailed nothing but a confirmation
     correct_address: «leave(old.pk, → (lambda *_, **__: None)(old.pk,» How.OPERATOR
     test_a_corrected_address_must_confirm_again
 a reader who left is not moved to another address
-    correct_address: if «old.unsubscribed_at is not None or old.state ==
+    why_address_stays: if «reader.unsubscribed_at is not None or reader.state ==
         Subscriber.State.COMPLAINED → False»:
     test_a_reader_who_left_gets_no_other_address
 a pending reader who left elsewhere is not moved to another address
-    correct_address: if «left.filter(reason__in=[Reason.UNSUBSCRIBE, Reason.COMPLAINT]).exists() →
+    why_address_stays: if «left.filter(reason__in=[Reason.UNSUBSCRIBE, Reason.COMPLAINT]).exists() →
         False»:
     test_a_reader_who_left_gets_no_other_address
 a correction goes to no suppressed address
