@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
@@ -20,6 +21,7 @@ from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp import admin as _totp_admin  # noqa: F401 -- it registers
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from newsletter_site.authors.keep_last_publisher import AccountRefusedError, accounts_locked
 from newsletter_site.models import User
 from newsletter_site.sign_in.reauthenticate import identity_error
 from publishing.activity.activity_sentences import plain_sentence_of
@@ -40,10 +42,9 @@ admin.site.site_title = "Homing"
 admin.site.index_title = _("Administration")
 
 GROUPS = _(
-    "Groups give permissions. Writers write drafts, preview them and send tests. Publishers also "
-    "publish issues and approve issues of others. Managers of readers see, import, export and "
-    "erase readers. Operators control sending and change the newsletter settings. An account can "
-    "be in several groups."
+    "Groups give permissions. Four groups are the roles on the page Authors: Writers, Publishers, "
+    "Managers of readers (reader support) and Administrators. Operators control sending and change "
+    "the newsletter settings. An account can be in several groups."
 )
 STAFF = _("Only accounts with staff status can sign in.")
 # The last fieldset of Django's UserAdmin contains the dates.
@@ -75,6 +76,23 @@ class AuthorAdmin(_UserAdmin):
             return HttpResponseRedirect(request.get_full_path())
         return super().user_change_password(request, id, form_url)
 
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Save an account, unless nobody could publish or manage authors then."""
+        return _keep_last(super().changeform_view, request, *args, **kwargs)
+
+    def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Delete an account, unless nobody could publish or manage authors then."""
+        return _keep_last(super().delete_view, request, *args, **kwargs)
+
+    def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """List accounts, or delete those that are selected, unless they are the last ones."""
+        return _keep_last(super().changelist_view, request, *args, **kwargs)
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        if obj.is_active:
+            obj.left_at = None
+        super().save_model(request, obj, form, change)
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).prefetch_related("groups")
 
@@ -93,6 +111,17 @@ class AuthorAdmin(_UserAdmin):
         if db_field.name in help_texts:
             kwargs["help_text"] = help_texts[db_field.name]
         return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+
+def _keep_last(view: Callable[..., Any], request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+    if request.method != "POST":
+        return view(request, *args, **kwargs)
+    try:
+        with accounts_locked():
+            return view(request, *args, **kwargs)
+    except AccountRefusedError as error:
+        messages.error(request, str(error))
+        return HttpResponseRedirect(request.get_full_path())
 
 
 @admin.register(LogEntry)

@@ -10,6 +10,7 @@ class NewsletterSiteConfig(AppConfig):
 
     def ready(self) -> None:
         from newsletter_site import check_site_settings, register_hooks_and_tasks  # noqa: F401
+        from newsletter_site.authors import open_sessions  # noqa: F401 -- it connects signals
         from newsletter_site.logs import log_requests  # noqa: F401 -- the import connects signals
         from newsletter_site.sign_in import throttle  # noqa: F401 -- the import connects signals
 

@@ -51,11 +51,12 @@ WHAT = {
     "rejected_rows": gettext_lazy("rejected and skipped rows of imports"),
     "calls": gettext_lazy("calls to Postmark"),
     "events": gettext_lazy("applied events of Postmark’s webhooks"),
-    "test_letters": gettext_lazy("test letters with their addresses"),
+    "test_letters": gettext_lazy("test letters and invitations with their addresses"),
     "pictures": gettext_lazy("unused images"),
     "looks": gettext_lazy("saved checks of domains and links"),
     "sessions": gettext_lazy("expired sessions"),
     "tokens": gettext_lazy("expired and revoked API tokens"),
+    "invitations": gettext_lazy("expired invitations"),
     "sign_ins": gettext_lazy("counts of failed sign-ins"),
     "workers": gettext_lazy("crashed workers"),
     "copies": gettext_lazy("copies of finished issues"),
@@ -123,6 +124,7 @@ def retention_rules() -> list[RetentionRule]:
     rejected_rows = expire_uploads.old_rejected_rows(days)
     sessions = OldRows("django_session", ["expire_date", "session_key"], "expire_date", 0)
     tokens = OldRows("api_token", ["id"], "least(expires_at, revoked_at)", days, in_order=False)
+    invitations = OldRows("invitation", ["id"], "expires_at", days, in_order=False)
     sign_ins = OldRows("axes_accessattempt", ["id"], "attempt_time", days, in_order=False)
     workers = OldRows("worker", ["id"], "heard_at", 1, in_order=False)
     deliveries = Deletion(
@@ -140,6 +142,7 @@ def retention_rules() -> list[RetentionRule]:
         RetentionRule("looks", _("1 day"), cached_results.expired_results()),
         RetentionRule("sessions", _("until they end"), sessions),
         RetentionRule("tokens", details, tokens),
+        RetentionRule("invitations", details, invitations),
         RetentionRule("sign_ins", details, sign_ins),
         RetentionRule("workers", worker_heartbeat.EXPIRES_AFTER, workers),
         RetentionRule("copies", deliveries_kept, deliveries),

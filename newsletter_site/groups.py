@@ -1,4 +1,6 @@
-"""Four groups of permissions, the roles of accounts (docs/permissions.md).
+"""Five groups of permissions (docs/permissions.md).
+
+Four of the groups are roles (publishing/desk_roles.py).
 
 A migration creates these groups in a new database. After the first release, each change here needs
 a migration that also changes the groups of existing databases.
@@ -26,9 +28,16 @@ MANAGE = (
     "Can see, import, export and erase readers",
 )
 NEWSLETTER = ("delivery", "newsletter", "change_newsletter", "Can change newsletter")
+AUTHORS = (
+    "newsletter_site",
+    "user",
+    "manage_authors",
+    "Can invite authors and change their roles",
+)
 GROUPS = {
     "Writers": (VIEW, WRITE),
     "Publishers": (VIEW, WRITE, PUBLISH),
     "Managers of readers": (MANAGE,),
     "Operators": (VIEW, OPERATE, NEWSLETTER),
+    "Administrators": (VIEW, WRITE, PUBLISH, MANAGE, OPERATE, NEWSLETTER, AUTHORS),
 }

@@ -1,4 +1,4 @@
-"""The tables of the site: users and API tokens."""
+"""The tables of the site: users, invitations and API tokens."""
 
 import uuid
 
@@ -7,9 +7,11 @@ from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models.functions import Lower, Now
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
+
+from newsletter_site.groups import AUTHORS
 
 LONGEST_NAME = 100
 
@@ -21,9 +23,22 @@ class User(AbstractUser):
     # The time when two-step sign-in was turned on; null while it is off
     # (sign_in/two_step_devices.py).
     two_step_since = models.DateTimeField(null=True, editable=False)
+    # The language of the desk; empty for the browser's language.
+    language = models.CharField(
+        max_length=10, blank=True, default="", db_default="", editable=False
+    )
+    # When the author left; null if the author is here, or if somebody else disabled the account.
+    left_at = models.DateTimeField(null=True, editable=False)
 
     class Meta(AbstractUser.Meta):
         db_table = "author"
+        permissions = [AUTHORS[2:]]
+        constraints = [
+            models.CheckConstraint(
+                name="who_left_cannot_sign_in",
+                condition=Q(left_at__isnull=True) | Q(is_active=False),
+            )
+        ]
         # django-stubs expects `str` here, although Django's own names are lazy.
         verbose_name = _("author")  # type: ignore[assignment]
         verbose_name_plural = _("authors")  # type: ignore[assignment]
@@ -40,6 +55,39 @@ class User(AbstractUser):
             secret=secret,
             algorithm="sha256",
         ).hexdigest()
+
+
+class Invitation(models.Model):
+    """An invitation that is not accepted. Accepting or withdrawing it deletes the row.
+
+    `number` is the number of its last mail. Only the link of this mail works.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    address = models.CharField(max_length=254)
+    name = models.CharField(max_length=150)
+    role = models.CharField(max_length=20)  # the name of a role (publishing/desk_roles.py)
+    number = models.PositiveIntegerField(unique=True)
+    invited_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    sent_at = models.DateTimeField(db_default=Now())
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "invitation"
+        default_permissions = ()
+        verbose_name = _("invitation")
+        constraints = [
+            models.UniqueConstraint(Lower("address"), name="one_invitation_per_address"),
+            models.CheckConstraint(
+                name="an_invitation_expires_after_its_mail",
+                condition=Q(expires_at__gt=models.F("sent_at")),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class ApiToken(models.Model):

@@ -16,6 +16,7 @@ from delivery.tasks.register_background_task import (
 from delivery.tasks.run_leased_task import open_tasks
 from delivery.tasks.separate_process import register_separate_task, run_separately
 from idempotency.run_once import form_posted
+from newsletter_site.authors.invitation_link import ReadersAndInvited
 from newsletter_site.data_retention import DAILY_PRUNE
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.tokens.authenticate import find_caller
@@ -27,7 +28,6 @@ from publishing.past_issues import move_task as moves
 from publishing.rehearsal import rehearse
 from subscribers import reader_totals
 from subscribers.data_requests import request_data
-from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.desk.many_readers import change_readers
 from subscribers.field_and_tag_settings import change_fields_and_tags
 from subscribers.importing import expire_uploads, import_task
@@ -40,7 +40,7 @@ ROUNDS_OF_EXPIRY = 12
 
 def register_hooks() -> None:
     """Register the hooks, and the tasks that a worker runs in addition to delivery."""
-    reader_hooks.register(RegisteredReaders())
+    reader_hooks.register(ReadersAndInvited())
     register_task(
         "requests for a record", request_data.answer_requests, request_data.has_waiting_requests
     )

@@ -131,6 +131,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "newsletter_site.logs.log_requests.BindAuthor",
+    "newsletter_site.middleware.author_language.AuthorLanguage",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "newsletter_site.sign_in.enforce_two_step.EnforceTwoStep",
@@ -224,7 +225,7 @@ AXES_ENABLE_ADMIN = AXES_ENABLE_ACCESS_FAILURE_LOG = AXES_VERBOSE = False
 AXES_DISABLE_ACCESS_LOG = True
 LOGIN_URL = "admin:login"
 # The page after a sign-in without `next`. Everyone who can sign in may open this page.
-LOGIN_REDIRECT_URL = "admin:index"
+LOGIN_REDIRECT_URL = "start"
 
 # --- Security --------------------------------------------------------------------------------
 TRUST_PROXY = env.flag("TRUST_PROXY", False)

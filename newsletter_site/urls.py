@@ -8,6 +8,14 @@ from django.views.generic import RedirectView
 
 from newsletter_site.api.mount_api import url_patterns
 from newsletter_site.api.openapi_document import openapi
+from newsletter_site.authors.authors_view import (
+    act_on_author,
+    author_page,
+    authors_page,
+    change_invitation,
+)
+from newsletter_site.authors.join_view import join
+from newsletter_site.authors.profile_view import leave_page, profile, sign_out_elsewhere, start
 from newsletter_site.sign_in.change_password import change_password
 from newsletter_site.sign_in.sign_in_view import sign_in, unblock_sign_in
 from newsletter_site.sign_in.two_step_page import two_step_page, two_step_qr_code
@@ -38,6 +46,15 @@ urlpatterns = [
     path("admin/login/known/<str:token>/", unblock_sign_in, name="unblock_sign_in"),
     path("admin/second-factor/", two_step_page, name="two_step"),
     path("admin/second-factor/code.svg", two_step_qr_code, name="two_step_qr_code"),
+    path("admin/start/", start, name="start"),
+    path("admin/authors/", authors_page, name="authors"),
+    path("admin/authors/<uuid:author>/", author_page, name="author"),
+    path("admin/authors/<uuid:author>/<slug:what>/", act_on_author, name="act_on_author"),
+    path("admin/invitations/<int:invitation>/", change_invitation, name="change_invitation"),
+    path("admin/join/<str:token>/", join, name="join"),
+    path("admin/profile/", profile, name="profile"),
+    path("admin/profile/sessions/", sign_out_elsewhere, name="sign_out_elsewhere"),
+    path("admin/profile/leave/", leave_page, name="leave"),
     path("admin/", admin.site.urls),
     path("api/v1/openapi.json", openapi),
     path("api/v1/", url_patterns()),

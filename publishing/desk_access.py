@@ -3,7 +3,14 @@
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from publishing.desk_permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH, TAKE_READERS_AWAY
+from publishing.desk_permissions import (
+    MANAGE_AUTHORS,
+    MAY_ACT,
+    MAY_LOOK,
+    MAY_WRITE,
+    PUBLISH,
+    TAKE_READERS_AWAY,
+)
 from subscribers.desk_frame import Guard
 from subscribers.desk_frame import desk_page as desk_page
 from subscribers.desk_frame import user_id_of as user_id_of
@@ -30,6 +37,10 @@ may_change_newsletter = Guard(
 may_operate = Guard(
     *MAY_ACT,
     refusal=_("Your account may not operate deliveries. Ask your administrator for access."),
+)
+may_manage_authors = Guard(
+    MANAGE_AUTHORS,
+    refusal=_("Your account may not manage authors. Ask your administrator for access."),
 )
 # The page then shows each user only the parts that the user's permissions allow.
 may_see_the_desk = Guard(

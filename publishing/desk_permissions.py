@@ -11,19 +11,20 @@ WRITE = "publishing.write_draft"
 PUBLISH = "publishing.publish_edition"
 OPERATE = "publishing.operate_sending"
 LOOK = "publishing.view_issue"
+MANAGE_AUTHORS = "newsletter_site.manage_authors"
 
 # For each tuple, a user needs at least one of its permissions. A user who may publish may also
 # write, and a user with any of these permissions may look.
 MAY_WRITE = (WRITE, PUBLISH)
 MAY_ACT = (PUBLISH, OPERATE)
 MAY_LOOK = (WRITE, PUBLISH, OPERATE, LOOK)
-_BACKEND = "django.contrib.auth.backends.ModelBackend"
+BACKEND = "django.contrib.auth.backends.ModelBackend"
 TAKE_READERS_AWAY = (PUBLISH, MANAGE, OPERATE)
 
 
 def load_publishers() -> list[AbstractBaseUser]:
     """Load the users who may sign in and publish, in the order of their user names."""
-    users = get_user_model().objects.with_perm(PUBLISH, backend=_BACKEND)
+    users = get_user_model().objects.with_perm(PUBLISH, backend=BACKEND)
     return list(users.filter(is_staff=True).order_by("username"))
 
 

@@ -1,7 +1,8 @@
 """Transactional mail (docs/decisions/0015-mail-on-request.md).
 
 Each kind is one issue, with the same id in every database. The n-th mail of a kind to a reader is
-version n of this issue.
+version n of this issue. An invitation goes to an author, who is no reader: each has a version of
+its own, and its recipient is 0.
 """
 
 from collections.abc import Mapping
@@ -11,15 +12,20 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from delivery.humanise import digits
+from delivery.mail.mark_test_letter import TEST_RECIPIENT
 from delivery.models import Edition, Newsletter
 from delivery.short_markdown import plain_lines
 
 CONFIRMATION_ISSUE = UUID("e93348ef-096e-4c6c-a194-8c9e51f5b825")
 RECORD_ISSUE = UUID("5746c21d-e5f7-4e1a-a220-cf610df36c6d")
+INVITATION_ISSUE = UUID("9a6f0f5e-5d8b-4a2c-8f53-3b1f6f0c7d24")
+NO_READER = TEST_RECIPIENT
+INVITATION_DAYS = 7  # the text of the mail and templates/authors/ name this number
 
 ISSUE_BY_KIND: Mapping[str, UUID] = {
     Edition.Kind.CONFIRMATION: CONFIRMATION_ISSUE,
     Edition.Kind.RECORD: RECORD_ISSUE,
+    Edition.Kind.INVITATION: INVITATION_ISSUE,
 }
 KIND_BY_ISSUE: Mapping[UUID, str] = {issue: kind for kind, issue in ISSUE_BY_KIND.items()}
 
@@ -54,6 +60,21 @@ def transactional_text(kind: str) -> TransactionalText:
                 "{{ newsletter }}."
             ),
         )
+    if kind == Edition.Kind.INVITATION:
+        return TransactionalText(
+            title=_("Your invitation to {{ newsletter }}"),
+            before=(
+                _("You are invited to work on {{ newsletter }}, with the address {{ email }}."),
+                _("Open the link and choose a user name and a password."),
+            ),
+            button=_("Accept the invitation"),
+            after=(
+                _("The link works once, for 7 days. After that, ask for another invitation."),
+                _("Keep the link to yourself. Anyone with it can accept the invitation."),
+                _("If you don’t know {{ newsletter }}, ignore this email."),
+            ),
+            why=_("You get this email because an author of {{ newsletter }} invited you."),
+        )
     return TransactionalText(
         title=_("Unsubscribe, or see your data: {{ newsletter }}"),
         before=(
@@ -87,6 +108,7 @@ def edition_name(kind: str, version: int) -> str:
         ),
         Edition.Kind.RECORD: (_("Data request mail"), _("Data request mail (request {number})")),
         Edition.Kind.TEST: (_("Test letter {number}"), _("Test letter {number}")),
+        Edition.Kind.INVITATION: (_("Invitation {number}"), _("Invitation {number}")),
     }
     return names[Edition.Kind(kind)][version > 1].format(number=digits(version))
 

@@ -23,6 +23,7 @@ class Edition(models.Model):
         RECORD = "record", "links to the data that is stored about an address"
         WELCOME = "welcome", "greets a reader after the opt-in"
         TEST = "test", "shows its author a letter before publication"
+        INVITATION = "invitation", "invites an author to the desk"
 
     class Control(models.TextChoices):
         """Whether the edition may be sent now, and if not, the reason."""
@@ -143,7 +144,12 @@ class Edition(models.Model):
             ),
             models.CheckConstraint(
                 name="edition_kind_is_known",
-                condition=Q(kind__in=["newsletter", "confirmation", "record", "welcome", "test"]),
+                condition=Q(
+                    kind__in=[
+                        *("newsletter", "confirmation", "record", "welcome", "test"),
+                        "invitation",
+                    ]
+                ),
             ),
             # If an edition of mail on request ended, the next reader who requests the mail would
             # get nothing.

@@ -18,7 +18,7 @@ RANDOM_SKIPS = 1_000
 
 
 def next_number() -> int:
-    """Draw the number of the next test letter; each number is used once."""
+    """Draw the number of the next test letter or invitation; none is used twice."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT nextval('test_letter_number')")
         return int(cursor.fetchone()[0])

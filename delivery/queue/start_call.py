@@ -65,8 +65,8 @@ def start(
         if marked:
             quarantine(cursor, claim.batch, claim.edition, marked)
         left_out = dict(zip(gone, verdicts, strict=True))
-        if claim.kind == Edition.Kind.TEST:
-            left_out |= _unmailable_tests(cursor, claim)
+        if claim.kind in {Edition.Kind.TEST, Edition.Kind.INVITATION}:
+            left_out |= _unmailable_without_reader(claim)
         if left_out:
             _leave_out(cursor, claim, left_out)
         recipients = [recipient for recipient in unmarked if recipient not in left_out]
@@ -129,13 +129,18 @@ def _leave_out(cursor: CursorWrapper, claim: Claim, verdicts: Mapping[int, str])
     change_outcomes(cursor, claim.batch, outcomes)
 
 
-def _unmailable_tests(cursor: CursorWrapper, claim: Claim) -> Mapping[int, str]:
-    """Return the verdict on a test letter that may not be sent, by recipient id.
+def _unmailable_without_reader(claim: Claim) -> Mapping[int, str]:
+    """Return the verdict on a mail that has no reader, by recipient id.
 
-    Only the test letter's address is checked: the address may be suppressed or erased.
+    Such a mail is a test letter or an invitation. Only its address is checked: the address may be
+    erased and, for a test letter, suppressed.
     """
     addresses = dict(waiting_deliveries(claim.batch).values_list("recipient_id", "address"))
-    suppressed = reader_hooks.registered().suppressed_among(list(addresses.values()))
+    suppressed = (
+        reader_hooks.registered().suppressed_among(list(addresses.values()))
+        if claim.kind == Edition.Kind.TEST
+        else ()
+    )
     return {
         recipient: "suppressed" if address else "withdrawn"
         for recipient, address in addresses.items()

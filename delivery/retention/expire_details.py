@@ -1,10 +1,11 @@
-"""Delete old attempts, applied events and settled test letters."""
+"""Delete old attempts, applied events, and settled test letters and invitations."""
 
 from collections.abc import Iterator
 
 from django.conf import settings
 
 from delivery.mail.mark_test_letter import TEST_ISSUE, TEST_RECIPIENT
+from delivery.mail.transactional_mail_texts import INVITATION_ISSUE
 from delivery.models import Delivery, Edition, Evidence
 from delivery.models.attempt import NO_BATCH
 from delivery.retention.batched_delete import OldRows, short_delete
@@ -56,21 +57,24 @@ def applied_events(days: float) -> OldRows:
     return OldRows("provider_event", ["id"], "received_at", days, "applied_at IS NOT NULL")
 
 
-# Test letters that are unknown or have an alarm stay.
+# Test letters and invitations that are unknown or have an alarm stay. Both draw their versions from
+# one sequence, so a version belongs to one mail.
+_WITHOUT_READER = (TEST_ISSUE, INVITATION_ISSUE)
 _TEST_MAY_GO = f"""
-    kind = 'test' AND issue_id = '{TEST_ISSUE}' AND NOT EXISTS (SELECT FROM batch
+    kind IN ('test', 'invitation') AND issue_id IN ('{TEST_ISSUE}', '{INVITATION_ISSUE}')
+    AND NOT EXISTS (SELECT FROM batch
                     WHERE edition_id = edition.id AND batch_is_open_1(batch) AND state <> 'done')
     AND NOT EXISTS (SELECT FROM alarm WHERE edition_id = edition.id)
 """  # noqa: S608 -- a constant
 
 
 def count_test_letters(days: float) -> int:
-    """Count the test letters older than `days` that may be deleted."""
+    """Count the test letters and invitations that may be deleted."""
     return OldRows("edition", ["version"], "published_at", days, _TEST_MAY_GO).count()
 
 
 def delete_test_letters(days: float, *, batch_size: int = 100) -> Iterator[int]:
-    """Delete test letters older than `days`; yield how many each step deleted."""
+    """Delete test letters and invitations; yield how many each step deleted."""
     while True:
         with short_delete() as cursor:
             cursor.execute(
@@ -87,7 +91,9 @@ def delete_test_letters(days: float, *, batch_size: int = 100) -> Iterator[int]:
             if editions:
                 for model in (Delivery, Evidence):
                     model._default_manager.filter(
-                        issue_id=TEST_ISSUE, recipient_id=TEST_RECIPIENT, version__in=versions
+                        issue_id__in=_WITHOUT_READER,
+                        recipient_id=TEST_RECIPIENT,
+                        version__in=versions,
                     ).delete()
                 # This also deletes the batches and attempts of the editions.
                 Edition.objects.filter(pk__in=editions).delete()

@@ -246,7 +246,10 @@ class Migration(migrations.Migration):
                         condition=models.Q(
                             (
                                 "kind__in",
-                                ["newsletter", "confirmation", "record", "welcome", "test"],
+                                [
+                                    *("newsletter", "confirmation", "record", "welcome", "test"),
+                                    "invitation",
+                                ],
                             )
                         ),
                         name="edition_kind_is_known",

@@ -1,13 +1,14 @@
-"""Create the tables of authors, with UUIDs as keys, and of their API tokens."""
+"""Create the tables of authors, invitations and API tokens."""
 
 import django.contrib.auth.models
 import django.contrib.auth.validators
 import django.contrib.postgres.fields
+import django.db.models.deletion
 import django.utils.timezone
 import uuid
 from django.conf import settings
 from django.db import migrations, models
-from django.db.models.functions import Now
+from django.db.models.functions import Lower, Now
 
 
 class Migration(migrations.Migration):
@@ -85,6 +86,13 @@ class Migration(migrations.Migration):
                 ),
                 ("two_step_since", models.DateTimeField(editable=False, null=True)),
                 (
+                    "language",
+                    models.CharField(
+                        blank=True, db_default="", default="", editable=False, max_length=10
+                    ),
+                ),
+                ("left_at", models.DateTimeField(editable=False, null=True)),
+                (
                     "groups",
                     models.ManyToManyField(
                         blank=True,
@@ -112,8 +120,50 @@ class Migration(migrations.Migration):
                 "verbose_name_plural": "authors",
                 "db_table": "author",
                 "abstract": False,
+                "permissions": [("manage_authors", "Can invite authors and change their roles")],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("left_at__isnull", True), ("is_active", False), _connector="OR"
+                        ),
+                        name="who_left_cannot_sign_in",
+                    )
+                ],
             },
             managers=[("objects", django.contrib.auth.models.UserManager())],
+        ),
+        migrations.CreateModel(
+            name="Invitation",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("address", models.CharField(max_length=254)),
+                ("name", models.CharField(max_length=150)),
+                ("role", models.CharField(max_length=20)),
+                ("number", models.PositiveIntegerField(unique=True)),
+                ("sent_at", models.DateTimeField(db_default=Now())),
+                ("expires_at", models.DateTimeField()),
+                (
+                    "invited_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "invitation",
+                "db_table": "invitation",
+                "default_permissions": (),
+                "constraints": [
+                    models.UniqueConstraint(Lower("address"), name="one_invitation_per_address"),
+                    models.CheckConstraint(
+                        condition=models.Q(("expires_at__gt", models.F("sent_at"))),
+                        name="an_invitation_expires_after_its_mail",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="ApiToken",

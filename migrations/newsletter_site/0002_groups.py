@@ -1,4 +1,4 @@
-"""Add the groups of users who write, publish, manage readers, or operate."""
+"""Add the five groups of users."""
 
 from __future__ import annotations
 

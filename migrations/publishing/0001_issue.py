@@ -1,4 +1,4 @@
-"""Create the table of issues, and add three issues that no author writes."""
+"""Create the table of issues, and add four issues that no author writes."""
 
 import uuid
 from django.db import migrations, models
@@ -10,6 +10,7 @@ ISSUES = (
     (uuid.UUID("e93348ef-096e-4c6c-a194-8c9e51f5b825"), "Confirmation mail"),
     (uuid.UUID("5746c21d-e5f7-4e1a-a220-cf610df36c6d"), "Record mail"),
     (uuid.UUID("0d3cf5c3-3b0c-4f3e-9d64-6a1c6f0d3c52"), "Test letters"),
+    (uuid.UUID("9a6f0f5e-5d8b-4a2c-8f53-3b1f6f0c7d24"), "Invitation"),
 )
 
 

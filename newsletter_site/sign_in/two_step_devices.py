@@ -20,7 +20,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from delivery.humanise import duration
 from newsletter_site.models import User
-from newsletter_site.sign_in.change_accounts import record_operator
+from newsletter_site.sign_in.operator_record import record_operator
 from subscribers.record_activity import record_activity
 
 RECOVERY_CODES = 10

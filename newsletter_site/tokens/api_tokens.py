@@ -112,6 +112,17 @@ def revoke(
         return row
 
 
+def active_tokens() -> QuerySet[ApiToken]:
+    """Select the tokens that are neither revoked nor expired."""
+    return ApiToken.objects.filter(revoked_at=None).exclude(expires_at__lte=Now())
+
+
+def revoke_all_of(user: Any) -> None:
+    """Revoke all tokens of a user who leaves, in the caller's transaction."""
+    for row in active_tokens().filter(user=user).select_related("user").order_by("pk"):
+        revoke(row.pk, user.pk, among=visible_tokens(user))
+
+
 def visible_tokens(user: Any) -> QuerySet[ApiToken]:
     """Return a user's tokens, or all tokens for a superuser."""
     tokens = ApiToken.objects.select_related("user").order_by("-pk")

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from publishing.activity.activity_sentences import sentence_of
-from publishing.desk_permissions import MAY_WRITE, OPERATE, PUBLISH
+from publishing.desk_permissions import MANAGE_AUTHORS, MAY_WRITE, OPERATE, PUBLISH
 from publishing.display_name import called
 from publishing.models import Draft
 from subscribers.reader_permissions import CHANGE_NEWSLETTER, MANAGE
@@ -30,7 +30,10 @@ def _about(*apps: str, **condition: str) -> Q:
 
 _IMPORT = _about("subscribers", content_type__model="subscriberimport")
 _READER = _about("subscribers", content_type__model="subscriber")
-_SEES_ACCOUNTS = (OPERATE, "newsletter_site.view_user", "newsletter_site.change_user")
+_SEES_ACCOUNTS = (
+    *(OPERATE, MANAGE_AUTHORS),
+    *("newsletter_site.view_user", "newsletter_site.change_user"),
+)
 # The label and the entries of each category. A user with any one of a category's permissions sees
 # the category's entries.
 _CATEGORIES = {
@@ -129,11 +132,11 @@ def _named(entry: LogEntry, user: User, drafts: Collection[str]) -> tuple[str, s
             may = user.has_perm(CHANGE_NEWSLETTER)  # type: ignore[union-attr]
             return entry.object_repr, reverse("readers:settings") if may else ""
         case "newsletter_site", "user":
-            may = user.has_perm("newsletter_site.view_user")  # type: ignore[union-attr]
+            may = user.has_perm(MANAGE_AUTHORS)  # type: ignore[union-attr]
             name = _("the account {name}").format(name=entry.object_repr)
             gone = entry.is_deletion() or not may
-            return name, "" if gone else _address("admin:newsletter_site_user_change", key)
-        case ("publishing", "issuemove") | ("newsletter_site", "apitoken"):
+            return name, "" if gone else _address("author", key)
+        case ("publishing", "issuemove") | ("newsletter_site", "apitoken" | "invitation"):
             return entry.object_repr, ""
         case _:
             return f"{entry.object_repr} ({model.name})" if model else entry.object_repr, ""

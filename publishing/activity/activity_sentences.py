@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from delivery.humanise import digits, late_duration
 from delivery.reports.edition_sentences import audience_words
 from delivery.rules.scheduled_time import ScheduledTime
+from publishing.desk_roles import role_label
 from publishing.display_name import called
 from publishing.progress_bar import outcome_label
 from publishing.settings.setting_labels import LABELS
@@ -170,6 +171,10 @@ _TEXTS: Mapping[str, Promise] = {
     "disable_account": gettext_lazy("An operator disabled the account {thing}."),
     "enable_account": gettext_lazy("An operator enabled the account {thing}."),
     "revoke_token": gettext_lazy("{who} revoked {thing}."),
+    "withdraw_invitation": gettext_lazy("{who} withdrew the invitation of {thing}."),
+    "disable_author": gettext_lazy("{who} disabled {thing}."),
+    "enable_author": gettext_lazy("{who} enabled {thing}."),
+    "leave": gettext_lazy("{who} left. All sessions and API tokens of the account ended."),
 }
 
 
@@ -322,6 +327,28 @@ def _made_token(params: Params) -> ActivitySentence:
     return _said(_("{who} created {thing}."), *more)
 
 
+def _with_role(text: Promise) -> Callable[[Params], ActivitySentence]:
+    return lambda params: _said(str(text), role=role_label(params["role"]))
+
+
+def _handed_over(params: Params) -> ActivitySentence:
+    n = params["drafts"]
+    text = ngettext(
+        "{who} handed over {n} draft of {thing} to {to}.",
+        "{who} handed over {n} drafts of {thing} to {to}.",
+        n,
+    )
+    return _said(text, n=digits(n), to=params["to"])
+
+
+def _signed_out_elsewhere(params: Params) -> ActivitySentence:
+    n = params["sessions"]
+    text = ngettext(
+        "{who} ended {n} other session of {thing}.", "{who} ended {n} other sessions of {thing}.", n
+    )
+    return _said(text, n=digits(n))
+
+
 def _changed_settings(params: Params) -> ActivitySentence:
     names = [
         str(LABELS.get(field, field))
@@ -344,6 +371,14 @@ _FUNCTIONS: Mapping[str, Callable[[Params], ActivitySentence]] = {
     "sign_in": _signed_in,
     "make_token": _made_token,
     "change_settings": _changed_settings,
+    "invite_author": _with_role(gettext_lazy("{who} invited {thing} with the role {role}.")),
+    "invite_again": _with_role(gettext_lazy("{who} invited {thing} again with the role {role}.")),
+    "accept_invitation": _with_role(
+        gettext_lazy("{who} accepted an invitation with the role {role}.")
+    ),
+    "change_role": _with_role(gettext_lazy("{who} changed the role of {thing} to {role}.")),
+    "hand_over": _handed_over,
+    "sign_out_elsewhere": _signed_out_elsewhere,
 }
 
 

@@ -59,6 +59,8 @@ _MENU = {
     "imports": "imports|move/$",
     "settings": "settings",
     "log": "log",
+    "authors": "/admin/(authors|invitations)/",
+    "profile": "/admin/profile/",
 }
 _WAYS = {"write": MAY_WRITE, "act": MAY_ACT, "look": MAY_LOOK}
 _NOTE_GLYPHS = {"doubt": "attention", "fault": "failed", "sent": "sent", "held": "held"}

@@ -28,6 +28,7 @@ from tests.browser.pages.accessibility import (
     faults_in_language,
     faults_of,
 )
+from tests.browser.pages.author_pages import pages_of_authors
 from tests.browser.pages.dashboard_states import a_year, busy, first_issue, overview
 from tests.browser.pages.desk_pages import DESK, at, begun
 from tests.browser.pages.public_pages import IN_EVERY_LANGUAGE, reader_pages
@@ -64,6 +65,7 @@ WITH_SCRIPTS: Mapping[str, Callable[[Any], Pages]] = MappingProxyType(
         "watching": of_the_desk.watching,
         "receipts": of_the_desk.receipts,
         "tokens": of_the_desk.tokens,
+        "authors": pages_of_authors,
         "welcome letter": of_the_desk.welcome_letter,
     }
 )
@@ -77,6 +79,7 @@ IN_GERMAN = frozenset(
         *("throw away", "a sheet full of faults", "the question", "unconfirmed"),
         *("a rehearsal with a refused reader", "her own draft", "accepted", "held", "stopped"),
         *("missed", "held: cancel", "another time", "the receipt of a correction", "receipts"),
+        *("authors", "one author", "profile", "leave"),
         *("no picture yet", "a fresh token", "on", "the menu of videos", "the snippets"),
     )
 )

@@ -7,7 +7,7 @@ from django.template import Context, Template
 from django.test import RequestFactory
 from django.urls import reverse
 
-ENTRIES = ("write", "issues", "readers", "imports", "settings", "log")
+ENTRIES = ("write", "issues", "readers", "imports", "settings", "log", "authors", "profile")
 ID = uuid.UUID(int=7)
 
 
@@ -34,6 +34,9 @@ ID = uuid.UUID(int=7)
         (None, "desk:test_letter", [7]),
         (None, "desk:export", []),
         (None, "desk:welcome", []),
+        ("authors", "authors", []),
+        ("authors", "act_on_author", [ID, "role"]),
+        ("profile", "leave", []),
         (None, "tokens", []),
     ],
 )

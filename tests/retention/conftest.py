@@ -20,6 +20,7 @@ __all__ = ["author", "new_author", "newsroom", "provider", "small_batches", "win
 # For each table, the columns of time that show how old a row is.
 AGES = {
     "api_token": ("created_at", "expires_at"),
+    "invitation": ("sent_at", "expires_at"),
     "attempt": ("started_at", "deadline_at", "finished_at"),
     "axes_accessattempt": ("attempt_time",),
     "consent_record": ("at",),

@@ -11,6 +11,7 @@ from unittest.mock import Mock
 import psycopg
 import pytest
 from axes.models import AccessAttempt
+from django.contrib.auth.models import Group
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.db import connection, transaction
@@ -35,10 +36,12 @@ from delivery.rules.reason import Reason, ReasonCode
 from delivery.tasks import periodic_task_lease
 from idempotency.models import PostedForm
 from newsletter_site import data_retention
+from newsletter_site.authors.invitations import invite
 from newsletter_site.data_retention import count_prunable, prune, retention_rules
-from newsletter_site.models import ApiToken
+from newsletter_site.models import ApiToken, Invitation
 from postmark_sandbox.server import SandboxServer
 from publishing.content.edition_content import Content
+from publishing.desk_roles import ROLES
 from publishing.models import ExternalCheck, UploadedImage
 from publishing.test_letters.send_test_letter import send_test
 from subscribers.models import RejectedRow, Subscriber, SubscriberImport
@@ -79,6 +82,8 @@ def one_of_each(newsroom: Newsroom) -> None:
             expires_at=Now() + timedelta(days=after),
         )
     send_test(author.pk, Content.from_input(title="A test", html="<p>Words</p>"), "me@example.net")
+    Group.objects.get_or_create(name="Writers")
+    invite("gus@example.net", "Gus Falk", ROLES["writer"], author)
     newsroom.publish(readers=2)
     newsroom.deliver_all()
 
@@ -131,8 +136,11 @@ def test_dry_run_lists_old_rows_that_the_next_run_deletes(
         Session,
         WorkerHeartbeat,
         AccessAttempt,
+        Invitation,
     )
     assert not any(table.objects.exists() for table in others)
+    assert not Edition.objects.filter(kind__in=["test", "invitation"]).exists()
+    assert not Delivery.objects.filter(address="gus@example.net").exists()
     assert [one.state for one in SubscriberImport.objects.order_by("id")] == [
         "expired",
         "finished",

@@ -18,6 +18,7 @@ UNTRANSLATED = re.compile(
 NAMES = frozenset(
     {
         "Ada Whitlock",
+        "Managers of readers",
         "Homing (opens the links of a letter before it is published)",
         "The Homing Letter",
     }

@@ -54,7 +54,7 @@ BEGIN
           ORDER BY recipient_id) AS copy;
     SELECT array_agg(recipient), array_agg(verdict) INTO gone, verdicts
     FROM readers_who_get_no_copy_1(unmarked, of_kind, of_tags);
-    is_started := of_control = 'running' AND of_kind <> 'test'
+    is_started := of_control = 'running' AND of_kind NOT IN ('test', 'invitation')
                   AND marked IS NULL AND gone IS NULL AND unmarked IS NOT NULL;
     IF p_alone AND NOT is_started THEN
         RETURN;

@@ -8,14 +8,14 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from newsletter_site.models import User
-from newsletter_site.sign_in.change_accounts import (
+from newsletter_site.authors.change_accounts import (
     add_account,
     change_groups,
     describe,
     find_groups,
     set_active,
 )
+from newsletter_site.models import User
 
 
 class Command(BaseCommand):

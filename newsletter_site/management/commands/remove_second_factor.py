@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.translation import gettext as _
 
 from newsletter_site.sign_in import two_step_devices
-from newsletter_site.sign_in.change_accounts import find_author
+from newsletter_site.sign_in.operator_record import find_author
 
 
 class Command(BaseCommand):

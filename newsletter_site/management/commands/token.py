@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from delivery.interface import database_time
 from newsletter_site.models import ApiToken
-from newsletter_site.sign_in.change_accounts import find_author
+from newsletter_site.sign_in.operator_record import find_author
 from newsletter_site.tokens import api_tokens
 from newsletter_site.tokens.api_tokens import NAMES, TokenRefusedError
 

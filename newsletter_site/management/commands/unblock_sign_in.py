@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from newsletter_site.sign_in import known_browser, throttle, two_step_devices
-from newsletter_site.sign_in.change_accounts import find_author, record_operator
+from newsletter_site.sign_in.operator_record import find_author, record_operator
 
 
 class Command(BaseCommand):

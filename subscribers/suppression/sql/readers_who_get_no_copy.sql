@@ -39,7 +39,7 @@ BEGIN
                           OFFSET 0)
                OR (p_tags IS NOT NULL AND subscriber.left_topics && p_tags
                    AND NOT subscriber.tags && p_tags);
-    ELSIF p_kind <> 'test' THEN
+    ELSIF p_kind NOT IN ('test', 'invitation') THEN
         RETURN QUERY
             SELECT one, CASE WHEN subscriber.id IS NULL THEN 'withdrawn' ELSE 'suppressed' END
             FROM unnest(p_recipients) AS one LEFT JOIN subscriber ON subscriber.id = one

@@ -97,11 +97,12 @@ consent is checked again when a call starts
     start_batch: FROM readers_who_get_no_copy_1(unmarked, of_kind, of_tags) «→ WHERE false»;
     test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn
 no call starts before readers who left are settled
-    start_batch: is_started := of_control = 'running' AND of_kind <> 'test' AND marked IS NULL «AND
-        gone IS NULL» AND unmarked
+    start_batch: AND of_kind NOT IN ('test', 'invitation') AND marked IS NULL «AND gone IS NULL»
+        AND unmarked
     test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn
 no test starts before its address is checked
-    start_batch: is_started := of_control = 'running' «AND of_kind <> 'test'» AND marked IS NULL
+    start_batch: is_started := of_control = 'running' «AND of_kind NOT IN ('test', 'invitation')»
+        AND marked IS NULL
     test_suppressed_address_gets_no_test_and_page_explains_it
     test_queued_test_is_not_sent_to_an_erased_reader
 a batch without waiting copies starts no call
@@ -140,7 +141,7 @@ a copy that may have been sent before is not sent with the others
     start_batch: FILTER (WHERE «NOT is_marked → true»)
     test_mark_without_evidence_is_looked_up_first
 no call starts before marked copies are set aside
-    start_batch: AND of_kind <> 'test' «AND marked IS NULL» AND gone IS NULL
+    start_batch: AND of_kind NOT IN ('test', 'invitation') «AND marked IS NULL» AND gone IS NULL
     test_mark_without_evidence_is_looked_up_first
 a provider's id marks a copy as sent before
     start_batch: OR «provider_message_id IS NOT NULL OR» sent_at IS NOT NULL OR (has_evidence

@@ -46,7 +46,7 @@ def test_password_and_code_sign_in_and_redirect_to_next(codes: list[str]) -> Non
         page = window.sign_in(next=elsewhere)
         answer = window.send(f"{LOGIN}?next={elsewhere}", code=code_now(), next=elsewhere)
         assert "evil" not in page.content.decode()
-        assert answer["Location"] == "/admin/"
+        assert answer["Location"] == "/admin/start/"
 
 
 def test_two_step_is_not_revealed_before_the_right_password(codes: list[str]) -> None:

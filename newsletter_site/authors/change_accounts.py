@@ -1,7 +1,7 @@
 """Add, group, disable and enable accounts, for operators on the command line."""
 
-import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.contrib.auth.models import Group
@@ -11,12 +11,11 @@ from django.core.management.base import CommandError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from delivery import log_context
 from delivery.control_characters import strip_invisible
+from newsletter_site.authors import change_author
+from newsletter_site.authors.keep_last_publisher import AccountRefusedError, accounts_locked
 from newsletter_site.models import User
-from subscribers.record_activity import record_activity
-
-logger = logging.getLogger(__name__)
+from newsletter_site.sign_in.operator_record import find_author, record_operator
 
 
 def describe(account: User) -> dict[str, Any]:
@@ -67,9 +66,10 @@ def add_account(username: str, email: str, groups: list[Group], password: str | 
 
 
 def change_groups(username: str, add: list[Group], remove: list[Group]) -> User:
-    """Add an account to groups and remove it from others."""
-    with transaction.atomic():
-        account = _locked(username)
+    """Add an account to groups and remove it from others, or raise `CommandError`."""
+    key = find_author(username).pk
+    with _as_command_error(), accounts_locked():
+        account = change_author.locked(key)
         account.groups.add(*add)
         account.groups.remove(*remove)
         record_operator("change_groups", account)
@@ -77,56 +77,15 @@ def change_groups(username: str, add: list[Group], remove: list[Group]) -> User:
 
 
 def set_active(username: str, is_active: bool) -> User:
-    """Disable or enable an account, as the admin does.
-
-    Repeating the call changes nothing. While an account is disabled, its sessions and API tokens
-    are refused.
-    """
-    with transaction.atomic():
-        account = _locked(username)
-        others = User.objects.filter(is_active=True, is_superuser=True).exclude(pk=account.pk)
-        if account.is_superuser and not is_active and not others.exists():
-            raise CommandError(
-                _(
-                    "“{name}” is the last account that may do everything. Add another one first: "
-                    "./homing createsuperuser."
-                ).format(name=username)
-            )
-        if account.is_active != is_active:
-            account.is_active = is_active
-            account.save(update_fields=["is_active"])
-            record_operator("enable_account" if is_active else "disable_account", account)
-    return account
-
-
-def _locked(username: str) -> User:
+    """Disable or enable an account, or raise `CommandError`."""
     key = find_author(username).pk
-    return User.objects.select_for_update(no_key=True).get(pk=key)
+    with _as_command_error():
+        return change_author.set_active(key, is_active, by=None)
 
 
-def find_author(username: str) -> User:
-    """Return the author with this user name, or raise `CommandError`."""
-    author = User.objects.filter(username=username).first()
-    if author is None:
-        raise CommandError(
-            _("No author has the user name “{username}”. Check the spelling.").format(
-                username=username
-            )
-        )
-    return author
-
-
-def record_operator(code: str, account: User) -> None:
-    """Record a change by the operator, and log it.
-
-    Nobody is signed in here, so the entry names the changed account as the user who made the
-    change.
-    """
-    record_activity(code, account.pk, account, from_command_line=True)
-
-    def log() -> None:
-        with log_context.scope():
-            log_context.bind(author=account.pk)
-            logger.info("%s from the command line", code)
-
-    transaction.on_commit(log)
+@contextmanager
+def _as_command_error() -> Iterator[None]:
+    try:
+        yield
+    except AccountRefusedError as error:
+        raise CommandError(str(error)) from None

@@ -1,0 +1,1 @@
+"""Authors: invitations, roles, profiles and leaving."""

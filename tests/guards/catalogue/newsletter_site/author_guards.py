@@ -1,0 +1,39 @@
+"""Guards of accounts: the last publisher, and invitations."""
+
+from tests.guards.notation import guards
+
+GUARDS = guards(r"""
+two who leave at the same time do not both leave
+    accounts_locked: «cursor.execute(_LOCK)» before
+    test_two_who_leave_together_do_not_both_leave
+the last account that may publish stays
+    accounts_locked: lost = «before - _held() → set()»
+    test_the_last_administrator_stays[by_page]
+    test_the_last_administrator_stays[by_command]
+an account without a password replaces nobody
+    _holders_exist: return «holders.exclude(**never) → holders».exists()
+    test_the_last_administrator_stays[by_leaving]
+the admin keeps the last account too
+    _keep_last: «with accounts_locked(): → if True:» return
+    test_the_admin_keeps_the_last_account_too
+only the link of the last mail works
+    open_invitation: return Invitation.objects.filter(«number=request.number, → pk__gt=0,»
+        expires_at__gt=Now()).first()
+    test_only_the_link_of_the_last_mail_works
+an expired link makes no account
+    open_invitation: number=request.number«, expires_at__gt=Now()»
+    test_a_link_expires_after_seven_days
+a button pressed twice sends one invitation
+    invite_again: filter(pk=invitation«, number=number»).first()
+    test_only_the_link_of_the_last_mail_works
+an administrator cannot change the account of an operator
+    _refuse_superuser: if «author.is_superuser and not by.is_superuser → False»:
+    test_an_administrator_cannot_change_an_operators_account
+leaving ends the tokens for good
+    leave: «revoke_all_of(author)» record_activity
+    test_leaving_ends_sessions_and_tokens_and_keeps_drafts
+noting the last use does not make a session longer
+    _describe_session: «request.session.set_expiry(now +
+        timedelta(seconds=settings.SESSION_COOKIE_AGE))»
+    test_noting_the_last_use_does_not_make_a_session_longer
+""")
