@@ -24,6 +24,7 @@ YEAR_S = 31_536_000.0
 # If a name is at least this similar to one of our names, it is probably misspelt, such as LOG_LEVL.
 # Variables of other programs are less similar to ours.
 LIKENESS_OF_TYPOS = 0.85
+LOOPBACK = {"127.0.0.1", "[::1]", "localhost"}
 NUMBER = r"[0-9]{1,8}(\.[0-9]{1,6})?"
 A_DATABASE = (
     "postgres://user:password@host:5432/name, with %2F for each / in the password or in the folder "
@@ -82,6 +83,13 @@ class Environment:
             sys.exit(f"homing: {names} are not set; expected all of them, because DEBUG is off.")
         for name in missing:
             fail(name, "not set", expected[name])
+
+    def require_together(self, names: tuple[str, ...], *, besides: tuple[str, ...]) -> None:
+        """Exit if only some of `names` are set, or one of `besides` without them."""
+        given = [name for name in (*names, *besides) if name in self]
+        for name in names if given else ():
+            if name not in self:
+                fail(name, "not set", f"a value, because {given[0]} is set")
 
     def secret(self, name: str) -> str:
         """Return a secret with its spaces, or "" if unset. No error shows the secret."""

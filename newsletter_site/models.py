@@ -1,4 +1,4 @@
-"""The tables of the site: users, invitations and API tokens."""
+"""The tables of the site: users, invitations, passkeys, linked accounts and API tokens."""
 
 import uuid
 
@@ -29,6 +29,8 @@ class User(AbstractUser):
     )
     # When the author left; null if the author is here, or if somebody else disabled the account.
     left_at = models.DateTimeField(null=True, editable=False)
+    # The time when a passkey was last added or removed, or the organisation's account was removed.
+    passkeys_changed_at = models.DateTimeField(null=True, editable=False)
 
     class Meta(AbstractUser.Meta):
         db_table = "author"
@@ -44,14 +46,14 @@ class User(AbstractUser):
         verbose_name_plural = _("authors")  # type: ignore[assignment]
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
-        """Hash the password and `two_step_since`, so that changing either ends sessions."""
+        """Hash the password and the two times, so that changing one of them ends sessions."""
         # django-stubs omits Django's method.
         password_hash: str = super()._get_session_auth_hash(secret=secret)  # type: ignore[misc]
-        if self.two_step_since is None:
+        if self.two_step_since is None and self.passkeys_changed_at is None:
             return password_hash
         return salted_hmac(
             "homing.session",
-            f"{password_hash} {self.two_step_since.isoformat()}",
+            f"{password_hash} {self.two_step_since} {self.passkeys_changed_at}",
             secret=secret,
             algorithm="sha256",
         ).hexdigest()
@@ -88,6 +90,67 @@ class Invitation(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Passkey(models.Model):
+    """The public key of a passkey (WebAuthn).
+
+    The private key never leaves the author's device.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="passkeys"
+    )
+    name = models.CharField(max_length=LONGEST_NAME)
+    credential_id = models.BinaryField(unique=True)
+    public_key = models.BinaryField()  # in the format COSE
+    # The device's count of its signatures. Passkeys that several devices share always send 0.
+    sign_count = models.BigIntegerField()
+    created_at = models.DateTimeField(db_default=Now())
+    last_used_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "passkey"
+        verbose_name = _("passkey")
+        default_permissions = ()
+        constraints = [
+            models.CheckConstraint(name="a_passkey_has_a_name", condition=~Q(name="")),
+            models.CheckConstraint(
+                name="a_passkey_counts_from_zero", condition=Q(sign_count__gte=0)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"passkey {self.pk} ({self.name})"
+
+
+class OrganisationAccount(models.Model):
+    """An author's account at the issuer `OIDC_ISSUER` (OpenID Connect)."""
+
+    id = models.BigAutoField(primary_key=True)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="organisation_accounts"
+    )
+    issuer = models.TextField()
+    subject = models.TextField()  # the issuer's id of the account, which never changes
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "organisation_account"
+        verbose_name = _("organisation’s account")
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(
+                name="an_organisation_account_belongs_to_one_author", fields=["issuer", "subject"]
+            ),
+            models.UniqueConstraint(
+                name="an_author_has_one_account_at_an_issuer", fields=["user", "issuer"]
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"account {self.pk} at {self.issuer}"
 
 
 class ApiToken(models.Model):

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from psycopg import IsolationLevel
 
 from newsletter_site import embedded_postgres
-from newsletter_site.environment import Environment, fail, host_of, is_mailbox
+from newsletter_site.environment import LOOPBACK, Environment, fail, host_of, is_mailbox
 from newsletter_site.logs.redact_log_line import basic_credentials
 from newsletter_site.operations.release import running_release
 
@@ -211,6 +211,18 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 REQUIRE_SECOND_FACTOR = env.flag("REQUIRE_SECOND_FACTOR", False)
 OTP_TOTP_ISSUER = "Homing"
+OIDC_ISSUER = env.url("OIDC_ISSUER", "") if "OIDC_ISSUER" in env else ""
+OIDC_CLIENT_ID = env.text("OIDC_CLIENT_ID")
+OIDC_CLIENT_SECRET = env.secret("OIDC_CLIENT_SECRET")
+OIDC_NAME = env.text("OIDC_NAME", host_of(OIDC_ISSUER))
+OIDC_IS_TWO_STEP = env.flag("OIDC_IS_TWO_STEP", False)
+env.require_together(
+    ("OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"),
+    besides=("OIDC_NAME", "OIDC_IS_TWO_STEP"),
+)
+_IS_LOCAL = DEBUG and host_of(OIDC_ISSUER) in LOOPBACK
+if OIDC_ISSUER and not OIDC_ISSUER.startswith("https://") and not _IS_LOCAL:
+    fail("OIDC_ISSUER", repr(OIDC_ISSUER), "an https address, because passwords depend on it")
 AXES_FAILURE_LIMIT = env.whole("LOGIN_FAILURES", 5, least=1, most=100)
 AXES_COOLOFF_TIME = timedelta(seconds=env.seconds("LOGIN_COOL_OFF_S", 900, least=0.1))
 # Count failures by name and network: failures in another network must not lock an author out.
@@ -373,6 +385,7 @@ LOGGING = {
                 *SECRET_KEY_FALLBACKS,
                 *([] if _IN_SANDBOX else [POSTMARK_SERVER_TOKEN]),
                 POSTMARK_WEBHOOK_PASSWORD,
+                OIDC_CLIENT_SECRET,
                 basic_credentials(POSTMARK_WEBHOOK_USER, POSTMARK_WEBHOOK_PASSWORD),
                 METRICS_TOKEN,
                 str(DATABASES["default"].get("PASSWORD", "")),

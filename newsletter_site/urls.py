@@ -17,6 +17,12 @@ from newsletter_site.authors.authors_view import (
 from newsletter_site.authors.join_view import join
 from newsletter_site.authors.profile_view import leave_page, profile, sign_out_elsewhere, start
 from newsletter_site.sign_in.change_password import change_password
+from newsletter_site.sign_in.organisation.organisation_sign_in_view import (
+    organisation_return,
+    organisation_sign_in,
+)
+from newsletter_site.sign_in.passkeys.passkey_sign_in_view import passkey_options, passkey_sign_in
+from newsletter_site.sign_in.passkeys.passkeys_page import passkey_page, passkeys_page
 from newsletter_site.sign_in.sign_in_view import sign_in, unblock_sign_in
 from newsletter_site.sign_in.two_step_page import two_step_page, two_step_qr_code
 from newsletter_site.tokens.tokens_view import revoke_token, tokens
@@ -44,6 +50,12 @@ urlpatterns = [
     path("admin/login/", sign_in, name="login"),
     path("admin/password_change/", change_password, name="password_change"),
     path("admin/login/known/<str:token>/", unblock_sign_in, name="unblock_sign_in"),
+    path("admin/login/passkey/", passkey_sign_in, name="passkey_sign_in"),
+    path("admin/login/passkey/options/", passkey_options, name="passkey_options"),
+    path("admin/login/organisation/", organisation_sign_in, name="organisation_sign_in"),
+    path("admin/login/organisation/back/", organisation_return, name="organisation_return"),
+    path("admin/passkeys/", passkeys_page, name="passkeys"),
+    path("admin/passkeys/<int:passkey>/", passkey_page, name="passkey"),
     path("admin/second-factor/", two_step_page, name="two_step"),
     path("admin/second-factor/code.svg", two_step_qr_code, name="two_step_qr_code"),
     path("admin/start/", start, name="start"),

@@ -1,4 +1,4 @@
-"""Create the tables of authors, invitations and API tokens."""
+"""Create the tables of authors, their passkeys and accounts, invitations and API tokens."""
 
 import django.contrib.auth.models
 import django.contrib.auth.validators
@@ -85,6 +85,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("two_step_since", models.DateTimeField(editable=False, null=True)),
+                ("passkeys_changed_at", models.DateTimeField(editable=False, null=True)),
                 (
                     "language",
                     models.CharField(
@@ -209,6 +210,72 @@ class Migration(migrations.Migration):
                             _connector="OR",
                         ),
                         name="a_token_expires_after_it_was_made",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Passkey",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("name", models.CharField(max_length=100)),
+                ("credential_id", models.BinaryField(unique=True)),
+                ("public_key", models.BinaryField()),
+                ("sign_count", models.BigIntegerField()),
+                ("created_at", models.DateTimeField(db_default=Now())),
+                ("last_used_at", models.DateTimeField(null=True)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=models.CASCADE,
+                        related_name="passkeys",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "passkey",
+                "db_table": "passkey",
+                "default_permissions": (),
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("name", ""), _negated=True),
+                        name="a_passkey_has_a_name",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("sign_count__gte", 0)),
+                        name="a_passkey_counts_from_zero",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="OrganisationAccount",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("issuer", models.TextField()),
+                ("subject", models.TextField()),
+                ("created_at", models.DateTimeField(db_default=Now())),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=models.CASCADE,
+                        related_name="organisation_accounts",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "organisation’s account",
+                "db_table": "organisation_account",
+                "default_permissions": (),
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("issuer", "subject"),
+                        name="an_organisation_account_belongs_to_one_author",
+                    ),
+                    models.UniqueConstraint(
+                        fields=("user", "issuer"), name="an_author_has_one_account_at_an_issuer"
                     ),
                 ],
             },

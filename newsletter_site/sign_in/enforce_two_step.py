@@ -10,12 +10,20 @@ from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 
+from newsletter_site.sign_in.finish_sign_in import has_two_steps
+
 # Pages below /admin/ that users without two-step sign-in may open.
 OPEN_VIEWS = {
     "two_step",
     "two_step_qr_code",
+    "passkeys",
+    "passkey",
     "unblock_sign_in",
     "login",
+    "passkey_options",
+    "passkey_sign_in",
+    "organisation_sign_in",
+    "organisation_return",
     "admin:login",
     "admin:logout",
 }
@@ -35,6 +43,7 @@ class EnforceTwoStep(MiddlewareMixin):
             or match.view_name in OPEN_VIEWS
             or not request.user.is_authenticated
             or request.user.two_step_since is not None
+            or has_two_steps(request)
         ):
             return None
         if request.method not in {"GET", "HEAD"}:

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from django.contrib import admin
+from django.conf import settings
+from django.contrib import admin, messages
 from django.contrib.admin.forms import AdminAuthenticationForm
-from django.contrib.auth import login
 from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.views import LoginView
+from django.contrib.auth.views import LoginView, redirect_to_login
 from django.core import signing
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
@@ -17,16 +17,14 @@ from django.views.decorators.http import require_safe
 
 from newsletter_site.models import User
 from newsletter_site.sign_in import known_browser, two_step_devices
+from newsletter_site.sign_in.finish_sign_in import TEN_MINUTES_S, Proof, finish_sign_in
+from newsletter_site.sign_in.passkeys import webauthn
 from newsletter_site.sign_in.throttle import count_failure, may_try
 from newsletter_site.sign_in.two_step_devices import pause_sentence
-from subscribers.client_network import network_of
-from subscribers.record_activity import record_activity
 
-BACKEND = "newsletter_site.one_query_permissions.PermissionsBackend"
-
-# Under this key, the session stores the user whose password was right, until the code is right too.
+# Under this key, the session stores the user whose password was right, or whom the organisation
+# signed in, until the code is right too.
 _WAITS_FOR_CODE = "sign-in.password-was-right"
-_TEN_MINUTES_S = 600
 
 
 class SignIn(LoginView):
@@ -60,17 +58,14 @@ class SignIn(LoginView):
             **super().get_context_data(**kwargs),
             "app_path": self.request.get_full_path(),
             "username": self.request.user.get_username(),
+            "has_passkeys": webauthn.are_possible(),
+            "organisation": settings.OIDC_NAME,
         }
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         author = form.get_user()
-        if not two_step_devices.is_on(author):
-            return self._sign_in(author)
-        self.request.session.cycle_key()
-        self.request.session[_WAITS_FOR_CODE] = signing.dumps(
-            [str(author.pk), author.get_session_auth_hash()], salt=_WAITS_FOR_CODE
-        )
-        return self._code_page()
+        answer = after_first_step(self.request, author, Proof(), self.get_success_url())
+        return self._code_page() if _author_waiting_for_code(self.request) else answer
 
     def _check_code(self, author: User, typed: str) -> HttpResponse:
         name = author.get_username()
@@ -78,7 +73,9 @@ class SignIn(LoginView):
             return HttpResponse(status=429)
         checked = two_step_devices.check(author, typed)
         if checked.is_right:
-            return self._sign_in(author, with_recovery_code=checked.is_recovery)
+            self.request.session.pop(_WAITS_FOR_CODE, None)
+            proof = Proof(is_recovery=checked.is_recovery)
+            return finish_sign_in(self.request, author, proof, self.get_success_url())
         if checked.wait_s:
             advice = _(
                 "If you did not type a wrong code, someone else knows your password. Ask the "
@@ -95,24 +92,6 @@ class SignIn(LoginView):
             )
         )
 
-    def _sign_in(self, author: User, *, with_recovery_code: bool = False) -> HttpResponse:
-        request = self.request
-        request.session.pop(_WAITS_FOR_CODE, None)
-        is_known = known_browser.read_browser_number(request, author.get_username())
-        login(request, author, backend=BACKEND)
-        if with_recovery_code or not is_known:
-            record_activity(
-                "sign_in",
-                author.pk,
-                author,
-                new_browser=not is_known,
-                recovery_code=with_recovery_code,
-                network=network_of(request) or "unknown",
-            )
-        response = HttpResponseRedirect(self.get_success_url())
-        known_browser.set_cookie(response, author.get_username())
-        return response
-
     def _code_page(self, error: str = "", status: int = 200) -> HttpResponse:
         context = {
             "error": error,
@@ -124,11 +103,42 @@ class SignIn(LoginView):
         return page
 
 
+def after_first_step(request: HttpRequest, author: User, proof: Proof, go_to: str) -> HttpResponse:
+    """Sign the author in, or ask for the second step."""
+    if proof.is_two_steps:
+        return finish_sign_in(request, author, proof, go_to)
+    if two_step_devices.is_on(author):
+        request.session.cycle_key()
+        request.session[_WAITS_FOR_CODE] = signing.dumps(
+            [str(author.pk), author.get_session_auth_hash()], salt=_WAITS_FOR_CODE
+        )
+        return redirect_to_login(go_to, reverse("admin:login"))
+    # Without this check, somebody who knows only the password could set up codes of their own.
+    if settings.REQUIRE_SECOND_FACTOR and author.passkeys.exists():
+        return back_to_sign_in(
+            request, _("This site needs two steps. Sign in with your passkey."), go_to
+        )
+    return finish_sign_in(request, author, proof, go_to)
+
+
+def address_after_sign_in(request: HttpRequest) -> str:
+    """Return the requested address if it is of this site, otherwise the first page."""
+    view = SignIn()
+    view.setup(request)
+    return view.get_success_url()
+
+
+def back_to_sign_in(request: HttpRequest, error: str, go_to: str) -> HttpResponse:
+    """Redirect to the sign-in page, which shows the error."""
+    messages.error(request, error)
+    return redirect_to_login(go_to, reverse("admin:login"))
+
+
 def _author_waiting_for_code(request: HttpRequest) -> User | None:
     """Return the author whose password was right less than ten minutes ago."""
     try:
         key, session_hash = signing.loads(
-            request.session.get(_WAITS_FOR_CODE, ""), salt=_WAITS_FOR_CODE, max_age=_TEN_MINUTES_S
+            request.session.get(_WAITS_FOR_CODE, ""), salt=_WAITS_FOR_CODE, max_age=TEN_MINUTES_S
         )
     except (signing.BadSignature, ValueError):
         return None

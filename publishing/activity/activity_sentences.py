@@ -165,6 +165,12 @@ _TEXTS: Mapping[str, Promise] = {
         "An operator turned off two-step sign-in for {thing}."
     ),
     "new_recovery_codes": gettext_lazy("{who} created new recovery codes for {thing}."),
+    "add_passkey": gettext_lazy("{who} added the passkey “{passkey}” to {thing}."),
+    "rename_passkey": gettext_lazy("{who} renamed the passkey “{passkey}” to “{new_name}”."),
+    "remove_passkey": gettext_lazy("{who} deleted the passkey “{passkey}” of {thing}."),
+    "remove_passkeys_by_operator": gettext_lazy("An operator deleted the passkeys of {thing}."),
+    "link_organisation": gettext_lazy("{who} linked {thing} to an account at {issuer}."),
+    "unlink_organisation": gettext_lazy("{who} removed the link of {thing} to {issuer}."),
     "forget_failures": gettext_lazy("An operator reset the failed sign-ins of {thing}."),
     "add_account": gettext_lazy("An operator added the account {thing}."),
     "change_groups": gettext_lazy("An operator changed the groups of {thing}."),
@@ -314,8 +320,13 @@ def _signed_in(params: Params) -> ActivitySentence:
         if params["new_browser"]
         else _("{who} signed in from the network {network}.")
     )
-    more: list[Text] = [(_("A recovery code was used."), {})] if params["recovery_code"] else []
-    return _said(text, *more, network=params["network"])
+    means = {
+        "passkey": _("A passkey was used."),
+        "organisation": _("The organisation’s account was used."),
+    }
+    used = _("A recovery code was used.") if params["recovery_code"] else ""
+    used = used or means.get(params.get("means", ""), "")
+    return _said(text, *([(used, {})] if used else []), network=params["network"])
 
 
 def _made_token(params: Params) -> ActivitySentence:

@@ -97,11 +97,12 @@ def running_site(
     """Start the site of the folder `code` with these settings, and stop it afterwards.
 
     This process binds the socket and passes it on, so connections that arrive early wait in the
-    socket's backlog.
+    socket's backlog. In the settings, `{port}` is the port.
     """
     requests = RequestsInFlight()
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        port = str(listener.getsockname()[1])
+        url = f"http://127.0.0.1:{port}"
         environment = {
             **os.environ,
             "DATABASE_URL": database_url,
@@ -111,7 +112,7 @@ def running_site(
             "POSTMARK_SERVER_TOKEN": "sandbox",
             "PUBLISH_HOLD_S": "0",
             "SIGN_UPS_PER_HOUR": "1000",
-            **settings,
+            **{name: value.replace("{port}", port) for name, value in settings.items()},
         }
         process = subprocess.Popen(
             [

@@ -119,6 +119,37 @@ def test_one_sentence_names_all_missing_variables(settings_under: ReadSettings) 
     assert sentence.startswith("SITE_URL is not set; expected an https address, ")
 
 
+ISSUER = {
+    "OIDC_ISSUER": "https://id.example.org/",
+    "OIDC_CLIENT_ID": "homing",
+    "OIDC_CLIENT_SECRET": "a secret",
+}
+
+
+def test_an_issuer_is_set_completely_or_not_at_all(settings_under: ReadSettings) -> None:
+    complete = settings_under(**REAL, **ISSUER)
+    assert complete["OIDC_ISSUER"] == "https://id.example.org"
+    assert complete["OIDC_NAME"] == "id.example.org"
+    assert "a secret" in complete["LOGGING"]["formatters"]["line"]["secrets"]
+    for missing in ISSUER:
+        given = {name: value for name, value in ISSUER.items() if name != missing}
+        assert refusal_of(settings_under, **REAL, **given) == (
+            f"{missing} is not set; expected a value, because {next(iter(given))} is set."
+        )
+    assert refusal_of(settings_under, OIDC_IS_TWO_STEP="on") == (
+        "OIDC_ISSUER is not set; expected a value, because OIDC_IS_TWO_STEP is set."
+    )
+
+
+def test_an_issuer_without_https_is_for_development(settings_under: ReadSettings) -> None:
+    local = ISSUER | {"OIDC_ISSUER": "http://127.0.0.1:9000"}
+    assert settings_under(**local)["OIDC_ISSUER"] == "http://127.0.0.1:9000"
+    for address in ("http://127.0.0.1:9000", "HTTP://id.example.org"):
+        sentence = refusal_of(settings_under, **REAL, **ISSUER | {"OIDC_ISSUER": address})
+        assert sentence.startswith(f"OIDC_ISSUER is '{address}'; expected an https address")
+    assert refusal_of(settings_under, **ISSUER | {"OIDC_ISSUER": "http://id.example.org"})
+
+
 def test_debug_and_the_embedded_database_can_be_chosen(settings_under: ReadSettings) -> None:
     given = {name: value for name, value in REAL.items() if name != "DATABASE_URL"}
     for debug in ("on", "off"):

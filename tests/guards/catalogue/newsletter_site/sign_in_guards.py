@@ -18,7 +18,7 @@ no field of a failed form is stored
         instance.path_info = ""»
     test_typed_secrets_are_not_stored_or_logged
 with two-step sign-in the password alone is not enough
-    SignIn.form_valid: if «not two_step_devices.is_on(author) → True»:
+    after_first_step: if «two_step_devices.is_on(author) → False»:
     test_the_right_password_alone_gives_no_session
 after too many failures no code is checked
     SignIn._check_code: if «not may_try(self.request, name) → False»: return
@@ -28,8 +28,69 @@ a new password ends the wait for a code
         author.get_session_auth_hash())»
     test_a_new_password_ends_the_wait_for_a_code
 two-step set-up ends earlier sessions
-    User._get_session_auth_hash: if «self.two_step_since is None → True»:
+    User._get_session_auth_hash: if «self.two_step_since is None → True» and
     test_set_up_ends_earlier_sessions
+a change of passkeys ends other sessions
+    User._get_session_auth_hash: «and self.passkeys_changed_at is None»:
+    test_a_change_ends_all_other_sessions
+a challenge of a passkey works once
+    take_challenge: not «request.session.pop(_KEY, None) → request.session.get(_KEY)»:
+    test_a_challenge_works_once
+a challenge of a passkey works once, also for two requests at the same time
+    take_challenge: Session.objects«.select_for_update()».filter
+    test_a_challenge_works_once
+a challenge of a passkey expires after five minutes
+    _unsigned: signing.loads(signed, salt=_KEY, max_age=«_FIVE_MINUTES_S → None»)
+    test_a_challenge_expires_after_five_minutes
+a passkey is for this site only
+    _server: verify_origin=lambda given: «given == origin → True»
+    test_every_refusal_shows_the_same_page
+a passkey signs in only after the device has verified its owner
+    ask_to_sign_in: user_verification=«UserVerificationRequirement.REQUIRED → None»
+    test_every_refusal_shows_the_same_page
+a passkey is for one author
+    check_signature: if «given.response.user_handle != user_handle → False»: raise
+    test_every_refusal_shows_the_same_page
+a copied passkey is refused
+    check: if «(count or passkey.sign_count) and count <= passkey.sign_count → False»:
+    test_every_refusal_shows_the_same_page
+a passkey of a disabled author is refused
+    check: if «not (author.is_active and author.is_staff) → False»: return None
+    test_every_refusal_shows_the_same_page
+refused passkeys count as failed sign-ins
+    passkey_sign_in: «count_failure(request, name)» refused
+    test_refused_passkeys_count_as_failed_sign_ins
+an open session alone cannot add a passkey
+    _start_to_add: if «error := identity_error(request) → False»: return
+    test_every_change_needs_the_password
+an open session alone cannot delete a passkey
+    passkey_page: if «error := identity_error(request) → False»: return
+    test_every_change_needs_the_password
+the last means of sign-in stays
+    remove: if «is_last_means(author, passkeys=1) → False»: return False
+    test_the_last_means_of_sign_in_stays
+two removals at once leave one means
+    locked_author: User.objects«.select_for_update()».get
+    test_the_last_means_of_sign_in_stays
+where two steps are required, a password alone cannot replace a passkey
+    after_first_step: if «settings.REQUIRE_SECOND_FACTOR and author.passkeys.exists() → False»:
+    test_a_passkey_counts_as_two_steps
+an identity token is for this site only
+    _read_claims: «"aud": {"essential": True, "value": settings.OIDC_CLIENT_ID},»
+    test_a_wrong_token_signs_nobody_in[wrong audience]
+an issuer that calls itself by another address is refused
+    _client: if «str(metadata.get("issuer")).rstrip("/") != settings.OIDC_ISSUER → False»: raise
+    test_an_issuer_with_another_name_is_refused
+only a verified address links an account
+    read_identity: email = «claims.get("email") if claims.get("email_verified") is True else "" →
+        claims.get("email")»
+    test_an_address_must_be_verified[False]
+the organisation signs in no disabled author
+    find_author: is_allowed = «account.user.is_active and account.user.is_staff → True»
+    test_disabled_authors_are_unknown[change0]
+a visit to the issuer comes back within ten minutes
+    organisation_return: max_age=«TEN_MINUTES_S → None»)
+    test_a_visit_of_more_than_ten_minutes_is_refused
 only the hash of a recovery code is stored
     _hash: «base64.urlsafe_b64encode(hashlib.sha256(code.encode()).digest()[:12]).decode() → code»
     test_secrets_and_recovery_codes_cannot_be_read

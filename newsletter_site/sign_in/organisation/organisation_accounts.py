@@ -1,0 +1,73 @@
+"""Find the author of an account at the organisation, and link both."""
+
+from enum import StrEnum
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from newsletter_site.models import OrganisationAccount, User
+from newsletter_site.sign_in.change_means import end_sessions, is_last_means, locked_author
+from subscribers.record_activity import record_activity
+
+
+class NoAuthor(StrEnum):
+    """Why an account signs nobody in."""
+
+    UNKNOWN = "unknown"  # also for disabled authors
+    UNVERIFIED = "unverified"
+    AMBIGUOUS = "ambiguous"
+
+
+def find_author(issuer: str, subject: str, email: str) -> User | NoAuthor:
+    """Return the author of an account, or why there is none.
+
+    An account that signs in for the first time is linked to the author with its verified address.
+    From then on only the issuer's id counts, even if an address changes. An author who has another
+    account at this issuer is not linked: the address may have been given to somebody else.
+    """
+    linked = OrganisationAccount.objects.filter(issuer=issuer, subject=subject)
+    if account := linked.select_related("user").first():
+        is_allowed = account.user.is_active and account.user.is_staff
+        return account.user if is_allowed else NoAuthor.UNKNOWN
+    if not email:
+        return NoAuthor.UNVERIFIED
+    authors = User.objects.filter(email__iexact=email, is_active=True, is_staff=True)
+    match list(authors[:2]):
+        case [author] if _link(author, issuer, subject):
+            return author
+        case [_, _]:
+            return NoAuthor.AMBIGUOUS
+        case _:
+            return NoAuthor.UNKNOWN
+
+
+def _link(author: User, issuer: str, subject: str) -> bool:
+    """Link both. Return False if the author has another account at this issuer."""
+    try:
+        with transaction.atomic():
+            author.organisation_accounts.create(issuer=issuer, subject=subject)
+            record_activity("link_organisation", author.pk, author, issuer=issuer)
+    except IntegrityError:
+        return OrganisationAccount.objects.filter(
+            user=author, issuer=issuer, subject=subject
+        ).exists()
+    return True
+
+
+def linked_account(author: Any) -> OrganisationAccount | None:
+    """Return the author's account at the issuer that this site uses, or None."""
+    accounts = author.organisation_accounts.filter(issuer=settings.OIDC_ISSUER)
+    found: OrganisationAccount | None = accounts.first()
+    return found
+
+
+def unlink(author: Any) -> bool:
+    """Remove the link and end all sessions, unless it is the last means to sign in."""
+    with locked_author(author):
+        if is_last_means(author, accounts=1):
+            return False
+        if author.organisation_accounts.filter(issuer=settings.OIDC_ISSUER).delete()[0]:
+            end_sessions(author)
+            record_activity("unlink_organisation", author.pk, author, issuer=settings.OIDC_ISSUER)
+    return True
