@@ -28,7 +28,7 @@ from newsletter_site.sign_in.two_step_page import two_step_page, two_step_qr_cod
 from newsletter_site.tokens.tokens_view import revoke_token, tokens
 from publishing.archive.archive_pages import home, not_there
 from publishing.archive.written_pages import about, imprint
-from publishing.images.images_view import serve_image
+from publishing.images.images_view import serve_image, serve_small_copy
 from publishing.look.look_style_sheet import serve_look
 
 handler400 = "newsletter_site.middleware.error_pages.bad_request"
@@ -71,6 +71,7 @@ urlpatterns = [
     path("api/v1/openapi.json", openapi),
     path("api/v1/", url_patterns()),
     path("pictures/<uuid:image>.<slug:extension>", serve_image, name="image"),
+    path("pictures/<uuid:image>/small.webp", serve_small_copy, name="small_image"),
     path("look.css", serve_look, name="look"),
     path("about/", about, name="about"),
     path("imprint/", imprint, name="imprint"),

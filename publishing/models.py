@@ -228,6 +228,8 @@ class UploadedImage(models.Model):
     width = models.PositiveIntegerField()  # pixels
     height = models.PositiveIntegerField()  # pixels
     content = models.BinaryField()
+    # A WebP for lists and phones (`resize_image.py`).
+    small_copy = models.BinaryField(default=b"")
     uploaded_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
@@ -248,7 +250,10 @@ class UploadedImage(models.Model):
                 ),
             ),
             models.CheckConstraint(
-                name="image_size_is_limited", condition=Q(content__length__lte=LARGEST_IMAGE)
+                name="image_size_is_limited",
+                condition=Q(
+                    content__length__lte=LARGEST_IMAGE, small_copy__length__lte=LARGEST_IMAGE
+                ),
             ),
         ]
 

@@ -147,6 +147,8 @@ class Newsletter(models.Model):
     about = models.CharField(max_length=10_000, blank=True, default="", db_default="")
     imprint = models.CharField(max_length=5000, blank=True, default="", db_default="")
 
+    feed_has_full_text = models.BooleanField(default=True, db_default=True)
+
     accent = models.CharField(max_length=7, default=PIGEON_BLUE, db_default=PIGEON_BLUE)
     typeface = ChoiceField(
         max_length=10, choices=Typeface, default=Typeface.BOOK, db_default=Typeface.BOOK

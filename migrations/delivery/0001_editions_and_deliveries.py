@@ -707,6 +707,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("welcome_issue", models.UUIDField(editable=False, null=True)),
+                ("feed_has_full_text", models.BooleanField(db_default=True, default=True)),
                 ("accent", models.CharField(db_default="#0f5a6e", default="#0f5a6e", max_length=7)),
                 ("footer", models.CharField(blank=True, db_default="", default="", max_length=500)),
                 ("header", models.CharField(db_default="name", default="name", max_length=10)),

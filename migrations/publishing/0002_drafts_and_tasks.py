@@ -162,6 +162,7 @@ class Migration(migrations.Migration):
                 ("width", models.PositiveIntegerField()),
                 ("height", models.PositiveIntegerField()),
                 ("content", models.BinaryField()),
+                ("small_copy", models.BinaryField(default=b"")),
                 ("uploaded_at", models.DateTimeField(db_default=Now())),
                 (
                     "uploaded_by",
@@ -189,7 +190,9 @@ class Migration(migrations.Migration):
                         name="image_type_is_shown_by_mail",
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(("content__length__lte", 2097152)),
+                        condition=models.Q(
+                            ("content__length__lte", 2097152), ("small_copy__length__lte", 2097152)
+                        ),
                         name="image_size_is_limited",
                     ),
                 ],

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django import forms
-from django.contrib.auth import login
 from django.contrib.auth.password_validation import password_validators_help_texts
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
@@ -21,11 +20,9 @@ from newsletter_site.authors import invitations
 from newsletter_site.authors.invitations import Accepted
 from newsletter_site.authors.keep_last_publisher import AccountRefusedError
 from newsletter_site.models import Invitation
-from newsletter_site.sign_in import known_browser
-from newsletter_site.sign_in.sign_in_view import BACKEND
+from newsletter_site.sign_in.finish_sign_in import Proof, finish_sign_in
 from newsletter_site.sign_in.throttle import count_failure, may_try
 from publishing.desk_roles import ROLES
-from subscribers.links.see_other import see_other
 
 _NEW_PASSWORD = {"autocomplete": "new-password", "maxlength": "4096"}
 
@@ -99,11 +96,8 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     else:
         if author is None:
             return _closed_page(request)
-        login(request, author, backend=BACKEND)
         # If every account needs two-step sign-in, this page leads to its set-up.
-        response = see_other(reverse("profile"))
-        known_browser.set_cookie(response, author.get_username())
-        return response
+        return finish_sign_in(request, author, Proof(), reverse("profile"))
     return _page(request, invitation, form)
 
 

@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 from django.views.decorators.http import require_http_methods, require_POST
@@ -92,7 +92,6 @@ def profile(request: HttpRequest) -> HttpResponse:
         "sessions": sessions[:MOST_SESSIONS],
         "more_sessions": max(0, len(sessions) - MOST_SESSIONS),
         "others": sum(not one.is_this for one in sessions),
-        "passkeys": _address_of("passkeys"),
         "requires_two_step": settings.REQUIRE_SECOND_FACTOR,
     }
     return desk_page(request, "authors/profile.html", context, status=422 if form.errors else 200)
@@ -148,14 +147,6 @@ def _leave(request: HttpRequest) -> HttpResponse:
     change_author.leave(author.pk, successor)
     logout(request)
     return render(request, "authors/you_left.html")
-
-
-def _address_of(name: str) -> str:
-    """Return the address of a page, or an empty text if the site lacks it."""
-    try:
-        return reverse(name)
-    except NoReverseMatch:
-        return ""
 
 
 def _author(request: HttpRequest) -> User:

@@ -5,13 +5,15 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce, Greatest, Left, Lower, StrIndex, Substr
 
+from publishing.archive.shown_images import shown_images
 from publishing.content.edition_content import plain_title
-from publishing.content.summary import summarise
+from publishing.content.letter_images import FoundImage, first_image
+from publishing.content.summary import own_summary, sanitise_without_values, summarise_sanitised
 from publishing.editions.edition_status import LARGE_COLUMNS
 from publishing.editions.versions import is_correction, public_editions
 
-# A number of characters. A body can have a million characters, but its summary needs only the
-# beginning.
+# A number of characters. A body can have a million characters, but its summary and its first image
+# are in the beginning.
 BEGINNING = 8000
 
 
@@ -21,25 +23,45 @@ def latest_issues(limit: int) -> list[dict[str, Any]]:
 
 
 def listed_issues_of(editions: QuerySet[Any], start: int, stop: int) -> list[dict[str, Any]]:
-    """Load a slice of `editions` as the rows of a list, in one query."""
+    """Load a slice of `editions` as the rows of a list, in at most two queries."""
     body = Greatest(StrIndex(Lower("html_content"), Value("<body")), Value(1))
     found = editions.defer(*LARGE_COLUMNS).annotate(
         html_beginning=Substr("html_content", body, BEGINNING),
         text_beginning=Left("text_content", BEGINNING),
     )
+    slice_of_editions = list(found[start:stop])
+    beginnings = list(map(_beginning, slice_of_editions))
+    images = shown_images([image for _summary, image in beginnings])
     return [
         {
             "title": plain_title(edition),
-            "summary": summarise(
-                edition.html_beginning, edition.text_beginning, edition.preview_text
-            ),
+            "summary": summary,
+            "image": image,
             "slug": edition.issue.slug,
             # A correction keeps the date of the first version.
             "published_at": edition.first_public_at,
             "corrected_at": edition.corrected_at,
         }
-        for edition in found[start:stop]
+        for edition, (summary, _found), image in zip(
+            slice_of_editions, beginnings, images, strict=True
+        )
     ]
+
+
+def _beginning(edition: Any) -> tuple[str, FoundImage | None]:
+    """Return the summary and the first image of an edition with `html_beginning`."""
+    summary, html = own_summary(edition.preview_text), edition.html_beginning
+    # Sanitising is the slow part, so it is skipped if the summary and the image do not need it.
+    clean = sanitise_without_values(html) if not summary or "<img" in html.lower() else ""
+    return summary or summarise_sanitised(clean, edition.text_beginning), first_image(clean)
+
+
+def neighbours(edition: Any) -> tuple[Any, Any]:
+    """Return the listed editions before and after a listed edition, or None."""
+    others = listed_editions().defer(*LARGE_COLUMNS)
+    earlier = others.filter(first_public_at__lt=edition.first_public_at)
+    later = others.filter(first_public_at__gt=edition.first_public_at)
+    return earlier.first(), later.last()
 
 
 def listed_editions() -> QuerySet[Any]:

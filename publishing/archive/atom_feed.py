@@ -23,8 +23,8 @@ from subscribers.links.token_page import newsletter_of
 IN_FEED = 20
 
 
-class AtomWithContent(Atom1Feed):
-    """An Atom feed whose items hold the issue as `content` and a plain-text summary."""
+class AtomOfLetters(Atom1Feed):
+    """An Atom feed whose items have a plain-text summary, and the letter unless left out."""
 
     def root_attributes(self) -> dict[str, str]:
         return {**super().root_attributes(), "xml:lang": self.feed["letters_language"]}
@@ -33,16 +33,20 @@ class AtomWithContent(Atom1Feed):
         super().add_item_elements(handler, {**item, "description": None})
         if item["summary"]:
             handler.addQuickElement("summary", item["summary"], {"type": "text"})
-        attributes = {"type": "html", "xml:base": item["link"]}
-        handler.addQuickElement("content", item["letter"], attributes)
+        if item["letter"]:
+            attributes = {"type": "html", "xml:base": item["link"]}
+            handler.addQuickElement("content", item["letter"], attributes)
 
 
 class IssueFeed(Feed):  # type: ignore[type-arg]  # `Feed` takes no types at run time
-    """A feed of the latest issues; `render` is the function that renders an edition."""
+    """A feed of the latest issues.
 
-    feed_type = AtomWithContent
+    `render` is the function that renders an edition; None for a feed of summaries.
+    """
 
-    def __init__(self, render: Callable[[Edition], str]) -> None:
+    feed_type = AtomOfLetters
+
+    def __init__(self, render: Callable[[Edition], str] | None) -> None:
         self._render = render
 
     def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Newsletter:
@@ -73,13 +77,13 @@ class IssueFeed(Feed):  # type: ignore[type-arg]  # `Feed` takes no types at run
         return plain_title(item)
 
     def item_description(self, item: Edition) -> str:
-        return ""  # the element `content` holds the letter instead
+        return ""  # the elements `summary` and `content` are added as plain text and HTML
 
     def item_extra_kwargs(self, item: Any) -> dict[str, Any]:
         summary = summarise(item.html_content, item.text_content, item.preview_text)
         # Make addresses absolute, because many feed readers ignore `xml:base`.
-        body = absolute_addresses(str(self._render(item)), item.archive_url)
-        if item.corrected_at:
+        body = absolute_addresses(self._render(item), item.archive_url) if self._render else ""
+        if body and item.corrected_at:
             with timezone.override(Newsletter.objects.get_current().zone):
                 body = (
                     render_to_string("archive/corrected.html", {"corrected_at": item.corrected_at})

@@ -16,8 +16,8 @@ SECTIONS = frozenset({"article", "aside", "center", "footer", "header", "main", 
 LONGEST_ID = 100
 
 # The sanitiser writes every attribute in double quotes, and escapes quotes in values.
-_TAG = re.compile(r'<(/?)([a-z][a-z0-9]*+)((?>(?: [a-z]++="[^"]*+")*))>')
-_ATTRIBUTE = re.compile(r' ([a-z]++)="([^"]*+)"')
+TAG = re.compile(r'<(/?)([a-z][a-z0-9]*+)((?>(?: [a-z]++="[^"]*+")*))>')
+ATTRIBUTE = re.compile(r' ([a-z]++)="([^"]*+)"')
 _KEPT_ID = re.compile(r"fn(?:ref)?-[0-9a-f]{8}-[0-9]+(?::[0-9]+)?|at-[0-9a-f]{8}-[\w.:%-]{1,120}")
 _UNUSUAL = re.compile(r"[^\w.:%-]+")
 _TO_THE_TOP = ("", "top")
@@ -37,7 +37,7 @@ def finish_tags(html: str, letter: str = "") -> str:
 
     def rewrite(found: re.Match[str]) -> str:
         tag: str = found[2]
-        attributes: dict[str, str] = dict(_ATTRIBUTE.findall(found[3]))
+        attributes: dict[str, str] = dict(ATTRIBUTE.findall(found[3]))
         if found[1]:
             tag = open_links.pop() if tag == "a" and open_links else tag
             return "" if tag in SECTIONS else f"</{tag}>"
@@ -61,7 +61,7 @@ def finish_tags(html: str, letter: str = "") -> str:
         rest = "".join(f' {name}="{value}"' for name, value in attributes.items())
         return f"<{tag}{rest}>"
 
-    return _TAG.sub(rewrite, html)
+    return TAG.sub(rewrite, html)
 
 
 def align_by_class(html: str) -> str:
@@ -88,8 +88,8 @@ def _new_ids(html: str, digest: str) -> dict[str, str]:
     """Map each id, and each name of an anchor, to its new id."""
     ids: dict[str, str] = {}
     taken: set[str] = set()
-    for found in _TAG.finditer(html):
-        attributes = dict(_ATTRIBUTE.findall(found[3]))
+    for found in TAG.finditer(html):
+        attributes = dict(ATTRIBUTE.findall(found[3]))
         names = [unescape(attributes.get(name, "")) for name in ("id", "name")]
         old = [name for name in names if name and name not in ids]
         if not old:
@@ -121,4 +121,4 @@ def _rewrite(html: str, change: Callable[[str, str], tuple[str, str]]) -> str:
         name, value = change(found[1], found[2])
         return f' {name}="{value}"'
 
-    return _TAG.sub(lambda tag: f"<{tag[1]}{tag[2]}{_ATTRIBUTE.sub(attribute, tag[3])}>", html)
+    return TAG.sub(lambda tag: f"<{tag[1]}{tag[2]}{ATTRIBUTE.sub(attribute, tag[3])}>", html)

@@ -4,7 +4,6 @@ A sanitised letter cannot run scripts or post forms in the name of our site.
 """
 
 import re
-from html import unescape
 from urllib.parse import urlsplit
 
 import nh3
@@ -41,12 +40,7 @@ DROPPED_WHOLE = {"script", "style", "title", "template", "noscript", "iframe", "
 SCHEMES = {"http", "https", "mailto", "tel", "data"}
 IMAGE_DATA = re.compile(r"data:image/(?:png|jpeg|gif|webp|avif);base64,", re.IGNORECASE)
 
-# A narrower or lower image is a decoration or a tracking pixel.
-SMALLEST_IMAGE_PX = 100
-
 _ALIGNMENTS = {"left", "right", "center"}
-_IMAGE = re.compile(r"<img\b[^>]*>")
-_ATTRIBUTE = re.compile(r'\b(src|width|height)="([^"]*)"')
 _HEADING = re.compile(r"<h1\b[^>]*>(.*?)</h1>", re.DOTALL)
 _H1 = re.compile(r"<(/?)h1\b")
 
@@ -67,23 +61,6 @@ def render_public_issue(
         body = linebreaks(urlize(plain, autoescape=True))
     clean = finish_tags(_under_title(title, _sanitised(body)), archive_url)
     return mark_safe(clean)  # noqa: S308 -- sanitised
-
-
-def first_image(body: str, site_url: str) -> str:
-    """Return the absolute URL of the first image that is not a decoration."""
-    for image in _IMAGE.findall(body):
-        attributes = {name: unescape(value) for name, value in _ATTRIBUTE.findall(image)}
-        sizes = [
-            attributes[side] for side in ("width", "height") if attributes.get(side, "").isdecimal()
-        ]
-        if any(int(size[:9]) < SMALLEST_IMAGE_PX for size in sizes):
-            continue
-        address = attributes.get("src", "").strip()
-        if address.startswith("https://"):
-            return address
-        if address.startswith("/") and not address.startswith("//"):
-            return f"{site_url}{address}"
-    return ""
 
 
 def sanitise_html(html: str) -> str:

@@ -21,17 +21,29 @@ _END_OF_SENTENCE = re.compile(r"[.!?…][”’»\"')]*(?=\s)")
 
 def summarise(html_content: str, text_content: str, preview_text: str = "") -> str:
     """Return the preview text or the start of the text, at most `LONGEST` characters."""
-    own = " ".join(FieldTemplate(preview_text, html=False).fill({}).split())
-    if own:
-        return own
-    paragraphs = _of_html(html_content) if html_content.strip() else []
-    paragraphs = paragraphs or _of_text(text_content)
+    return own_summary(preview_text) or summarise_sanitised(
+        sanitise_without_values(html_content), text_content
+    )
+
+
+def own_summary(preview_text: str) -> str:
+    """Return the preview text without values of readers; empty if there is none."""
+    return " ".join(FieldTemplate(preview_text, html=False).fill({}).split())
+
+
+def sanitise_without_values(html_content: str) -> str:
+    """Return the sanitised HTML without values of readers."""
+    return sanitise_html(FieldTemplate(html_content, html=True).fill({}))
+
+
+def summarise_sanitised(clean: str, text_content: str) -> str:
+    """Return the start of a letter's text, from its sanitised HTML if it has HTML."""
+    paragraphs = _of_html(clean) or _of_text(text_content)
     long_ones = (words for words in paragraphs if len(words) >= ENOUGH)
     return _cut(next(long_ones, " ".join(paragraphs)))
 
 
-def _of_html(content: str) -> list[str]:
-    clean = sanitise_html(FieldTemplate(content, html=True).fill({}))
+def _of_html(clean: str) -> list[str]:
     inner = (_BREAK.sub(" ", found) for found in _PARAGRAPH.findall(clean))
     found = [words for part in inner if (words := _plain(strip_tags(part)))]
     # If the letter has no paragraphs, the summary is made from all its text.

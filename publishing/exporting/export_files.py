@@ -21,7 +21,7 @@ from delivery.reader_fields import own_columns
 from publishing.content.edition_content import Content, texts_of
 from publishing.editions.edition_status import load_status
 from publishing.editions.versions import public_editions
-from publishing.images.store_image import EXTENSIONS
+from publishing.images.store_image import BYTES, EXTENSIONS
 from publishing.models import Draft, Issue, MovedIssue, Snippet, UploadedImage
 from publishing.progress.edition_progress import counts_of
 from publishing.progress.outcomes_csv import deliveries_csv
@@ -105,7 +105,7 @@ def export_files() -> Iterator[ExportFile]:
         yield from _issue(issue, keys.get(issue.pk), counted)
     for draft in rows_by_id(Draft.objects.filter(edition=None)):
         yield _json(f"drafts/{draft.pk}.json", {**asdict(draft.fields), "saved_at": draft.saved_at})
-    for image in UploadedImage.objects.defer("content").order_by("id"):
+    for image in UploadedImage.objects.defer(*BYTES).order_by("id"):
         content = UploadedImage.objects.values_list("content", flat=True).filter(pk=image.pk)
         if found := content.first():  # The image may have been deleted as unused in the meantime.
             path = f"pictures/{image.pk}.{EXTENSIONS[image.content_type]}"

@@ -61,7 +61,24 @@ def upload_image(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
 @require_safe
 def serve_image(request: HttpRequest, image: uuid.UUID, extension: str) -> HttpResponse:
     """Serve an image, which may be cached for ever because its bytes never change."""
-    tag = f'"{image.hex}"'
+    found = UploadedImage.objects.filter(pk=image).defer("small_copy").first()
+    if found is None or EXTENSIONS[found.content_type] != extension:
+        raise Http404(_("There is no such image."))
+    return _image(request, f'"{image.hex}"', found.content, found.content_type)
+
+
+@require_safe
+def serve_small_copy(request: HttpRequest, image: uuid.UUID) -> HttpResponse:
+    """Serve the small copy of an image, which may be cached for ever too."""
+    found = UploadedImage.objects.filter(pk=image).defer("content").first()
+    if found is None or not found.small_copy:
+        raise Http404(_("There is no such image."))
+    return _image(request, f'"{image.hex}-small"', found.small_copy, "image/webp")
+
+
+def _image(
+    request: HttpRequest, tag: str, content: bytes | memoryview, content_type: str
+) -> HttpResponse:
     headers = {
         "Cache-Control": FOR_A_YEAR,
         "ETag": tag,
@@ -71,12 +88,9 @@ def serve_image(request: HttpRequest, image: uuid.UUID, extension: str) -> HttpR
         # it.
         "Cross-Origin-Resource-Policy": "cross-origin",
     }
-    found = UploadedImage.objects.filter(pk=image).first()
-    if found is None or EXTENSIONS[found.content_type] != extension:
-        raise Http404(_("There is no such image."))
     if request.headers.get("If-None-Match") == tag:
         return HttpResponseNotModified(headers=headers)
-    return HttpResponse(bytes(found.content), content_type=found.content_type, headers=headers)
+    return HttpResponse(bytes(content), content_type=content_type, headers=headers)
 
 
 def _refused(request: HttpRequest, sentence: str, *, status: int = 400) -> HttpResponse:

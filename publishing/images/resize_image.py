@@ -19,6 +19,8 @@ from publishing.images.strip_gif_metadata import strip_gif_metadata
 from publishing.models import LARGEST_IMAGE
 
 WIDEST = 1200
+# The width of the small copy for lists and phones. A small copy that is higher than this is cut.
+SMALL_WIDTH, SMALL_HEIGHT = 720, 1440
 MOST_BYTES = 10 * 1024 * 1024
 # The limit of pixels of a JPEG that can be decoded line by line, at 1/2, 1/4 or 1/8 of its size.
 MOST_PIXELS = 50_000_000
@@ -81,12 +83,13 @@ class UnusableImageError(Exception):
 
 
 class ResizedImage(NamedTuple):
-    """The bytes of an image, their type, and its size in pixels."""
+    """The bytes of an image, their type, its size in pixels, and its small copy."""
 
     content: bytes
     content_type: str
     width: int
     height: int
+    small_copy: bytes
 
 
 def resize_image(file: bytes) -> ResizedImage:
@@ -228,7 +231,11 @@ def _keep_animation(image: Image.Image, file: bytes) -> ResizedImage:
                 size=number_format(len(content) / 1024 / 1024, 1),
             )
         )
-    return ResizedImage(content, "image/gif", image.width, image.height)
+    try:
+        first_frame = _small_copy(image)
+    except _DAMAGED:
+        first_frame = b""
+    return ResizedImage(content, "image/gif", image.width, image.height, first_frame)
 
 
 def _normalise(image: Image.Image) -> Image.Image:
@@ -300,7 +307,9 @@ def _encode(image: Image.Image, opaque_format: str) -> ResizedImage:
     while True:
         for content, content_type in _encodings(image, is_photograph=is_photograph):
             if len(content) <= LARGEST_IMAGE:
-                return ResizedImage(content, content_type, image.width, image.height)
+                return ResizedImage(
+                    content, content_type, image.width, image.height, _small_copy(image)
+                )
         size = (max(1, int(image.width * _SMALLER)), max(1, int(image.height * _SMALLER)))
         image = image.resize(size, Image.Resampling.LANCZOS)
 
@@ -314,6 +323,16 @@ def _encodings(image: Image.Image, *, is_photograph: bool) -> Iterator[tuple[byt
             yield _save(image, "JPEG", quality=quality, optimize=True, progressive=True)
     else:
         yield _save(image.quantize(256, method=Image.Quantize.FASTOCTREE), "PNG", optimize=True)
+
+
+def _small_copy(image: Image.Image) -> bytes:
+    """Return the image, or the first frame of an animation, as a small WebP."""
+    image = image if image.mode in ("RGB", "RGBA") else image.convert("RGBA")
+    width = min(image.width, SMALL_WIDTH)
+    height = max(1, round(image.height * width / image.width))
+    image = image.resize((width, height), Image.Resampling.LANCZOS)
+    content, _type = _save(image.crop((0, 0, width, min(height, SMALL_HEIGHT))), "WEBP", quality=75)
+    return content
 
 
 def _save(image: Image.Image, kind: str, **options: Any) -> tuple[bytes, str]:

@@ -24,6 +24,8 @@ from publishing.models import UploadAttempts, UploadedImage
 LONGEST_NAME = 200
 LONGEST_WAIT_S = 10.0
 MEMORY = threading.Lock()
+# The columns that have the bytes of an image. Most code does not load these columns.
+BYTES = ("content", "small_copy")
 EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
 
 
@@ -46,7 +48,7 @@ def store_image(
     # Clear the mark “unused” before reading the image, so that the image is not deleted after it
     # was read.
     same.exclude(unused_since=None).update(unused_since=None)
-    stored = same.defer("content").first()
+    stored = same.defer(*BYTES).first()
     if stored is not None:
         return stored
     if is_counted and by is not None:
@@ -66,7 +68,7 @@ def store_image(
         ],
         ignore_conflicts=True,
     )
-    return same.defer("content").get()
+    return same.defer(*BYTES).get()
 
 
 def count_attempt(author: uuid.UUID) -> None:
@@ -120,6 +122,11 @@ def one_at_a_time() -> Iterator[None]:
 def address_of(image: UploadedImage) -> str:
     """Return the public path of an image on this site."""
     return reverse("image", args=[image.pk, EXTENSIONS[image.content_type]])
+
+
+def small_address_of(image_id: uuid.UUID) -> str:
+    """Return the public path of an image's small copy."""
+    return reverse("small_image", args=[image_id])
 
 
 def in_markdown(image: UploadedImage, alt: str) -> str:

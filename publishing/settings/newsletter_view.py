@@ -47,7 +47,7 @@ _SECTIONS: tuple[tuple[str, Promise, tuple[str, ...]], ...] = (
     (
         "public",
         gettext_lazy("Public pages"),
-        ("sign_up_text", "own_links", "about", "imprint", "own_sites"),
+        ("sign_up_text", "own_links", "about", "imprint", "feed_has_full_text", "own_sites"),
     ),
     ("approval", gettext_lazy("Approval"), ("second_person", "approver_may_publish")),
 )
@@ -89,6 +89,10 @@ class NewsletterForm(_ModelForm):
                 "On these sites, the sign-up form that you copied from Homing needs only one "
                 "press. Enter one address per line, such as https://www.example.org. List only "
                 "sites whose pages you control."
+            ),
+            "feed_has_full_text": gettext_lazy(
+                "Readers of the feed (RSS) get whole letters. Otherwise they get summaries and "
+                "links."
             ),
             "approver_may_publish": gettext_lazy(
                 "You may publish what you approved yourself, if somebody else saved it last."

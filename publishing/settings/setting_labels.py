@@ -18,6 +18,7 @@ LABELS: Mapping[str, Promise] = {
     "about": gettext_lazy("About page"),
     "imprint": gettext_lazy("Imprint"),
     "own_sites": gettext_lazy("Your own sites"),
+    "feed_has_full_text": gettext_lazy("Full text in the feed"),
     "second_person": gettext_lazy("Require a second person’s approval"),
     "approver_may_publish": gettext_lazy("The person who approves may also publish"),
     "sender_name": gettext_lazy("Sender’s name"),

@@ -22,6 +22,7 @@ from delivery.models import Edition
 from delivery.reports.edition_sentences import alarm_words
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.approval.record_approval import current_rule, shortage_sentence
+from publishing.archive.link_preview import locale_of, of_site, preview_image
 from publishing.content.edition_content import plain_title
 from publishing.desk_permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, load_publishers
 from publishing.display_name import called
@@ -48,6 +49,9 @@ register.filter("audience", edition_audience)
 register.filter("author_links", footer_links)
 register.filter("look", look_of)
 register.filter("look_address", look_address)
+register.filter("of_site", of_site)
+register.filter("open_graph_locale", locale_of)
+register.filter("preview_image", preview_image)
 register.filter("scheduled_for", scheduled_for)
 
 # The entries of the menu, each with a pattern for the paths below the desk's URL that belong to the

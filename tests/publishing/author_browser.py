@@ -84,7 +84,8 @@ class _FormReader(HTMLParser):
         elif tag == "input" and given.get("type") in _CHOSEN and "checked" not in given:
             pass  # a browser sends only the chosen value
         elif tag == "input" and "name" in given:
-            self.forms[-1].fields[given["name"]] = given.get("value", "")
+            otherwise = "on" if given.get("type") in _CHOSEN else ""
+            self.forms[-1].fields[given["name"]] = given.get("value", otherwise)
         elif tag == "select" and "name" in given:
             self._select = given["name"]
         elif tag == "option" and self._select:

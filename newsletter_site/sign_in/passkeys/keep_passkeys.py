@@ -8,8 +8,8 @@ from django.db.models.functions import Now
 
 from delivery.control_characters import clean_name
 from newsletter_site.models import LONGEST_NAME, Passkey, User
-from newsletter_site.sign_in.operator_record import record_operator
 from newsletter_site.sign_in.change_means import end_sessions, is_last_means, locked_author
+from newsletter_site.sign_in.operator_record import record_operator
 from newsletter_site.sign_in.passkeys import webauthn
 from newsletter_site.sign_in.passkeys.webauthn import ResponseRefusedError
 from subscribers.record_activity import record_activity

@@ -44,6 +44,13 @@ def test_changed_settings_are_saved_shown_and_logged(window):
     )
 
 
+def test_the_feed_has_full_text_until_the_author_says_otherwise(window):
+    form = window.get(PAGE).form_with("tagline").fields
+    assert form.pop("feed_has_full_text") == "on"
+    assert window.post(PAGE, **form).status == 303
+    assert not Newsletter.objects.get().feed_has_full_text
+
+
 def test_the_reply_address_is_read_like_a_readers(window):
     form = window.get(PAGE).form_with("tagline").fields
     refused = window.post(PAGE, **{**form, "reply_to": "ada@exam\u00adple.org"})
