@@ -3,7 +3,8 @@ import { Device } from "./composer/device.js";
 import { findAndReplace } from "./composer/find.js";
 import { images } from "./composer/images.js";
 import { pasteAsMarkdown } from "./composer/paste.js";
-import { previewOf } from "./composer/preview.js";
+import { panesOf } from "./composer/panes.js";
+import { previewOf, showPlace } from "./composer/preview.js";
 import { ask, csrfToken, refusalSentence } from "./composer/request.js";
 import { Saving } from "./composer/saving.js";
 import { testLetter } from "./composer/test-letter.js";
@@ -38,11 +39,9 @@ function showState(kind, facts) {
   state.className = `state ${tone}`;
   state.querySelector("use").setAttribute("href", `#${glyph}`);
   const isSaved = kind === "saved";
-  const words = state.querySelector("[data-words]");
-  setText(words, textOf(kind));
-  // Screen readers announce the state without the time, which changes with every save.
-  words.classList.toggle("hide", isSaved);
-  setText(document.querySelector("[data-clock]"), isSaved ? textOf("saved_at", { time: facts.saved_at }) : "");
+  setText(state.querySelector("[data-words]"), textOf(kind));
+  // The time changes with every save, so it is outside the state, which screen readers announce.
+  setText(document.querySelector("[data-clock]"), isSaved ? facts.saved_at : "");
   setText(document.querySelector("[data-more]"), isSaved && isKept ? textOf("also_in_browser") : "");
   showNote(kind, facts);
   if (isSaved) saved(facts);
@@ -62,7 +61,6 @@ function saved(facts) {
   preview.say(facts);
   preview.load();
   textPart.say(facts.automatic_text);
-  setText(form.querySelector("[data-count]"), facts.count);
   for (const place of form.querySelectorAll("[data-hints]")) showHints(place, facts.hints[place.dataset.hints]);
   const title = form.elements.title.value.trim();
   const name = title ? textOf("writing", { title }) : textOf("write");
@@ -74,6 +72,18 @@ function showHints(place, html) {
   const rendered = document.createElement("template");
   rendered.innerHTML = html;
   if (place.textContent.trim() !== rendered.content.textContent.trim()) place.replaceChildren(rendered.content);
+}
+
+// The title and the preview text are fields of one line that may be shown in several lines.
+for (const field of form.querySelectorAll("[data-one-line]")) {
+  field.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing) return;
+    event.preventDefault();
+    saving.save();
+  });
+  field.addEventListener("input", () => {
+    if (field.value.includes("\n")) field.value = field.value.replace(/\s*\n\s*/g, " ");
+  });
 }
 
 // Show the text that a hint is about.
@@ -195,6 +205,7 @@ for (const failure of ["htmx:responseError", "htmx:sendError"]) {
 }
 
 tools(form);
+panesOf(form, () => showPlace());
 findAndReplace(form);
 pasteAsMarkdown(form);
 testLetter(form, saving);

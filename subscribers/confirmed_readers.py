@@ -1,11 +1,23 @@
 """Queries that select and count the readers who get an issue."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, transaction
-from django.db.models import Count, Exists, F, Func, OuterRef, Q, QuerySet, TextField, Value
+from django.db.models import (
+    Count,
+    Exists,
+    F,
+    Func,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    TextField,
+    Value,
+)
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce
 
@@ -14,15 +26,21 @@ from delivery.reader_fields import FIELD_NAMES
 from subscribers.models import Subscriber, Suppression
 
 
+@contextmanager
+def _only_hash_joins() -> Iterator[None]:
+    with (
+        transaction.atomic(savepoint=False),
+        connection.cursor() as cursor,
+        plan_without(cursor, NESTED_LOOPS),
+    ):
+        yield
+
+
 class Audience(QuerySet[Subscriber]):
     """The query of the readers who get an issue. Its `count` uses only hash joins."""
 
     def count(self) -> int:
-        with (
-            transaction.atomic(savepoint=False),
-            connection.cursor() as cursor,
-            plan_without(cursor, NESTED_LOOPS),
-        ):
+        with _only_hash_joins():
             return super().count()
 
 
@@ -58,6 +76,13 @@ def confirmed(
     columns = ("id", "email", *FIELD_NAMES)
     rows = readers.order_by()
     return rows.values_list(*columns, values_of(fields)) if fields else rows.values_list(*columns)
+
+
+def count_by_tag() -> dict[int, int]:
+    """Count the confirmed, unsuppressed readers of each tag that has any, in one scan."""
+    each = Func(F("tags"), function="unnest", output_field=IntegerField())
+    with _only_hash_joins():
+        return dict(confirmed().annotate(tag=each).values_list("tag").annotate(Count("id")))
 
 
 def count_without_value(fields: Sequence[str], **tags: Sequence[int]) -> dict[str, int]:

@@ -5,15 +5,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
-from delivery.humanise import digits, kilobytes
+from delivery.humanise import counted, digits, kilobytes
 from delivery.issue_attributes import CONTENT_ATTRIBUTES, LETTER
 from delivery.mail.merge_fields import find_fields
 from publishing.content.draft_content import DraftFields, build_content, fields_of
 from publishing.content.edition_content import Content, ContentProblem, find_problems
+from publishing.content.gmail_limit import GMAIL_CLIPS_AT, NEAR_LIMIT
 from publishing.content.render_preview import render_preview
-from publishing.content.word_count import count_words
+from publishing.content.word_count import count_words, reading_minutes
 from publishing.drafts.draft_form import form_values
 from publishing.models import Draft
 from subscribers.fields.own_fields import load_own_fields
@@ -48,17 +48,36 @@ def composer_stats(
     if draft.text.strip():
         automatic = build_content(replace(draft, text="")).text
     words = count_words(automatic or content.text)
-    count = ngettext("{n} word, {size} kB as mail.", "{n} words, {size} kB as mail.", words)
     stats = {
         "sender": preview.sender,
         "reply_to": preview.reply_to,
         "reader": preview.reader,
         "subject": preview.subject,
         "preview_text": preview.preview_text,
-        "count": count.format(n=digits(words), size=digits(kilobytes(preview.size))),
+        "count": _describe_length(words),
+        "size": _describe_size(preview.size),
+        "size_tone": "doubt" if preview.size > NEAR_LIMIT else "",
         "automatic_text": automatic,
     }
     return stats, _hints(draft, content)
+
+
+def _describe_length(words: int) -> str:
+    length = counted("{n} word", "{n} words", words)
+    if not words:
+        return length
+    time = counted("{n} minute to read", "{n} minutes to read", reading_minutes(words))
+    return f"{length} · {time}"
+
+
+def _describe_size(size: int) -> str:
+    if size > GMAIL_CLIPS_AT:
+        text = _("Gmail cuts this letter off: {size} of {limit} kB")
+    elif size > NEAR_LIMIT:
+        text = _("Close to Gmail’s limit: {size} of {limit} kB")
+    else:
+        text = _("{size} of Gmail’s {limit} kB")
+    return text.format(size=digits(kilobytes(size)), limit=kilobytes(GMAIL_CLIPS_AT))
 
 
 def _hints(draft: DraftFields, content: Content) -> dict[str, list[Hint]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -42,7 +43,6 @@ from publishing.drafts.keep_signed_out import (
     sign_writer,
 )
 from publishing.editions.archive_visibility import POSTED_AS, has_been_public
-from publishing.editions.audience import tags_by_name
 from publishing.editions.edition_status import load_status
 from publishing.editions.find_edition import parse_issue_id, progress_url
 from publishing.editions.versions import versions_of
@@ -59,14 +59,16 @@ from subscribers.links.see_other import see_other
 PREVIEWS = {
     "desktop": gettext_lazy("Desktop"),
     "phone": gettext_lazy("Phone"),
-    "text": gettext_lazy("Plain text"),
     "dark": gettext_lazy("Dark"),
+    "text": gettext_lazy("Plain text"),
 }
 DEFAULT_PREVIEW = "desktop"
 EMPTY = DraftFields()
 DELETED = gettext_lazy(
     "Somebody deleted this draft. Your text is still here. Save it as a new draft."
 )
+# The fields that are beside the letter. The page shows the settings if another field has a fault.
+BESIDE_THE_LETTER = {"title", "preheader", "letter", "html_content", NON_FIELD_ERRORS}
 OTHER_WRITER = gettext_lazy("Another author is now signed in. Nothing was saved under their name.")
 
 
@@ -74,7 +76,7 @@ class SaveForm(KeptForm):
     """The composer's form, with the name of the button that was pressed."""
 
     then = forms.ChoiceField(
-        choices=[(name, name) for name in ("save", "check", HTML, MARKDOWN, *PREVIEWS)],
+        choices=[(name, name) for name in ("save", "check", "tags", HTML, MARKDOWN, *PREVIEWS)],
         required=False,
     )
     beside = forms.BooleanField(required=False)
@@ -222,12 +224,13 @@ def composer_page(
     if draft is not None:
         issue = draft.issue_id
         preview = f"{reverse('desk:draft_preview', args=[draft.pk])}?part="
-    audience = audience_context(fields, issue)
+    audience = audience_context(request, fields, issue)
     plan = audience["plan"]
     shown, is_welcome = request.GET.get("show", ""), has_title_of_welcome_letter(fields.title)
     # Do not render a text that is too long, because that would take minutes.
     rendered = EMPTY if too_long(fields) else fields
     stats, hints = composer_stats(rendered, draft, sees_readers=sees_readers(request))
+    faults = {*(form.errors if form else ()), *(name for name, found in hints.items() if found)}
     return desk_page(
         request,
         "publishing/composer/composer.html",
@@ -244,7 +247,6 @@ def composer_page(
             "welcome_url": reverse("desk:welcome") if is_welcome else "",
             **audience,
             "plan_title": plain_title(plan.newest) if plan else "",
-            "all_tags": tags_by_name(),
             "importing": running_import(),
             "is_public": has_been_public(issue),
             "posted_archive": POSTED_AS[fields.archive],
@@ -252,6 +254,7 @@ def composer_page(
             "snippets": markup_by_name(fields.format),
             "previews": PREVIEWS,
             "preview": preview,
+            "pane": "settings" if faults - BESIDE_THE_LETTER else "preview" if shown else "letter",
             "shown": shown if shown in PREVIEWS else DEFAULT_PREVIEW,
             "signed_out": "signed_out" in request.GET,
             "notes": notes_of(request),
@@ -337,6 +340,8 @@ def _saved(request: HttpRequest, draft: Draft, fields: DraftFields, then: str) -
                 return _respond(request, result, fields)
         case "check":
             return see_other(reverse("desk:check", args=[draft.pk]))
+        case "tags":
+            return see_other(f"{address}?count_tags#id_goes_to")
         case shown if shown in PREVIEWS:
             return see_other(f"{address}?show={shown}#preview")
     return see_other(address)

@@ -14,12 +14,12 @@ from delivery.interface import reason_sentence
 from delivery.reports.worker_warnings import task_sentence
 from delivery.rules.reason import Reason
 from delivery.tasks.leased_task_columns import TaskState
+from publishing.content.gmail_limit import GMAIL_CLIPS_AT
 from publishing.desk_access import desk_page, may_publish, sees_readers
 from publishing.drafts import save_draft
 from publishing.editions.sending_time import time_to_send
 from publishing.models import Draft, Rehearsal
 from publishing.rehearsal.rehearse import (
-    GMAIL_CLIPS_AT,
     CannotRehearseError,
     cancel_rehearsal,
     fingerprint,

@@ -36,6 +36,7 @@ from delivery.tasks.run_leased_task import ClaimedTask, cancel, run_next
 from publishing.content.compose_content import edition_columns
 from publishing.content.draft_content import build_content
 from publishing.content.edition_content import find_problems
+from publishing.content.gmail_limit import GMAIL_CLIPS_AT
 from publishing.editions.archive_visibility import content_of
 from publishing.editions.audience import choice_of, select_audience
 from publishing.editions.versions import versions_of
@@ -52,7 +53,6 @@ RESTS_WHILE_SENDING = 4
 LONGEST_REST_S = 0.2
 # A report names at most this many refused readers. Further refused readers are not named.
 MOST_NAMED = 1_000
-GMAIL_CLIPS_AT = 102 * 1024  # bytes of the HTML part that Gmail shows
 
 
 class RehearsalReport:

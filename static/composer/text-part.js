@@ -9,7 +9,7 @@ export function textPartOf(form) {
 
   function show() {
     const isOwn = own.value !== "";
-    form.querySelector("[data-panel=text]").classList.toggle("own", isOwn);
+    form.querySelector(".text-part").classList.toggle("own", isOwn);
     form.querySelector("[data-text-is]").textContent = textOf(isOwn ? "text_edited" : "text_automatic");
   }
 

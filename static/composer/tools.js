@@ -29,8 +29,11 @@ export function reveal(field, from, to) {
   const width = `${field.offsetWidth}px`;
   Object.assign(above.style, { position: "absolute", visibility: "hidden", width, height: "0", minHeight: "0" });
   field.after(above);
-  field.scrollTop = above.scrollHeight - field.clientHeight / 2;
+  const top = above.scrollHeight;
   above.remove();
+  // The field of a long letter is as high as the letter, so the page scrolls, not the field.
+  field.scrollTop = top - field.clientHeight / 2;
+  scrollBy(0, field.getBoundingClientRect().top + top - field.scrollTop - innerHeight / 2);
 }
 
 const selected = (field) => field.value.slice(field.selectionStart, field.selectionEnd);
@@ -101,28 +104,4 @@ export function tools(form) {
     event.preventDefault();
     use(letter, dataOf(tool));
   });
-  panels(form);
-}
-
-// Show one panel at a time: the panel whose tab was pressed, or to which a link leads.
-function panels(form) {
-  const tabs = form.querySelectorAll("[data-panel-of]");
-  for (const tab of tabs) {
-    tab.addEventListener("click", () => {
-      for (const each of tabs) each.ariaPressed = String(each === tab);
-      for (const panel of form.querySelectorAll("[data-panel]")) {
-        panel.toggleAttribute("data-open", panel.dataset.panel === tab.dataset.panelOf);
-      }
-    });
-  }
-  const open = () => {
-    const led = document.getElementById(location.hash.slice(1));
-    const panel = led?.closest("[data-panel]");
-    if (!panel) return;
-    form.querySelector(`[data-panel-of=${panel.dataset.panel}]`).click();
-    // Focus the field, or the element that is shown in place of the field.
-    [led, ...panel.querySelectorAll("textarea")].find((field) => field.offsetParent)?.focus();
-  };
-  addEventListener("hashchange", open);
-  open();
 }

@@ -139,6 +139,12 @@ def letter(page: Page) -> Locator:
     return page.get_by_label("Letter, in")
 
 
+def open_settings(page: Page, group: str) -> None:
+    """Show the settings of the issue, with one of their groups open."""
+    page.get_by_role("button", name="Settings").click()
+    page.locator(".settings summary", has_text=group).click()
+
+
 def shown(page: Page) -> FrameLocator:
     """Return the preview of the composer."""
     return page.frame_locator("[data-frames] iframe >> nth=0")

@@ -25,7 +25,7 @@ from publishing.publish.switch_welcome_letter import turn_on
 from publishing.rehearsal.rehearse import request_rehearsal, run_next_rehearsal
 from publishing.test_letters.send_test_letter import send_test
 from subscribers.models import Subscriber, Tag
-from tests.browser.author_session import is_ready, make_a_token
+from tests.browser.author_session import is_ready, make_a_token, open_settings
 from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, Shown
 from tests.publishing.edition_states import cancelled, in_doubt, sent
 from tests.publishing.publish_with import publish
@@ -132,8 +132,12 @@ def _prepare_video(page: Page) -> None:
     expect(page.get_by_role("button", name="Insert video")).to_be_visible()
 
 
+def _settings(group: str) -> Callable[[Page], None]:
+    return lambda page: open_settings(is_ready(page), group)
+
+
 def _open_tags(page: Page) -> None:
-    page.get_by_text("Choose readers by tag").click()
+    open_settings(is_ready(page), "Choose readers by tag")
     page.get_by_role("group", name="Only readers").get_by_label("Birds").check()
     expect(page.get_by_text("no confirmed reader matches")).to_be_visible()
 
@@ -178,10 +182,10 @@ def composer(author: Any) -> Pages:
         "a fresh composer for HTML": Shown(DESK, is_ready),
         "a draft": Shown(at(plain), is_ready),
         "a long draft with flaws": Shown(at(long)),
-        "its plain text": Shown(at(long), _panel("Plain text")),
-        "its images": Shown(at(long), _panel("Images")),
+        "its plain text": Shown(at(long), _settings("Plain text")),
+        "its images": Shown(at(long), _settings("Images")),
         "a draft in HTML": Shown(at(html)),
-        "an edited plain text": Shown(at(html), _panel("Plain text")),
+        "an edited plain text": Shown(at(html), _settings("Plain text")),
         "a table": Shown(at(table)),
         "a choice of tags": Shown(at(table), _open_tags),
         "the menu of snippets": Shown(at(plain), _menu("Snippets")),

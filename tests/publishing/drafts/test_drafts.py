@@ -212,7 +212,7 @@ class TestThePages:
         assert saved.status_code == 200
         assert (returned["revision"], returned["address"]) == (2, address)
         assert returned["subject"] == "Swifts"
-        assert returned["count"].startswith("2 words, ")
+        assert returned["count"].startswith("2 words · 1 minute")
         returned = late.json()
         assert late.status_code == 409
         assert (returned["revision"], returned["present"]["letter"]) == (2, "Two words.")

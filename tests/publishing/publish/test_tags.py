@@ -263,6 +263,20 @@ def test_no_choice_says_everyone_beside_ticked_tags(
     assert "All confirmed readers with “Birds”: 2 confirmed readers" in choices
 
 
+def test_confirmed_readers_of_each_tag_are_counted_on_request(
+    window: WindowOf, tags: tuple[Tag, Tag]
+) -> None:
+    Subscriber.objects.filter(tags=[tags[0].pk]).update(state="bounced")
+    fields = window.get("/admin/newsletters/write/").form_with("letter").fields
+
+    # Without scripts, a button saves the letter and counts.
+    answer = window.post("/admin/newsletters/drafts/", **fields | {"title": "x", "then": "tags"})
+    page = window.get(answer.answer["Location"]).words
+
+    assert "Birds 1 Fish 2 Choose none to include everyone." in page
+    assert "Birds 1 Fish 2 Save and count" in page
+
+
 def test_the_count_follows_the_choice(window: WindowOf, author: Any, tags: tuple[Tag, Tag]) -> None:
     birds, fish = (tag.pk for tag in tags)
 
@@ -270,15 +284,17 @@ def test_the_count_follows_the_choice(window: WindowOf, author: Any, tags: tuple
         answer = window.get(f"/admin/newsletters/audience/?{query}").answer
         return " ".join(strip_tags(answer.content.decode()).split())
 
-    assert count("").startswith("3 confirmed readers would get this")
-    assert count(f"with_tags={birds}&with_tags={fish}&without_tags={fish}").startswith("1 conf")
-    assert count("with_tags=999999").startswith("This would go to nobody:")
+    assert count("").startswith("3 readers 3 confirmed readers would get this")
+    both = f"with_tags={birds}&with_tags={fish}&without_tags={fish}"
+    assert count(both).startswith("1 reader 1 confirmed reader would")
+    assert count("with_tags=999999").startswith("0 readers This would go to nobody:")
     unmailed = count(f"goes_to=nobody&with_tags={birds}")
-    assert unmailed.startswith("Not mailed: archive only. All confirmed readers with “Birds”")
+    assert unmailed.startswith("Archive only Not mailed: archive only. All confirmed readers with")
     first = publish(author.pk, "k", letter(), hold_s=0).edition
     sent(first)
-    assert count(f"issue={first.issue_id}&goes_to=reached&with_tags={birds}").startswith("2 conf")
-    assert count(f"issue={first.issue_id}&goes_to=unreached").startswith("This would go to nobody")
+    reached = count(f"issue={first.issue_id}&goes_to=reached&with_tags={birds}")
+    assert reached.startswith("2 readers 2 confirmed")
+    assert count(f"issue={first.issue_id}&goes_to=unreached").startswith("0 readers This would")
 
 
 @pytest.mark.parametrize(

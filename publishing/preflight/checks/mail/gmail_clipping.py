@@ -6,11 +6,9 @@ from django.utils.translation import gettext as _
 
 from delivery.humanise import kilobytes
 from delivery.issue_attributes import LETTER
+from publishing.content.gmail_limit import GMAIL_CLIPS_AT, NEAR_LIMIT
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, advice, passed
-from publishing.rehearsal.rehearse import GMAIL_CLIPS_AT
-
-_NEARLY = 0.9
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -26,7 +24,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
             LETTER,
             size=kilobytes(size),
         )
-    elif size > GMAIL_CLIPS_AT * _NEARLY:
+    elif size > NEAR_LIMIT:
         yield advice(
             _("The letter has {size} kB, and Gmail cuts at 102 kB"),
             _("The values of merge fields add to this size."),
