@@ -1,8 +1,6 @@
 // Connects the parts of the composer. The server refuses a save that would overwrite a newer save.
 import { Device } from "./composer/device.js";
 import { findAndReplace } from "./composer/find.js";
-import { images } from "./composer/images.js";
-import { pasteAsMarkdown } from "./composer/paste.js";
 import { panesOf } from "./composer/panes.js";
 import { previewOf, showPlace } from "./composer/preview.js";
 import { ask, csrfToken, refusalSentence } from "./composer/request.js";
@@ -88,11 +86,11 @@ for (const field of form.querySelectorAll("[data-one-line]")) {
 
 // Show the text that a hint is about.
 function find(button) {
-  const field = fieldOf(form, button.closest("[data-hints]").dataset.hints);
+  const { hints } = button.closest("[data-hints]").dataset;
   const { find: words, before } = button.dataset;
-  let at = field.value.indexOf(words);
-  // Skip earlier occurrences in code, which have the same text.
-  for (let left = Number(before); left > 0; left--) at = field.value.indexOf(words, at + 1);
+  if (hints === "letter") return letter.reveal(words, Number(before));
+  const field = fieldOf(form, hints);
+  const at = field.value.indexOf(words);
   if (at >= 0) reveal(field, at, at + words.length);
 }
 
@@ -153,6 +151,7 @@ const DO = {
     form.elements.revision.value = left.revision;
     form.elements.idempotency_key.value = left.key;
     put(form, left.words);
+    letter.show();
     textPart.show();
     DO.forget(left);
   },
@@ -160,7 +159,7 @@ const DO = {
     device.forget(left);
     found.replaceChildren();
     showNotices();
-    form.elements.id_letter.focus();
+    letter.focus();
   },
 };
 
@@ -204,12 +203,10 @@ for (const failure of ["htmx:responseError", "htmx:sendError"]) {
   });
 }
 
-tools(form);
+const letter = tools(form, (sentence) => showNote("refused", { sentence }));
 panesOf(form, () => showPlace());
-findAndReplace(form);
-pasteAsMarkdown(form);
+findAndReplace(form, letter);
 testLetter(form, saving);
-images(form, (sentence) => showNote("refused", { sentence }));
 if (saving.isDirty) {
   keep();
   saving.edited();

@@ -24,6 +24,7 @@ from publishing.content.draft_content import HTML, MARKDOWN, DraftFields
 from publishing.content.edition_content import plain_title
 from publishing.content.markdown import render_markdown
 from publishing.content.text_diff import diff_fields
+from publishing.content.videos import VIDEO_ADDRESS
 from publishing.desk_access import desk_page, may_write, sees_readers, user_id_of, wants_json
 from publishing.desk_permissions import PUBLISH
 from publishing.display_name import called
@@ -236,6 +237,7 @@ def composer_page(
         "publishing/composer/composer.html",
         {
             "fields": fields,
+            "video_address": VIDEO_ADDRESS,
             "names": " ".join(one.control for one in ISSUE_ATTRIBUTES),
             "draft": draft,
             "issue": issue,

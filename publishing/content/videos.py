@@ -2,7 +2,6 @@
 
 import re
 from typing import NamedTuple
-from urllib.parse import parse_qs, urlsplit
 
 from django.utils.translation import gettext as _
 
@@ -10,14 +9,18 @@ from delivery.languages import in_language_of
 from delivery.models import Newsletter
 
 LONGEST_ADDRESS = 300
-_YOUTUBE = frozenset({"youtube.com", "www.youtube.com", "m.youtube.com"})
-_VIMEO = frozenset({"vimeo.com", "www.vimeo.com"})
-# Allow only characters that cannot end the link: no space, quote or bracket. The sign @ is
-# excluded, so that the address cannot contain a user name.
-_PLAIN = re.compile(r"https?://[A-Za-z0-9_./?=&%#~+,;:-]+")
-_ID = re.compile(r"[A-Za-z0-9_-]{11}")
-_PATH_WITH_ID = re.compile(r"/(?:shorts|live)/([^/]+)/?")
-_VIMEO_PATH = re.compile(r"/[0-9]{1,12}(?:/[0-9a-f]{1,20})?/?")
+# Characters that cannot end a link: no space, quote or bracket. The sign @ is not among them, so
+# that the address cannot contain a user name.
+_PLAIN = "[A-Za-z0-9_./?=&%#~+,;:-]"
+_VALUE = "[A-Za-z0-9_./?=%~+,;:-]"
+_ID = "([A-Za-z0-9_-]{11})"
+# The editor of the composer reads this pattern too, so it is written as both languages read it.
+VIDEO_ADDRESS = (
+    rf"https?://(?:youtu\.be/{_ID}/?|(?:www\.|m\.)?youtube\.com/(?:(?:shorts|live)/{_ID}/?"
+    rf"|watch\?(?:(?!v=){_VALUE}*&)*v={_ID}(?=[&#]|$))"
+    rf"|(?:www\.)?vimeo\.com/[0-9]{{1,12}}(?:/[0-9a-f]{{1,20}})?/?)(?:[?&#]{_PLAIN}*)?"
+)
+_VIDEO = re.compile(VIDEO_ADDRESS)
 # A play symbol. With the variation selector after the symbol, mail programs show the symbol as text
 # and not as a coloured picture.
 _PLAY = "\u25b6\ufe0e "
@@ -33,21 +36,12 @@ class Video(NamedTuple):
 def find_video(text: str) -> Video | None:
     """Return the video if the text is only the address of a video."""
     text = text.strip()
-    if len(text) > LONGEST_ADDRESS or not _PLAIN.fullmatch(text):
+    scheme, _sign, rest = text.partition("://")
+    host, slash, path = rest.partition("/")
+    found = _VIDEO.fullmatch(f"{scheme}://{host.lower()}{slash}{path}")
+    if found is None or len(text) > LONGEST_ADDRESS:
         return None
-    parts = urlsplit(text)
-    address = f"https://{text.partition('://')[2]}"
-    host = parts.netloc.lower()
-    if host in _VIMEO:
-        return Video(address) if _VIMEO_PATH.fullmatch(parts.path) else None
-    found = ""
-    if host == "youtu.be":
-        found = parts.path.strip("/")
-    elif host in _YOUTUBE and parts.path == "/watch":
-        found = parse_qs(parts.query).get("v", [""])[0]
-    elif host in _YOUTUBE and (path := _PATH_WITH_ID.fullmatch(parts.path)):
-        found = path[1]
-    return Video(address, found) if _ID.fullmatch(found) else None
+    return Video(f"https://{rest}", next(filter(None, found.groups()), ""))
 
 
 def watch_words() -> str:

@@ -1,49 +1,97 @@
 // Finds text in the letter, and replaces it. “Replace all” is one step to undo.
+import { SearchQuery, findNext, replaceAll, replaceNext, setSearchState } from "../vendor/prosemirror.js";
 import { textOf } from "./texts.js";
 import { insert, reveal } from "./tools.js";
 
-export function findAndReplace(form) {
-  const panel = form.querySelector("[data-find-panel]");
-  const { id_letter: letter, find_text: wanted, replace_text: other, match_case: exact } = form.elements;
-  const say = (name, values) => (panel.querySelector("[role=status]").textContent = textOf(name, values));
-  const places = (field) => `${field.selectionStart}-${field.selectionEnd}`;
-  let shown = "";
-
+// Each of `findIn…` has the same functions. `next` returns the place of the shown match, from 1, and their
+// number; `replace` replaces the shown match; `all` returns how many it replaced.
+function findInText(field, wanted, other, exact) {
   const pattern = () => new RegExp(wanted.value.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"), exact.checked ? "gu" : "giu");
+  const found = () => [...field.value.matchAll(pattern())];
+  const place = () => `${field.selectionStart}-${field.selectionEnd}`;
+  let shown = "";
+  return {
+    next() {
+      const matches = found();
+      if (!matches.length) return null;
+      // Take the first match after the selection. If there is none, take the first in the letter.
+      const at = Math.max(0, matches.findIndex((match) => match.index >= field.selectionEnd));
+      reveal(field, matches[at].index, matches[at].index + matches[at][0].length);
+      shown = place();
+      return { place: at + 1, number: matches.length };
+    },
+    isShown: () => shown === place(),
+    replace: () => insert(field, other.value),
+    all() {
+      const { length } = found();
+      const { scrollTop } = field;
+      if (length) insert(field, field.value.replace(pattern(), () => other.value), 0, field.value.length);
+      field.scrollTop = scrollTop;
+      return length;
+    },
+  };
+}
+
+function findInEditor({ view }, wanted, other, exact) {
+  const query = () => new SearchQuery({
+    search: wanted.value, replace: other.value.replaceAll("$", "$$$$"), caseSensitive: exact.checked, literal: true,
+  });
+  const matches = () => {
+    const found = [];
+    for (let at = 0, one; (one = query().findNext(view.state, at)); at = one.to) found.push(one);
+    return found;
+  };
+  const run = (command) => {
+    view.dispatch(setSearchState(view.state.tr, query()));
+    command(view.state, view.dispatch);
+  };
+  return {
+    next() {
+      run(findNext);
+      view.focus();
+      const found = matches();
+      const at = found.findIndex(({ from }) => from === view.state.selection.from);
+      return found.length ? { place: at + 1, number: found.length } : null;
+    },
+    isShown: () => matches().some(({ from, to }) => from === view.state.selection.from && to === view.state.selection.to),
+    replace: () => run(replaceNext),
+    all() {
+      const { length } = matches();
+      if (length) run(replaceAll);
+      return length;
+    },
+  };
+}
+
+export function findAndReplace(form, letter) {
+  const panel = form.querySelector("[data-find-panel]");
+  const { id_letter: field, find_text: wanted, replace_text: other, match_case: exact } = form.elements;
+  const say = (name, values) => (panel.querySelector("[role=status]").textContent = textOf(name, values));
+  const inText = findInText(field, wanted, other, exact);
+  const finder = () => (letter.editor ? findInEditor(letter.editor, wanted, other, exact) : inText);
 
   const DO = {
     next() {
-      const found = wanted.value ? [...letter.value.matchAll(pattern())] : [];
-      if (!found.length) return say("find_nothing");
-      // Take the first match after the selection. If there is none, take the first in the letter.
-      const at = Math.max(0, found.findIndex((match) => match.index >= letter.selectionEnd));
-      reveal(letter, found[at].index, found[at].index + found[at][0].length);
-      shown = places(letter);
-      say("find_place", { place: at + 1, number: found.length });
+      const shown = wanted.value ? finder().next() : null;
+      say(shown ? "find_place" : "find_nothing", shown ?? {});
     },
     replace() {
-      if (shown === places(letter)) insert(letter, other.value);
+      if (finder().isShown()) finder().replace();
       DO.next();
     },
     all() {
-      const { value, scrollTop } = letter;
-      const found = wanted.value ? value.match(pattern()) : null;
-      if (!found) return say("find_nothing");
-      insert(letter, value.replace(pattern(), () => other.value), 0, value.length);
-      letter.scrollTop = scrollTop;
+      const number = wanted.value ? finder().all() : 0;
       panel.scrollIntoView({ block: "nearest" });
-      say("find_replaced", { number: found.length });
+      say(number ? "find_replaced" : "find_nothing", { number });
     },
   };
 
   panel.addEventListener("click", ({ target }) => DO[target.dataset.search]?.());
-  panel.addEventListener("input", (event) => {
-    event.stopPropagation();
-    shown = "";
-  });
-  // Enter in the letter finds the next match too, because a line break would replace the shown match.
+  panel.addEventListener("input", (event) => event.stopPropagation());
+  // Enter in the textarea finds the next match too, because a line break would replace the shown match.
   form.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || (event.target === letter ? shown !== places(letter) : event.target !== wanted)) return;
+    if (event.key !== "Enter") return;
+    if (event.target === field ? letter.editor || !inText.isShown() : event.target !== wanted) return;
     event.preventDefault();
     DO.next();
   });

@@ -31,7 +31,8 @@ export function panesOf(form, changed) {
     const group = led.closest("details");
     if (group) group.open = true;
     // If the field is hidden, focus the element that is shown in place of the field.
-    const shown = [led, ...(group ?? panel).querySelectorAll("textarea")].find((field) => field.offsetParent);
+    const editor = led.closest("[data-letter]")?.querySelector("[data-editor]");
+    const shown = [led, editor, ...(group ?? panel).querySelectorAll("textarea")].find((field) => field?.offsetParent);
     shown?.focus();
     shown?.scrollIntoView({ block: "nearest" });
   }

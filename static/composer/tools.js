@@ -1,10 +1,27 @@
-// The tools above the letter. The page's template has the texts that the tools insert. The browser
-// can undo each insertion.
-const ADDRESS = /^(?:https?:\/\/|mailto:)\S+$/i;
+// The tools of the letter: they write into the editor, or Markdown and HTML into the textarea. The page's
+// template has the texts that the tools insert. The author can undo each insertion.
+import { ask } from "./letter/dialogs.js";
+import { LetterEditor, markdownOf } from "./letter/editor.js";
+import { TOOLS, inText } from "./letter/commands.js";
+import { imagesOf, upload } from "./letter/images.js";
+import { showPlace } from "./preview.js";
+import { textOf } from "./texts.js";
+
 // Texts with more lines are inserted without undo. The browser's command for undo takes minutes for
 // 4,000 lines, because its time grows with the square of the number of lines.
 const MOST_LINES = 500;
-const KEYS = { b: "bold", i: "italic", k: "link" };
+const KEYS = { b: "strong", i: "em", k: "link" };
+// The author's choice between the letter and its Markdown, in this browser.
+const CHOICE = "homing-letter-shown";
+
+// A browser's storage may be full or disabled.
+function inBrowser(work) {
+  try {
+    return work(localStorage);
+  } catch {
+    return null;
+  }
+}
 
 export function insert(field, text, from = field.selectionStart, to = field.selectionEnd) {
   field.focus();
@@ -36,35 +53,11 @@ export function reveal(field, from, to) {
   scrollBy(0, field.getBoundingClientRect().top + top - field.scrollTop - innerHeight / 2);
 }
 
-const selected = (field) => field.value.slice(field.selectionStart, field.selectionEnd);
-
-function around(field, before, after, inside) {
+function around(field, { before, after = "", instead = "" }) {
+  const words = field.value.slice(field.selectionStart, field.selectionEnd) || instead;
   const from = field.selectionStart + before.length;
-  insert(field, before + inside + after);
-  field.setSelectionRange(from, from + inside.length);
-}
-
-// Make a link of the selected words, or of a selected address. A selection that contains a link is
-// not changed.
-function link(field, { before, after, instead }, address = "https://") {
-  const words = selected(field).trim();
-  if (/\]\(|<a\b/i.test(words)) return;
-  const isAddress = ADDRESS.test(words);
-  const to = (isAddress ? words : address).replaceAll('"', "%22");
-  around(field, before.replace("{to}", () => to), after.replace("{to}", () => to), (!isAddress && words) || instead);
-}
-
-// Put `line` before each selected line, and its part after a “|” behind it. A 1 becomes the number of the line.
-function atLines(field, { line, before = "", after = "", instead = "" }) {
-  const { selectionStart, selectionEnd, value } = field;
-  const from = value.lastIndexOf("\n", selectionStart - 1) + 1;
-  const end = value.indexOf("\n", selectionEnd);
-  const to = end < 0 ? value.length : end;
-  const [start, close = ""] = line.split("|");
-  const written = (text, at) => start.replace("1", at + 1) + (text.replace(/^#+ +/, "") || instead) + close;
-  insert(field, before + value.slice(from, to).split("\n").map(written).join("\n") + after, from, to);
-  const words = from + before.length + start.length;
-  if (from === to) field.setSelectionRange(words, words + instead.length);
+  insert(field, before + words + after);
+  field.setSelectionRange(from, from + words.length);
 }
 
 function block(field, text) {
@@ -73,35 +66,147 @@ function block(field, text) {
   insert(field, `${gap}${text}\n\n`);
 }
 
-function use(field, { tool, merge, insert: text, ...data }, address) {
-  if (tool === "link") link(field, data, address);
-  else if (merge) insert(field, merge);
-  else if (text) block(field, text);
-  else if (data.line) atLines(field, data);
-  else if (data.before) around(field, data.before, data.after, selected(field) || data.instead);
-}
+// Connect the tools. Returns what the other scripts need of the letter.
+export function tools(form, refused) {
+  const { id_letter: letter, format } = form.elements;
+  const row = form.querySelector("[data-tools]");
+  const panel = form.querySelector("[data-letter]");
+  const file = document.querySelector("[data-image-file]");
+  const buttons = () => [...row.querySelectorAll("button[type=button]")];
+  const pattern = new RegExp(`^(?:${form.dataset.video})$`, "i");
+  const isVideo = (text) => pattern.test(text);
+  let editor = null;
 
-export function tools(form) {
-  const { id_letter: letter } = form.elements;
-  const dataOf = (name) => form.querySelector(`[data-tool=${name}]`).dataset;
+  const isShown = () => editor !== null && panel.dataset.mode === "letter";
+
+  function use(button) {
+    const { tool, merge, insert: text, before, words, opens } = button.dataset;
+    if (button.dataset.mode) return choose(button.dataset.mode);
+    if (button.closest(".menu") && !button.closest("[data-find-panel]")) button.closest(".menu").open = false;
+    if (tool === "image") return file.click();
+    if (opens) {
+      const opened = row.querySelector(`[data-menu=${opens}]`);
+      opened.open = true;
+      return opened.querySelector("input").focus();
+    }
+    if (!isShown()) {
+      if (merge) insert(letter, merge);
+      else if (text) block(letter, text);
+      else if (before) around(letter, button.dataset);
+    } else if (merge) editor.insertField(merge);
+    else if (text) editor.insertMarkdown(text);
+    else if (tool === "link") editor.editLink();
+    else if (tool === "button") editor.editLink({ button: true, words });
+    else if (tool in TOOLS) editor.run(tool);
+  }
+
+  const named = (name) => row.querySelector(`[data-tool=${name}]`);
+
+  // The buttons show what is on at the caret.
+  function showState(state) {
+    for (const button of row.querySelectorAll("[data-tool]")) {
+      const { isOn, isShown: isUseful } = TOOLS[button.dataset.tool] ?? {};
+      if (isOn) button.ariaPressed = String(isOn(state));
+      if (isUseful) button.closest("[data-in-table]").hidden = !isUseful(state);
+    }
+    const { $from } = state.selection;
+    showPlace($from.parent.textBetween(0, $from.parentOffset), $from.pos / state.doc.content.size);
+  }
+
+  function begin() {
+    const place = panel.querySelector("[data-editor]");
+    editor = new LetterEditor(place, {
+      form,
+      refused,
+      isVideo,
+      placeholder: textOf("begin"),
+      list: panel.querySelector("[data-slash-list]"),
+      choices: () => [...row.querySelectorAll("[data-slash]")].map((button) => ({
+        label: button.getAttribute("aria-label") ?? button.textContent.trim(), run: () => use(button),
+      })),
+      changed: (markdown) => {
+        letter.value = markdown;
+        letter.dispatchEvent(new Event("input", { bubbles: true }));
+      },
+    });
+    editor.moved = showState;
+    showState(inText(editor.view.state));
+  }
+
+  // Show the letter as it will look, or its Markdown.
+  const modes = [...row.querySelectorAll("button[data-mode]")];
+  function show(mode) {
+    if (mode === "letter") {
+      if (editor === null) begin();
+      else editor.show(letter.value);
+    }
+    panel.dataset.mode = mode;
+    for (const button of modes) button.ariaPressed = String(button.dataset.mode === mode);
+  }
+  function choose(mode) {
+    show(mode);
+    inBrowser((storage) => storage.setItem(CHOICE, mode));
+  }
+  if (modes.length) show(inBrowser((storage) => storage.getItem(CHOICE)) === "markdown" ? "markdown" : "letter");
+
+  row.addEventListener("mousedown", (event) => {
+    // A pressed tool leaves the focus, and so the selection, in the letter.
+    if (event.target.closest("button[type=button]") && !event.target.closest("input")) event.preventDefault();
+  });
   form.addEventListener("click", ({ target }) => {
     const button = target.closest("button[type=button]");
-    if (!button) return;
-    use(letter, button.dataset);
-    if (button.dataset.insert) button.closest("details")?.removeAttribute("open");
+    if (button && buttons().includes(button)) use(button);
   });
-  letter.addEventListener("paste", (event) => {
-    const address = event.clipboardData.getData("text/plain").trim();
-    const words = selected(letter).trim();
-    // If an address is pasted over a selected address or link, it replaces the selection.
-    if (!words || !ADDRESS.test(address) || ADDRESS.test(words) || /\]\(|<a\b/i.test(words)) return;
-    event.preventDefault();
-    use(letter, dataOf("link"), address);
+
+  async function intoTextarea(image) {
+    const facts = await upload(form, image, refused);
+    const given = facts && await ask("alt", { src: facts.address });
+    if (!given) return;
+    const written = format.value === "html"
+      ? facts.html.replace('alt=""', () => `alt="${given.alt.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)}"`)
+      : facts.markdown.replace("![]", () => `![${given.alt.replace(/[[\]\\]/g, "\\$&")}]`);
+    insert(letter, written);
+  }
+  file.addEventListener("change", () => {
+    const images = imagesOf(file);
+    if (images.length && isShown()) editor.insertImages(images);
+    else if (images.length) intoTextarea(images[0]);
+    file.value = "";
   });
+  for (const name of ["paste", "drop"]) {
+    letter.addEventListener(name, (event) => {
+      const data = event.clipboardData ?? event.dataTransfer;
+      const [image] = imagesOf(data);
+      // A code editor copies colours, but no formats that a letter should have.
+      const isRich = format.value !== "html" && name === "paste" && !data.types.includes("vscode-editor-data");
+      const markdown = !image && isRich && markdownOf(data.getData("text/html"), isVideo);
+      if (!image && (!markdown || markdown === data.getData("text/plain").trim())) return;
+      event.preventDefault();
+      if (image) intoTextarea(image);
+      else insert(letter, markdown);
+    });
+  }
   letter.addEventListener("keydown", (event) => {
-    const tool = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && KEYS[event.key];
-    if (!tool) return;
+    const tool = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && named(KEYS[event.key]);
+    if (!tool || !tool.dataset.before) return;
     event.preventDefault();
-    use(letter, dataOf(tool));
+    around(letter, tool.dataset);
   });
+
+  return {
+    get editor() {
+      return isShown() ? editor : null;
+    },
+    // Show the textarea's present text, after another script wrote it.
+    show: () => isShown() && editor.show(letter.value),
+    focus: () => (isShown() ? editor.view : letter).focus(),
+    reveal(words, before) {
+      if (isShown() && editor.reveal(words, before)) return;
+      if (isShown()) show("markdown");
+      let at = letter.value.indexOf(words);
+      // Skip earlier occurrences in code, which have the same text.
+      for (let left = before; left > 0; left--) at = letter.value.indexOf(words, at + 1);
+      if (at >= 0) reveal(letter, at, at + words.length);
+    },
+  };
 }

@@ -42,10 +42,10 @@ def is_ready(page: Page) -> Page:
     return page
 
 
-def write(page: Page, letter: str = LETTER, *, title: str = TITLE) -> None:
+def write(page: Page, words: str = LETTER, *, title: str = TITLE) -> None:
     """Write in the composer, which saves automatically if scripts are on."""
     page.get_by_label("Title and subject").fill(title)
-    page.get_by_label("Letter, in").fill(letter)
+    letter(page).fill(words)
 
 
 def is_saved(page: Page) -> None:
@@ -135,8 +135,24 @@ def late(page: Page, script: str, address: str) -> Iterator[None]:
 
 
 def letter(page: Page) -> Locator:
-    """Return the composer's field for the letter."""
+    """Return the composer's field with the Markdown or HTML of the letter, and show it."""
+    button = page.locator("button[data-mode=markdown]")
+    if button.is_visible() and button.get_attribute("aria-pressed") == "false":
+        button.click()
     return page.get_by_label("Letter, in")
+
+
+def sheet(page: Page) -> Locator:
+    """Return the editor, in which the author writes the letter as it will look, and show it."""
+    button = page.locator("button[data-mode=letter]")
+    if button.get_attribute("aria-pressed") == "false":
+        button.click()
+    return page.get_by_role("textbox", name="The letter", exact=True)
+
+
+def markdown(page: Page) -> Locator:
+    """Return the field with the letter's Markdown, which may be hidden."""
+    return page.locator("#id_letter")
 
 
 def open_settings(page: Page, group: str) -> None:

@@ -1,25 +1,11 @@
-// Turns rich text from Word, Google Docs or a web page into Markdown when it is pasted.
-import { tables } from "../vendor/turndown-plugin-gfm.es.js";
-import TurndownService from "../vendor/turndown.es.js";
-import { textOf } from "./texts.js";
-import { insert } from "./tools.js";
+// Cleans rich text from Word, Google Docs or a web page, so that it has only what a letter can show.
+import { textOf } from "../texts.js";
 
 const LONGEST = 2_000_000;
 const CODE = "code,kbd,pre,samp,tt";
 const IS_RICH = `${CODE},a[href],b,blockquote,del,em,h1,h2,h3,h4,h5,h6,hr,i,iframe,li,s,strong,table,`
   + "[data-style*=mso-list],span[data-style*=font-weight],span[data-style*=italic]";
-// Replaces a backslash in code, so that the backslash does not count as an escape.
-const IN_CODE = "\ue000";
 const ADDRESS = /^(?:https?:\/\/|mailto:)\S+$/i;
-
-const service = new TurndownService({ headingStyle: "atx", hr: "---", bulletListMarker: "-", codeBlockStyle: "fenced",
-  br: "\\", emDelimiter: "*" });
-service.use(tables);
-service.remove(["head", "x-style", "script", "noscript", "object", "svg"]);
-service.addRule("deleted", { filter: ["del", "s", "strike"], replacement: (words) => `~~${words}~~` });
-// A picture that is loaded from another site would show that site who reads the letter.
-service.addRule("picture", { filter: "img", replacement: () => "" });
-
 const STYLES = {
   strong: /font-weight:\s*(?:bold|[6-9]00)/,
   em: /font-style:\s*italic/,
@@ -98,52 +84,45 @@ function readTables(body) {
   }
 }
 
-// Turndown recognises code only in <code>, and a block of code only in <pre><code>.
+// Code editors and web pages colour code by elements, and divide its lines by elements.
 function readCode(body) {
   for (const line of body.querySelectorAll("pre :is(br,div,p,tr)")) line.after("\n");
   for (const element of body.querySelectorAll(CODE)) {
     if (!body.contains(element)) continue;
-    const code = element.ownerDocument.createElement("code");
-    code.className = element.querySelector("code")?.className ?? element.className;
-    code.textContent = element.textContent.replaceAll("\\", IN_CODE);
-    if (element.matches("pre")) element.replaceChildren(code);
-    else element.replaceWith(code);
+    const kind = /(?:^|\s)lang(?:uage)?-(\S+)/.exec((element.querySelector("code") ?? element).className)?.[1];
+    const text = element.textContent.replace(/\n+$/, "");
+    const code = rename(element, element.matches("pre") ? "pre" : "code");
+    code.textContent = text;
+    if (kind) code.dataset.params = kind;
   }
 }
 
-function toMarkdown(html) {
+// The cleaned HTML; empty if it has no formats that a letter should keep. `pictures` are the addresses of images
+// that were copied from the letter itself.
+export function clean(html, pictures = new Set()) {
+  if (html.length > LONGEST) return "";
   // The page's policy refuses styles even in a document that is never shown, so they get other names.
   const unstyled = html.replace(/(\s)(style\s*=)/gi, "$1data-$2").replace(/<(\/?)style\b/gi, "<$1x-style");
   const { body } = new DOMParser().parseFromString(unstyled, "text/html");
   // Some code editors copy all lines in one <pre>.
   const isEditor = body.children.length === 1 && body.firstElementChild.matches("pre:not(:has(code))");
-  if (isEditor || !body.querySelector(IS_RICH)) return "";
-  readCode(body);
-  readStyles(body);
-  readWordLists(body);
-  readLinks(body);
-  readTables(body);
+  const isOwn = body.querySelector("[data-pm-slice]") !== null;
+  if (isEditor || !(isOwn || body.querySelector(IS_RICH))) return "";
+  if (isOwn) {
+    for (const link of body.querySelectorAll("a")) if (/^\s*\w+script:|^\s*data:/i.test(link.href)) unwrap(link);
+  } else {
+    readCode(body);
+    readStyles(body);
+    readWordLists(body);
+    readLinks(body);
+    readTables(body);
+  }
+  for (const other of body.querySelectorAll("head,x-style,script,noscript,object,svg,img")) {
+    // A picture that is loaded from another site would show that site who reads the letter.
+    if (!pictures.has(other.getAttribute("src"))) other.remove();
+  }
   // Google Docs writes empty lines between paragraphs.
   for (const line of body.querySelectorAll(":scope > br")) line.remove();
-  const markdown = service.turndown(body).replace(/(\s)data-(style\s*=)/gi, "$1$2");
-  // Merge fields must not be escaped. Turndown has doubled the backslashes before them, so halve
-  // these.
-  return markdown.replace(/(\\*)(\{\{[^{}]*\}\})/g, (_, before, field) =>
-    before.slice(before.length / 2) + field.replaceAll("\\", ""))
-    .replaceAll(IN_CODE, "\\").replace(/[ \t]+$/gm, "");
-}
-
-export function pasteAsMarkdown(form) {
-  const field = form.elements.id_letter;
-  field.addEventListener("paste", (event) => {
-    const data = event.clipboardData;
-    const html = data?.getData("text/html") ?? "";
-    // A code editor copies colours, but no formatting that a letter should have.
-    const isCode = data?.types.includes("vscode-editor-data");
-    if (event.defaultPrevented || form.elements.format.value === "html" || isCode || html.length > LONGEST) return;
-    const markdown = toMarkdown(html);
-    if (!markdown || markdown === data.getData("text/plain").trim()) return;
-    event.preventDefault();
-    insert(field, markdown);
-  });
+  for (const element of body.querySelectorAll("[data-style]")) delete element.dataset.style;
+  return body.innerHTML.replace(/(\s)data-(style\s*=)/gi, "$1$2");
 }

@@ -1,0 +1,398 @@
+"""The author writes in the letter as it will look: typing, tools, images, undo, and its Markdown."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from publishing.content.draft_content import MARKDOWN, DraftFields
+from publishing.models import Draft, Snippet
+from tests.browser.author_session import (
+    LETTER,
+    TITLE,
+    WRITE,
+    is_ready,
+    is_saved,
+    letter,
+    markdown,
+    sheet,
+    shown,
+)
+from tests.browser.pages.accessibility import faults_found_by_axe
+from tests.browser.pages.desk_pages import begun
+from tests.browser.web_site import ROOT
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SWIFTS = ROOT / "static" / "demo" / "swifts.png"
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+DROP = """async (editor, [bytes, type]) => {
+    const { x, y, width } = editor.getBoundingClientRect();
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([new Uint8Array(bytes)], "swifts.png", { type }));
+    const at = { clientX: x + width / 2, clientY: y + 30, bubbles: true, cancelable: true };
+    editor.dispatchEvent(new DragEvent("drop", { dataTransfer, ...at }));
+}"""
+PASTE = """(editor, [html, text]) => {
+    const clipboardData = new DataTransfer();
+    if (html) clipboardData.setData("text/html", html);
+    clipboardData.setData("text/plain", text);
+    editor.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+}"""
+
+
+def use(page: Page, name: str, *, menu: str = "") -> None:
+    """Press a tool, in a menu if it is in one."""
+    if menu:
+        page.locator("summary", has_text=menu).click()
+    page.locator("[data-tools]").get_by_role("button", name=name, exact=True).click()
+
+
+def done(page: Page) -> None:
+    page.get_by_role("dialog").get_by_role("button", name="Done").click()
+
+
+@pytest.fixture(params=["desktop", "phone"])
+def empty(request, new_page, author, readers) -> Page:
+    """Return an empty composer with the caret in the letter, on a desktop and on a phone."""
+    page = new_page(author, **(PHONE if request.param == "phone" else {}))
+    page.goto(WRITE)
+    sheet(is_ready(page)).click()
+    return page
+
+
+TYPED = [
+    ("## The lane\nThey left.", "## The lane\n\nThey left."),
+    ("- one\ntwo\n\nThree.", "- one\n- two\n\nThree."),
+    ("3. one\ntwo", "3. one\n4. two"),
+    ("> said\n\n\nwritten", "> said\n\nwritten"),
+    ("They **left**, *all* of ~~us~~ `x`.", "They **left**, *all* of ~~us~~ `x`."),
+    ("See [this](https://e.org/a).", "See [this](https://e.org/a)."),
+    ("Dear {{ name|reader }}, a * b_c #1", r"Dear {{ name|reader }}, a \* b_c #1"),
+    ("One\n---Two", "One\n\n---\n\nTwo"),
+    ("```x = 1\ny", "```\nx = 1\ny\n```"),
+    ("1986. was", "1986. was"),
+]
+
+
+def test_typed_markdown_becomes_the_format_that_it_means(empty: Page) -> None:
+    for typed, meant in TYPED:
+        empty.keyboard.press("ControlOrMeta+a")
+        empty.keyboard.press("Delete")
+        empty.keyboard.press("Control+Alt+0")
+        empty.keyboard.type(typed)
+        expect(markdown(empty)).to_have_value(meant)
+
+
+def test_tools_are_toggled_by_mouse_and_keyboard(empty: Page) -> None:
+    empty.keyboard.type("gone")
+    empty.keyboard.press("ControlOrMeta+a")
+    for tool, made in {
+        "Bold": "**gone**",
+        "Italic": "*gone*",
+        "Struck through": "~~gone~~",
+        "Heading": "## gone",
+        "Small heading": "### gone",
+        "Bulleted list": "- gone",
+        "Numbered list": "1. gone",
+        "Quote": "> gone",
+    }.items():
+        use(empty, tool)
+        expect(markdown(empty)).to_have_value(made)
+        button = empty.get_by_role("button", name=tool, exact=True)
+        expect(button).to_have_attribute("aria-pressed", "true")
+        use(empty, tool)
+        expect(markdown(empty)).to_have_value("gone")
+        expect(button).to_have_attribute("aria-pressed", "false")
+    for key, made in {"b": "**gone**", "i": "*gone*", "Shift+x": "~~gone~~"}.items():
+        empty.keyboard.press(f"ControlOrMeta+{key}")
+        expect(markdown(empty)).to_have_value(made)
+        empty.keyboard.press(f"ControlOrMeta+{key}")
+    assert faults_found_by_axe(empty) == []
+
+
+def test_the_list_after_a_slash_inserts_what_is_chosen(empty: Page) -> None:
+    offered = empty.get_by_role("listbox").get_by_role("option")
+    empty.keyboard.type("/tab")
+    expect(offered).to_have_text(["Table"])
+    empty.keyboard.press("Enter")
+    for cell in ("Day", "Seen", "Monday", "14"):
+        empty.keyboard.type(cell)
+        empty.keyboard.press("Tab")
+    use(empty, "Delete row")
+    expect(markdown(empty)).to_have_value("| Day | Seen |\n| --- | --- |\n| Monday | 14 |")
+
+    empty.keyboard.press("ControlOrMeta+End")
+    empty.keyboard.press("ArrowDown")
+    empty.keyboard.type("/")
+    empty.keyboard.press("Escape")
+    expect(offered).to_have_count(0)
+    empty.keyboard.type("\nA / b\n/foot")
+    expect(markdown(empty)).to_have_value(re.compile(r"14 \|\n\n/\n\nA / b\n\n/foot$"))
+
+
+def test_links_and_buttons_are_asked_for(empty: Page) -> None:
+    empty.keyboard.type("See this")
+    empty.keyboard.press("ControlOrMeta+Shift+ArrowLeft")
+    empty.keyboard.press("ControlOrMeta+k")
+    address = empty.get_by_label("Address", exact=True)
+    expect(address).to_be_focused()
+    assert address.evaluate("field => field.value.slice(field.selectionStart, field.selectionEnd)")
+    empty.keyboard.type("https://e.org/a b)")
+    empty.keyboard.press("Enter")
+    expect(markdown(empty)).to_have_value("See [this](<https://e.org/a b)>)")
+
+    # The caret in a link opens the same link.
+    empty.keyboard.press("ArrowLeft")
+    use(empty, "Link")
+    expect(address).to_have_value("https://e.org/a b)")
+    address.fill("https://e.org/")
+    empty.get_by_role("dialog").get_by_label("Text").fill("that")
+    done(empty)
+    expect(markdown(empty)).to_have_value("See [that](https://e.org/)")
+    empty.keyboard.press("ArrowLeft")
+    empty.keyboard.press("ControlOrMeta+k")
+    empty.get_by_role("button", name="Remove the link").click()
+    expect(markdown(empty)).to_have_value("See that")
+
+    empty.keyboard.press("End")
+    use(empty, "Button", menu="Insert")
+    address.fill("https://e.org/{{ name }}")
+    done(empty)
+    expect(markdown(empty)).to_have_value(
+        "See that\n\n[button text](https://e.org/{{ name }}){.button}"
+    )
+
+
+def test_a_field_is_a_chip_with_its_fallback(empty: Page) -> None:
+    empty.keyboard.type("Dear ")
+    use(empty, "{{ name }}", menu="Merge fields")
+    expect(markdown(empty)).to_have_value("Dear {{ name }}")
+    empty.locator(".merge-field").dblclick()
+    empty.get_by_label("If a reader has no value, show").fill("friend {|}")
+    done(empty)
+
+    expect(markdown(empty)).to_have_value("Dear {{ name|friend | }}")
+    expect(empty.locator(".merge-field")).to_have_text("namefriend |")
+
+
+def test_a_footnote_is_written_at_its_end(empty: Page) -> None:
+    empty.keyboard.type("They left")
+    use(empty, "Footnote", menu="Insert")
+    empty.keyboard.type("On 3 August.")
+    expect(markdown(empty)).to_have_value("They left[^1]\n\n[^1]: On 3 August.")
+    empty.keyboard.press("ControlOrMeta+z")
+    empty.keyboard.press("ControlOrMeta+z")
+    expect(markdown(empty)).to_have_value("They left")
+
+
+def test_snippets_and_videos_become_blocks_of_their_own(empty: Page) -> None:
+    Snippet.objects.create(name="Signature", text="Yours,\n\n**Edith** {{ name }}")
+    empty.keyboard.type("One.")
+    use(empty, "Signature", menu="Snippets")
+    expect(markdown(empty)).to_have_value("One.\n\nYours,\n\n**Edith** {{ name }}")
+    empty.keyboard.press("ControlOrMeta+z")
+    expect(markdown(empty)).to_have_value("One.")
+
+    empty.locator("summary", has_text="Video").click()
+    empty.get_by_label("Address of the video").fill("https://vimeo.com/76979871")
+    empty.get_by_label("Address of the video").press("Enter")
+    empty.get_by_role("button", name="Insert video").click()
+    expect(markdown(empty)).to_have_value("One.\n\nhttps://vimeo.com/76979871")
+    expect(empty.locator("p.video")).to_be_visible()
+
+
+def test_images_have_a_place_while_they_load(empty: Page) -> None:
+    waiting: list[Route] = []
+    empty.route("**/admin/newsletters/pictures/", lambda route: waiting.append(route))
+    empty.keyboard.type("Look:")
+    sheet(empty).evaluate(DROP, [list(SWIFTS.read_bytes()), "image/png"])
+    expect(empty.get_by_text("Uploading the image…")).to_be_visible()
+    # The author goes on while the image loads.
+    empty.keyboard.press("ControlOrMeta+Home")
+    empty.keyboard.type("Oh. ")
+    waiting[0].continue_()
+
+    dialog = empty.get_by_role("dialog")
+    dialog.get_by_label("Alt text").fill("Swifts [over] a hedge")
+    dialog.get_by_label("Width").select_option("50%")
+    dialog.get_by_label("Position").select_option("Right")
+    done(empty)
+    expect(markdown(empty)).to_have_value(
+        re.compile(
+            r"^Oh\. Look:\n\n!\[Swifts \\\[over\\\] a hedge\]\(/pictures/.*\){width=50% align=right}$"
+        )
+    )
+    expect(empty.get_by_text("Uploading the image…")).to_have_count(0)
+
+    empty.locator(".editor img[src^='/pictures/']").dblclick()
+    dialog.get_by_label("Alt text").fill("")
+    done(empty)
+    expect(markdown(empty)).to_have_value(re.compile(r"!\[\]\(/pictures/"))
+
+
+def test_a_refused_image_is_explained_and_changes_nothing(empty: Page) -> None:
+    empty.keyboard.type("Kept.")
+    sheet(empty).evaluate(DROP, [[1, 2, 3], "image/png"])
+
+    expect(empty.locator("[data-sentence]")).to_contain_text("cannot show this file")
+    expect(markdown(empty)).to_have_value("Kept.")
+    expect(empty.get_by_text("Uploading the image…")).to_have_count(0)
+
+
+def test_markdown_and_letter_are_one_text(desk: Page, author) -> None:
+    written = "Dear  {{ name|*you* }},\n\n\n* they\n* left\n\nTitle\n===\n\n<b>x</b>\n\n[r]: https://e.org"
+    draft = begun(author, DraftFields(title=TITLE, format=MARKDOWN, letter=written))
+    desk.goto(f"/admin/newsletters/drafts/{draft.pk}/")
+    words = sheet(is_ready(desk))
+    expect(markdown(desk)).to_have_value(written)
+
+    words.locator("h1").click()
+    desk.keyboard.press("End")
+    desk.keyboard.type("s")
+    changed = written.replace("Title\n===", "# Titles")
+    expect(markdown(desk)).to_have_value(changed)
+    letter(desk).press("ControlOrMeta+End")
+    desk.keyboard.type("\n\nThe end.")
+    sheet(desk)
+    expect(words.locator("p").last).to_have_text("The end.")
+    expect(markdown(desk)).to_have_value(f"{changed}\n\nThe end.")
+    words.press("ControlOrMeta+z")
+    expect(markdown(desk)).to_have_value(changed)
+    words.press("ControlOrMeta+z")
+    expect(markdown(desk)).to_have_value(written)
+    words.press("ControlOrMeta+Shift+z")
+    expect(markdown(desk)).to_have_value(changed)
+    is_saved(desk)
+    expect(shown(desk).get_by_role("heading", name="Titles")).to_be_visible()
+    # The browser remembers where the author writes.
+    letter(desk)
+    desk.reload()
+    expect(is_ready(desk).get_by_label("Letter, in")).to_be_visible()
+
+
+def test_what_is_typed_is_kept_while_the_database_is_down(writing: Page, draft: Draft) -> None:
+    words = sheet(writing)
+    writing.route("**/drafts/**", lambda route: route.fulfill(status=503))
+    words.press("ControlOrMeta+End")
+    writing.keyboard.type(" Written in a storm.")
+    expect(writing.get_by_role("status").first).to_contain_text("Homing does not answer.")
+    writing.unroute("**/drafts/**")
+    writing.evaluate("dispatchEvent(new Event('online'))")
+
+    is_saved(writing)
+    draft.refresh_from_db()
+    assert draft.letter == f"{LETTER} Written in a storm."
+
+
+def test_words_of_another_window_are_never_replaced_silently(writing: Page, draft: Draft) -> None:
+    other = writing.context.new_page()
+    other.goto(writing.url)
+    for page, words in ((other, " First."), (writing, " Second.")):
+        sheet(is_ready(page)).press("ControlOrMeta+End")
+        page.keyboard.type(words)
+        if page is other:
+            is_saved(page)
+    expect(writing.get_by_role("status").first).to_contain_text("the draft was changed elsewhere")
+    draft.refresh_from_db()
+    assert draft.letter == f"{LETTER} First."
+
+
+GOOGLE_DOCS = (
+    '<meta charset="utf-8"><b style="font-weight:normal;" id="docs-internal-guid-1"><h2 dir="ltr">'
+    '<span style="font-size:16pt;font-weight:400;">The lane</span></h2><p dir="ltr"><span '
+    'style="font-weight:400">They </span><span style="font-weight:700">left</span><span '
+    'style="font-style:italic"> quietly</span><span>, see </span><a href="https://www.google.com/'
+    'url?q=https://e.org/a%3Fb&amp;sa=D"><span>this</span></a>.</p><ul><li><p><span>one</span></p>'
+    "</li></ul></b><br>"
+)
+
+
+WORD = (
+    "<html><head><style>p {color: red}</style></head><body><!--StartFragment--><p class=MsoNormal>"
+    "<b>Swifts</b> <a name=x>stay</a><o:p></o:p></p><p class=MsoListParagraph style='mso-list:l0 "
+    "level1 lfo1'><span style='mso-list:Ignore'>·<span>&nbsp; </span></span>one</p><p "
+    "style='mso-list:l0 level2 lfo1'><span style='mso-list:Ignore'>o</span>two</p>"
+    "<p style='mso-list:l0 level1 lfo1'><span style='mso-list:Ignore'>·</span>three</p>"
+    "<table><tr><td><p>Day</p></td><td>Seen</td></tr><tr><td>Mon</td><td>4</td></tr></table></body>"
+)
+
+
+WEB_PAGE = (
+    '<h3>A page</h3><script>x</script><p>a <em>b</em> <del>c</del> {{ city_name }} <img src="https:'
+    '//spy.example/p.gif"></p><iframe src="https://www.youtube.com/embed/abc"></iframe>'
+    '<p><a href="javascript:alert(1)">bad</a></p>'
+)
+
+
+CODE = (
+    r"<p>{{ a_b }} in <code>{{ x|join('\n') }}</code> <kbd>\{{ y }}</kbd></p>"
+    '<div class="highlight"><pre><span>{{ a_b }}</span><br>x\\y\nstyle = 1</pre></div>'
+    '<pre><code class="language-py"><div>a</div><div>b</div></code></pre>'
+)
+
+
+CODE_IN_MARKDOWN = r"""{{ a_b }} in `{{ x|join('\n') }}` `\{{ y }}`
+
+```
+{{ a_b }}
+x\y
+style = 1
+```
+
+```py
+a
+b
+```"""
+
+
+PASTES = [
+    (
+        GOOGLE_DOCS,
+        "## The lane\n\nThey **left** *quietly*, see [this](https://e.org/a?b).\n\n- one",
+    ),
+    (
+        WORD,
+        (
+            "**Swifts** stay\n\n- one\n  - two\n- three\n\n"
+            "| Day | Seen |\n| --- | --- |\n| Mon | 4 |"
+        ),
+    ),
+    (
+        WEB_PAGE,
+        (
+            "### A page\n\na *b* ~~c~~ {{ city_name }}\n\n"
+            "[Watch the video](https://www.youtube.com/embed/abc)\n\nbad"
+        ),
+    ),
+    (CODE, CODE_IN_MARKDOWN),
+    ("<div><span style='color:red'>*plain*</span></div>", "plain text"),
+    ("<html><body><pre style='color:red'><span>\\{{ x }}</span></pre></body></html>", "plain text"),
+    ("", "plain text"),
+]
+
+
+@pytest.mark.parametrize("place", ["sheet", "letter"])
+@pytest.mark.parametrize(
+    ("html", "meant"), PASTES, ids=["docs", "word", "web", "code", "plain", "editor", "text"]
+)
+def test_pasted_rich_text_keeps_only_what_a_letter_can_show(composer, html, meant, place):
+    field = {"sheet": sheet, "letter": letter}[place](composer)
+    field.click()
+    if place == "letter" and meant == "plain text":
+        return  # The browser pastes it.
+    field.evaluate(PASTE, [html, "plain text"])
+    expect(markdown(composer)).to_have_value(meant)
+    composer.keyboard.press("Control+z")
+    expect(markdown(composer)).to_have_value("")
+
+
+def test_pasted_markdown_is_read_and_an_address_becomes_a_link(composer: Page) -> None:
+    field = sheet(composer)
+    field.click()
+    field.evaluate(PASTE, ["", "## Title\n\n- {{ name }}\n- **b**"])
+    expect(markdown(composer)).to_have_value("## Title\n\n- {{ name }}\n- **b**")
+    composer.keyboard.press("ControlOrMeta+a")
+    composer.keyboard.type("Nine swifts")
+    composer.keyboard.press("ControlOrMeta+Shift+ArrowLeft")
+    field.evaluate(PASTE, ["", "https://e.org/a"])
+    expect(markdown(composer)).to_have_value(re.compile(r"\[swifts\]\(https://e.org/a\)$"))
