@@ -222,7 +222,7 @@ def take(services: Services, chromium: Browser, into: Path) -> None:
     page.get_by_text(re.compile("unconfirmed")).first.wait_for(timeout=90_000)
     page.locator(".tally b", has_text=re.compile("^[1-9]")).wait_for(timeout=90_000)
     picture("progress")
-    begin_another(page)
+    begin_another(page, picture)
     page.goto("/admin/newsletters/issues/")
     picture("desk", whole=True)
     requests.delete(f"{services.sandbox.url}/__sandbox__/faults", timeout=10).raise_for_status()
@@ -242,6 +242,11 @@ def take(services: Services, chromium: Browser, into: Path) -> None:
     page.goto(choice_of_topics())
     picture("preferences")
     take_groups(page, picture, services)
+    page.goto("/admin/newsletters/settings/look/")
+    page.frame_locator("iframe").first.get_by_text(NEWSLETTER["name"]).first.wait_for()
+    picture("look")
+    invite(page)
+    picture("authors", whole=True)
     window.close()
 
 
@@ -323,11 +328,17 @@ def write(page: Page) -> None:
     page.goto("/admin/newsletters/write/")
     page.get_by_label("Title and subject").fill(TITLE)
     page.get_by_label("Preview text").fill(PREVIEW_TEXT)
-    page.get_by_label("Letter, in Markdown").fill(LETTER)
+    write_letter(page, LETTER)
     page.wait_for_url("**/drafts/*/")
-    page.get_by_label("Letter, in Markdown").evaluate("letter => { letter.scrollTop = 0 }")
     letter = page.frame_locator("iframe").first
     letter.get_by_role("heading", name="How to notice an absence").wait_for()
+
+
+def write_letter(page: Page, words: str) -> None:
+    """Write the letter's Markdown, and show the letter as it will look."""
+    page.get_by_role("button", name="Markdown", exact=True).click()
+    page.get_by_label("Letter, in Markdown").fill(words)
+    page.get_by_role("button", name="Formatted", exact=True).click()
 
 
 def slow_down(services: Services) -> None:
@@ -340,13 +351,32 @@ def slow_down(services: Services) -> None:
         answer.raise_for_status()
 
 
-def begin_another(page: Page) -> None:
-    """Begin a second draft."""
+def begin_another(page: Page, picture: Callable[..., None]) -> None:
+    """Begin a second draft, and take a screenshot of what a slash opens."""
     title, words = SECOND_DRAFT
     page.goto("/admin/newsletters/write/")
     page.get_by_label("Title and subject").fill(title)
-    page.get_by_label("Letter, in Markdown").fill(words)
+    write_letter(page, words)
     page.wait_for_url("**/drafts/*/")
+    page.get_by_role("textbox", name="The letter", exact=True).click()
+    page.keyboard.press("ControlOrMeta+End")
+    page.keyboard.press("Enter")
+    page.keyboard.type("/")
+    page.get_by_role("listbox", name="Insert").wait_for()
+    picture("composer-slash")
+    page.keyboard.press("Escape")
+    write_letter(page, words)
+    page.get_by_text("Saved", exact=True).first.wait_for()
+
+
+def invite(page: Page) -> None:
+    """Invite a second author."""
+    page.goto("/admin/authors/")
+    page.get_by_label("Email address").fill("ines@almanack.example")
+    page.get_by_label("Name").fill("Inês Duarte")
+    page.get_by_role("radio", name="Writer").check()
+    page.get_by_role("button", name="Send invitation").click()
+    page.get_by_role("heading", name="Invitations").wait_for()
 
 
 if __name__ == "__main__":
