@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 # The files that name an image by its digest.
 PINNED := Dockerfile docker-compose.yml .github/workflows/check.yml
 
-.PHONY: help check pictures format-check lint words types migrations-check test package newest-django proofs bench demo format audit lock images tools
+.PHONY: help check pictures format-check lint words types migrations-check test package newest-django proofs bench demo format audit lock images editor editor-check tools
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,12 @@ images: ## pin the newest base images of the same tags (needs docker)
 	    digest=$$(docker buildx imagetools inspect --format '{{.Manifest.Digest}}' "$$tag"); \
 	    sed -i.old -E "s|$$tag@sha256:[0-9a-f]+|$$tag@$$digest|" $(PINNED); \
 	done; rm -f $(PINNED:=.old)
+
+editor: ## build the library of the composer's editor from its locked packages (needs npm)
+	.ci/editor_library/build
+
+editor-check: ## check that the library of the editor is what its locked packages give (needs npm)
+	.ci/editor_library/build --check
 
 tools:
 	@./homing test --version

@@ -1,4 +1,4 @@
-"""The tables of the site: users, invitations, passkeys, linked accounts and API tokens."""
+"""The tables of the site: users, invitations, passkeys and API tokens."""
 
 import uuid
 

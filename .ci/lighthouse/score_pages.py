@@ -128,7 +128,7 @@ def publish_letters() -> str:
 
 
 def photograph(seed: int) -> bytes:
-    """Return a JPEG of 2400 × 1600 pixels that compresses about as well as a photograph."""
+    """Return a large JPEG that compresses about as well as a photograph."""
     from PIL import Image, ImageFilter
 
     made = random.Random(seed)

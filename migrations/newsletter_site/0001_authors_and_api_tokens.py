@@ -1,4 +1,4 @@
-"""Create the tables of authors, their passkeys and accounts, invitations and API tokens."""
+"""Create the tables of authors, invitations, passkeys and API tokens."""
 
 import django.contrib.auth.models
 import django.contrib.auth.validators

@@ -42,8 +42,8 @@ class Proof:
 def finish_sign_in(request: HttpRequest, author: User, proof: Proof, go_to: str) -> HttpResponse:
     """Start the author's session, and redirect to `go_to`, an address of this site."""
     is_known = known_browser.read_browser_number(request, author.get_username())
+    # `login` gives the session its end, which replaces that of `expire_soon`.
     login(request, author, backend=BACKEND)
-    request.session.set_expiry(None)
     request.session[_SIGNED_IN_AT] = time.time()
     if proof.is_two_steps:
         count_as_two_steps(request, proof.means)

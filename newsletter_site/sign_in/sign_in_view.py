@@ -35,7 +35,7 @@ class SignIn(LoginView):
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if request.method == "GET" and admin.site.has_permission(request):
-            return HttpResponseRedirect(reverse("admin:index"))
+            return HttpResponseRedirect(reverse("start"))
         return super().dispatch(request, *args, **kwargs)
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

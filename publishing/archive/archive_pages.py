@@ -48,9 +48,10 @@ FRESH_S = 60
 # These pages show the sanitised content of authors. The policy forbids scripts, and lets the pages
 # post forms only to our own site. Only the page of a letter may run a script, and only
 # `COPY_SCRIPT` (docs/decisions/0069-public-pages.md).
+# Programs that score pages fetch `robots.txt` from the page, which `connect-src` allows.
 POLICY = (
-    "default-src 'none'; style-src 'self'; img-src 'self' data: https:; base-uri 'none'; "
-    "form-action 'self'; frame-ancestors 'none'"
+    "default-src 'none'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 COPY_SCRIPT = "copy.js"
 
@@ -188,7 +189,7 @@ def feed(request: HttpRequest) -> HttpResponse:
 
 
 def reply_link(reply_to: str, title: str) -> str:
-    """Return the address of a mail that answers a letter; empty if nobody reads replies."""
+    """Return the mailto address of a reply; empty without a reply-to address."""
     subject = quote(f"Re: {title}")
     return f"mailto:{quote(reply_to, safe='@')}?subject={subject}" if reply_to else ""
 

@@ -24,7 +24,7 @@ IN_FEED = 20
 
 
 class AtomOfLetters(Atom1Feed):
-    """An Atom feed whose items have a plain-text summary, and the letter unless left out."""
+    """An Atom feed whose items have a plain-text summary and maybe the letter."""
 
     def root_attributes(self) -> dict[str, str]:
         return {**super().root_attributes(), "xml:lang": self.feed["letters_language"]}

@@ -82,7 +82,7 @@ def shown_images(found: Sequence[FoundImage | None]) -> list[ShownImage | None]:
 
 
 def fit_to_page(body: str) -> str:
-    """Add sizes and small copies to the images of a letter. Only the first loads at once."""
+    """Add sizes and small copies to images of a letter; all but the first load late."""
     sizes = _load_sizes(unescape(image["src"]) for image in images_of(body))
     number = 0
 

@@ -51,6 +51,6 @@ def rewrite_images(body: str, change: Callable[[dict[str, str]], Mapping[str, st
 
 
 def pixels(attributes: Mapping[str, str], name: str) -> int | None:
-    """Return an attribute's number of pixels; None if it has none, as with a percentage."""
+    """Return an attribute's number of pixels; None if missing or a percentage."""
     value = attributes.get(name, "")
     return int(value[:9]) if value.isascii() and value.isdecimal() else None

@@ -53,7 +53,10 @@ function findInEditor({ view }, wanted, other, exact) {
       const at = found.findIndex(({ from }) => from === view.state.selection.from);
       return found.length ? { place: at + 1, number: found.length } : null;
     },
-    isShown: () => matches().some(({ from, to }) => from === view.state.selection.from && to === view.state.selection.to),
+    isShown: () => {
+      const { selection } = view.state;
+      return matches().some(({ from, to }) => from === selection.from && to === selection.to);
+    },
     replace: () => run(replaceNext),
     all() {
       const { length } = matches();

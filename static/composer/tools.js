@@ -120,6 +120,7 @@ export function tools(form, refused) {
       refused,
       isVideo,
       placeholder: textOf("begin"),
+      toTools: () => row.querySelector("button").focus(),
       list: panel.querySelector("[data-slash-list]"),
       choices: () => [...row.querySelectorAll("[data-slash]")].map((button) => ({
         label: button.getAttribute("aria-label") ?? button.textContent.trim(), run: () => use(button),
@@ -160,12 +161,15 @@ export function tools(form, refused) {
 
   async function intoTextarea(image) {
     const facts = await upload(form, image, refused);
+    // The browser puts the caret at the start of the field after a dialog.
+    const { selectionStart: from, selectionEnd: to } = letter;
     const given = facts && await ask("alt", { src: facts.address });
     if (!given) return;
+    const inHtml = given.alt.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
     const written = format.value === "html"
-      ? facts.html.replace('alt=""', () => `alt="${given.alt.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)}"`)
+      ? facts.html.replace('alt=""', () => `alt="${inHtml}"`)
       : facts.markdown.replace("![]", () => `![${given.alt.replace(/[[\]\\]/g, "\\$&")}]`);
-    insert(letter, written);
+    insert(letter, written, from, to);
   }
   file.addEventListener("change", () => {
     const images = imagesOf(file);

@@ -135,7 +135,7 @@ def late(page: Page, script: str, address: str) -> Iterator[None]:
 
 
 def letter(page: Page) -> Locator:
-    """Return the composer's field with the Markdown or HTML of the letter, and show it."""
+    """Show and return the field with the Markdown or HTML of the letter."""
     button = page.locator("button[data-mode=markdown]")
     if button.is_visible() and button.get_attribute("aria-pressed") == "false":
         button.click()
@@ -143,7 +143,7 @@ def letter(page: Page) -> Locator:
 
 
 def sheet(page: Page) -> Locator:
-    """Return the editor, in which the author writes the letter as it will look, and show it."""
+    """Show and return the editor of the letter."""
     button = page.locator("button[data-mode=letter]")
     if button.get_attribute("aria-pressed") == "false":
         button.click()

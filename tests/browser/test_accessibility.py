@@ -113,7 +113,7 @@ def test_reader_pages_are_accessible_without_scripts(new_page: Windows, author: 
     page, scripts = new_page(), []
     page.on("request", lambda one: one.resource_type == "script" and scripts.append(one.url))
     assert faults_on(reader_pages(author), page, new_page(java_script_enabled=False)) == {}
-    assert scripts == []
+    assert {url.rpartition("/")[2].partition(".")[0] for url in scripts} == {"copy"}
 
 
 def test_reader_pages_are_accessible_in_every_language(new_page: Windows, author: Any) -> None:

@@ -18,6 +18,7 @@ from tests.browser.author_session import (
     late,
     look_now,
     publish_to,
+    sheet,
     succeeded,
 )
 from tests.browser.conftest import HELD_IN_BATCHES, READERS
@@ -114,7 +115,7 @@ def test_text_part_finding_opens_its_panel(desk, author):
 
     expect(desk.get_by_label("Plain text (edited)")).to_be_focused()
     desk.evaluate("location.hash = 'id_letter'")
-    expect(desk.get_by_label("Letter, in")).to_be_focused()
+    expect(sheet(desk)).to_be_focused()
 
 
 def test_unknown_findings_are_looked_up_once_on_the_page(desk, author):

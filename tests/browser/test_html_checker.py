@@ -49,8 +49,10 @@ NO_PAGES = {
     "admin/newsletters/drafts/<uuid:draft>/address/": "leads to the check sheet",
     "admin/newsletters/drafts/<uuid:draft>/approve/": "takes a form only",
     "admin/newsletters/<uuid:issue>/listing/": "takes a form only",
+    "admin/login/organisation/": "leads to the organisation",
+    "admin/login/organisation/back/": "leads elsewhere",
 }
-FILES = (".json", ".csv", ".svg", ".<slug:extension>")
+FILES = (".json", ".csv", ".svg", ".webp", ".<slug:extension>")
 # Fields that may occur repeatedly in a form, once for each choice.
 REPEATED = {"_selected_action", "shown"}
 

@@ -51,7 +51,7 @@ OPEN_TO = {
     ),
     **_each("desk", "issues", {W, P, M, O}),
     **_each("readers", "settings", {M, O}),
-    **_each("desk", "newsletter_settings sender use_sender check_sender_domain", {O}),
+    **_each("desk", "newsletter_settings zone_time sender use_sender check_sender_domain", {O}),
     **_each("desk", "look look_preview", {O}),
     **_each("desk", "progress progress_json receipt receipt_json check_receipt", LOOKING),
     **_each("desk", "acknowledge_alarms action", ACTING),
@@ -61,7 +61,8 @@ OPEN_TO = {
         "readers",
         "list file suppressed_file embed_form reader reader_file act imports import rejects "
         "columns decide discard undo add edit correct change changing add_field "
-        "edit_field move_field delete_field add_tag edit_tag delete_tag move stop_change",
+        "edit_field move_field delete_field add_tag edit_tag delete_tag move stop_change "
+        "save_filter delete_filter",
         MANAGING,
     ),
 }

@@ -87,7 +87,8 @@ const inserting = (make) => ({
   run: (state, dispatch) => {
     const { from } = state.selection;
     const tr = insertBlocks(state.tr, make(state));
-    dispatch?.(tr.setSelection(Selection.near(tr.doc.resolve(Math.min(from + 1, tr.doc.content.size)))).scrollIntoView());
+    const $next = tr.doc.resolve(Math.min(from + 1, tr.doc.content.size));
+    dispatch?.(tr.setSelection(Selection.near($next)).scrollIntoView());
     return true;
   },
 });

@@ -54,7 +54,8 @@ const ADDRESS = /^(?:https?:\/\/|mailto:)\S+$/i;
 export async function editLink(view, { button = false, words = "" } = {}) {
   const { state } = view;
   const { from, to, empty } = state.selection;
-  if (!state.selection.$from.parent.inlineContent || !state.selection.$from.parent.type.allowsMarkType(marks.link)) return;
+  const { parent } = state.selection.$from;
+  if (!parent.inlineContent || !parent.type.allowsMarkType(marks.link)) return;
   const isInside = !empty || state.selection.$from.marks().some((one) => one.type === marks.link);
   const present = button && !isInside ? null : linkAt(state);
   const place = present ?? { from, to, words: state.doc.textBetween(from, to, " ") };

@@ -55,10 +55,11 @@ export function markdownOf(html, isVideo) {
 
 export class LetterEditor {
   // `changed(markdown)` is called after each change of the author.
-  constructor(place, { form, changed, refused, placeholder, isVideo, choices, list }) {
+  constructor(place, { form, changed, refused, placeholder, isVideo, choices, list, toTools }) {
     this.isVideo = isVideo;
     this.images = { form, refused };
     this.changed = changed;
+    this.toTools = toTools;
     this.markdown = form.elements.id_letter.value;
     const { lang, dir } = form.elements.id_letter;
     const doc = read(this.markdown, isVideo);
@@ -73,8 +74,10 @@ export class LetterEditor {
           tableEditing(), search(), placeholders, decorations(placeholder, isVideo),
         ],
       }),
-      attributes: { role: "textbox", "aria-multiline": "true", "aria-label": place.ariaLabel, lang, dir, spellcheck: "true",
-        "aria-describedby": "letter_facts letter_hints letter_errors" },
+      attributes: {
+        role: "textbox", "aria-multiline": "true", "aria-label": place.dataset.label, lang, dir, spellcheck: "true",
+        "aria-describedby": "letter_facts letter_hints letter_errors",
+      },
       dispatchTransaction: (tr) => this.apply(tr),
       transformPastedHTML: (html) => clean(html, this.pictures),
       handleDOMEvents: { copy: () => this.copied(), cut: () => this.copied() },
@@ -152,7 +155,8 @@ export class LetterEditor {
     this.view.state.doc.descendants((node, at) => {
       const text = node.isText ? node.text : (node.attrs.written ?? "");
       if (found === null && text.includes(words) && left-- <= 0) {
-        found = node.isText ? [at + text.indexOf(words), at + text.indexOf(words) + words.length] : [at, at + node.nodeSize];
+        const from = at + (node.isText ? text.indexOf(words) : 0);
+        found = [from, from + (node.isText ? words.length : node.nodeSize)];
       }
       return found === null;
     });
@@ -174,6 +178,7 @@ export class LetterEditor {
     const isCommand = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
     const { selection } = view.state;
     if (isCommand && event.key === "k") editLink(view);
+    else if (event.altKey && event.key === "F10") this.toTools();
     else if (event.key === "Enter" && selection instanceof NodeSelection && isEditable(selection.node)) {
       editNode(view, selection.from);
     } else return false;
@@ -219,9 +224,8 @@ export class LetterEditor {
   // Pasted text is Markdown, unless the author pastes without formats.
   pastedText(text, isPlain) {
     const lines = text.replace(/\r\n?/g, "\n");
-    const { content } = isPlain
-      ? nodes.doc.create(null, lines.split(/\n{2,}/).map((words) => nodes.paragraph.create(null, words && schema.text(words))))
-      : read(lines, this.isVideo);
-    return Slice.maxOpen(content);
+    if (!isPlain) return Slice.maxOpen(read(lines, this.isVideo).content);
+    const paragraph = (words) => nodes.paragraph.create(null, words && schema.text(words));
+    return Slice.maxOpen(Fragment.from(lines.split(/\n{2,}/).map(paragraph)));
   }
 }

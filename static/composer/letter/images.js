@@ -44,7 +44,7 @@ export const placeholders = new Plugin({
   props: { decorations(state) { return key.getState(state); } },
 });
 
-// Upload images, and put them where `at` is now: the author may go on writing meanwhile.
+// Upload images, and put them where `at` is now: the author may continue to write meanwhile.
 export async function insertImages(view, files, at, { form, refused }) {
   for (const file of files) {
     const id = {};
@@ -58,7 +58,7 @@ export async function insertImages(view, files, at, { form, refused }) {
     }
     const image = nodes.image.create({ src: facts.address });
     const $place = tr.doc.resolve(place);
-    // In a list or a table an image stands in the line, elsewhere it is a paragraph of its own.
+    // In a list or a table an image is part of the line, elsewhere it is a paragraph of its own.
     if ($place.depth > 1) tr.insert(place, image);
     else insertBlocks(tr.setSelection(TextSelection.near($place)), nodes.paragraph.create(null, image));
     view.dispatch(tr.scrollIntoView());

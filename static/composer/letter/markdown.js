@@ -239,8 +239,11 @@ export function write(doc, isVideo, originals = []) {
   for (const node of doc.children) {
     const own = kept.get(node) ?? kept.get(originals.flatMap((one) => one.children).find((one) => one.eq(node)));
     const isLast = node === doc.lastChild;
-    // The last block may be a code block without an end, which must not take in what follows.
-    const isKept = own && (isLast || own.after === undefined) && own.needs.every((other) => present.has(other));
+    const follows = own !== undefined && isSame(own.previous, previous);
+    // The last block may be a code block without an end, which must not take in what follows. A block with
+    // blanks before it, or a table that begins like a list, would become part of another list.
+    const isFree = follows || !/^\s/.test(own?.source) && (node.type !== nodes.table || own?.source.startsWith("|"));
+    const isKept = own && isFree && (isLast || own.after === undefined) && own.needs.every((one) => present.has(one));
     // A list directly after a list of the same kind would continue it.
     const continues = node.attrs.marker && node.type === previous?.type && node.attrs.marker === marker;
     const shown = continues
@@ -248,7 +251,7 @@ export function write(doc, isVideo, originals = []) {
       : node;
     const source = isKept && !continues ? own.source : writeBlock(shown, isVideo);
     if (!source.trim()) continue;
-    out += (own && isSame(own.previous, previous) ? own.before : previous && "\n\n") ?? "";
+    out += (follows ? own.before : previous && "\n\n") ?? "";
     out += source;
     if (isLast) out += own?.after ?? "";
     marker = shown.attrs.marker;

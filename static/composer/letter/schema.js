@@ -27,7 +27,9 @@ export const schema = new Schema({
     .update("ordered_list", list("ordered_list", "."))
     .update("image", {
       ...of("image"),
-      attrs: { src: {}, alt: { default: "" }, title: { default: null }, width: { default: "" }, align: { default: "" } },
+      attrs: {
+        src: {}, alt: { default: "" }, title: { default: null }, width: { default: "" }, align: { default: "" },
+      },
       parseDOM: [{
         tag: "img[src]",
         getAttrs: (image) => ({
@@ -39,7 +41,10 @@ export const schema = new Schema({
         }),
       }],
       toDOM: ({ attrs: { src, alt, title, width, align } }) => ["img", {
-        src, alt, title, width: width.replace("px", "") || null, "data-width": width || null, "data-align": align || null,
+        src, alt, title,
+        width: width.replace("px", "") || null,
+        "data-width": width || null,
+        "data-align": align || null,
       }],
     })
     .append(tableNodes({ tableGroup: "block", cellContent: "inline*", cellAttributes: { align: tableAttribute } }))

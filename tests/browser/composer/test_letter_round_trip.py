@@ -1,4 +1,4 @@
-"""Markdown becomes the editor's document and Markdown again, and keeps its meaning."""
+"""A letter that the editor reads and writes keeps its Markdown and its meaning."""
 
 import re
 from collections.abc import Iterator
@@ -22,33 +22,78 @@ NEWLY_WRITTEN = """async ([letter, video]) => {
     // Copied nodes have no memory of how they were written.
     const copied = letters.type.schema.nodeFromJSON(letters.toJSON());
     const rewritten = write(copied, isVideo);
-    return { kept: write(letters, isVideo), rewritten, again: write(read(rewritten, isVideo), isVideo) };
+    const again = write(read(rewritten, isVideo), isVideo);
+    return { kept: write(letters, isVideo), rewritten, again };
 }"""
 
 MOVED = """async ([first, second]) => {
     const { read, write } = await import("/composer/letter/markdown.js");
-    const blocksOf = (letter) => read(letter, () => false).children.filter((node) => node.type.name !== "as_written");
+    const blocksOf = (letter) =>
+        read(letter, () => false).children.filter((node) => node.type.name !== "as_written");
     const [one, other] = [blocksOf(first), blocksOf(second)];
-    const moved = [...other, ...one.toReversed().filter((_node, at) => at % 2 === 0), ...other.slice(1)];
+    const every_second = one.toReversed().filter((_node, at) => at % 2 === 0);
+    const moved = [...other, ...every_second, ...other.slice(1)];
     const plain = (node) => JSON.stringify(node.toJSON()).replace(/"marker":"."/g, "");
     const { schema } = await import("/composer/letter/schema.js");
     const written = write(schema.nodes.doc.create(null, moved), () => false);
-    return { written, moved: moved.map(plain), found: read(written, () => false).children.map(plain) };
+    const found = read(written, () => false).children;
+    return { written, moved: moved.map(plain), found: found.map(plain) };
 }"""
 
 WORDS = st.sampled_from(
-    ["sea", "two words", "1986. Then", "1) no", "# no", "+ no", "a_b_c", "*", "**", "_", "`", "~~", "!", "[x]", "](", "&amp;", "&copy;",
-     "<b>", "<https://homing.example/a_b>", "\\{{ no }}", "{.button}", "{{", "}}", "|", "\\", "\\*", "é – “x”", "例え", "---", "==="]
+    [
+        "sea",
+        "two words",
+        "1986. Then",
+        "1) no",
+        "# no",
+        "+ no",
+        "a_b_c",
+        "*",
+        "**",
+        "_",
+        "`",
+        "~~",
+        "!",
+        "[x]",
+        "](",
+        "&amp;",
+        "&copy;",
+        "<b>",
+        "<https://homing.example/a_b>",
+        "\\{{ no }}",
+        "{.button}",
+        "{{",
+        "}}",
+        "|",
+        "\\",
+        "\\*",
+        "é – “x”",
+        "例え",
+        "---",
+        "===",
+    ]
 ) | st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), min_size=1, max_size=6)
 FIELD = st.sampled_from(["{{ name }}", "{{ name|there }}", "{{name|*a* | b}}", "{{ archive_url }}"])
 ADDRESS = st.sampled_from(
-    ["https://homing.example/", "https://homing.example/a_(b)", "{{ archive_url }}", "<https://a.example/a b>",
-     "https://a.example/?n={{ name }}&m=1 \"Title\"", "mailto:a@b.example", "#part", "/images/x.png", "javascript:x"]
+    [
+        "https://homing.example/",
+        "https://homing.example/a_(b)",
+        "{{ archive_url }}",
+        "<https://a.example/a b>",
+        'https://a.example/?n={{ name }}&m=1 "Title"',
+        "mailto:a@b.example",
+        "#part",
+        "/images/x.png",
+        "javascript:x",
+    ]
 )
 
 
 def _inline(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    braces = st.sampled_from(["", "{.button}", "{width=50%}", "{align=left width=300px}", "{other}"])
+    braces = st.sampled_from(
+        ["", "{.button}", "{width=50%}", "{align=left width=300px}", "{other}"]
+    )
     return st.one_of(
         st.lists(inner, min_size=1, max_size=3).map(" ".join),
         st.lists(inner, min_size=1, max_size=3).map("".join),
@@ -95,8 +140,21 @@ BLOCK = st.recursive(
         st.builds("| {} | b |\n| :-: | --- |\n| {} | {{{{ name|x }}}} |".format, LINE, LINE),
         st.builds("{}|{}\n---|--:".format, LINE, LINE),
         st.sampled_from(
-            ["---", "***", "[ref]: https://ref.example/x 'Title'", "[^empty]:", "", "\n", "<div>", "https://youtu.be/a_c-_fghijk",
-             "-", "1.", ">", "- a\n- b\n\n* c", "1. a\n\n1) b"]
+            [
+                "---",
+                "***",
+                "[ref]: https://ref.example/x 'Title'",
+                "[^empty]:",
+                "",
+                "\n",
+                "<div>",
+                "https://youtu.be/a_c-_fghijk",
+                "-",
+                "1.",
+                ">",
+                "- a\n- b\n\n* c",
+                "1. a\n\n1) b",
+            ]
         ),
     ),
     _block,
@@ -107,7 +165,11 @@ BLOCK = st.recursive(
 QUICKLY = settings(
     max_examples=300,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much],
+    suppress_health_check=[
+        HealthCheck.function_scoped_fixture,
+        HealthCheck.too_slow,
+        HealthCheck.filter_too_much,
+    ],
 )
 
 
@@ -152,7 +214,7 @@ def test_blocks_that_are_moved_stay_as_they_are(editor: Page, letters: tuple[str
 
 
 class Meaning(HTMLParser):
-    """What a reader sees: blocks, and words with the set of their formats in any order."""
+    """What a reader sees: blocks, and words with their formats in any order."""
 
     def __init__(self, letter: str) -> None:
         super().__init__()

@@ -132,7 +132,7 @@ def test_letter_near_the_limit_of_gmail_is_marked(writing):
     letter(writing).fill("word " * 17_000)
     expect(size).to_have_text("Close to Gmail’s limit: 88 of 102 kB")
     expect(size).to_have_attribute("data-tone", "doubt")
-    expect(writing.locator(".numbers")).to_contain_text("17,000 words · 85 minutes to read")
+    expect(writing.locator(".numbers")).to_contain_text("17,000 words · 74 minutes to read")
 
     letter(writing).fill("word " * 25_000)
     expect(size).to_have_text("Gmail cuts this letter off: 127 of 102 kB")

@@ -1,4 +1,4 @@
-"""The author writes in the letter as it will look: typing, tools, images, undo, and its Markdown."""
+"""Authors write in the letter: typing, tools, images, undo, and its Markdown."""
 
 import re
 
@@ -36,7 +36,8 @@ PASTE = """(editor, [html, text]) => {
     const clipboardData = new DataTransfer();
     if (html) clipboardData.setData("text/html", html);
     clipboardData.setData("text/plain", text);
-    editor.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    const all = { clipboardData, bubbles: true, cancelable: true };
+    editor.dispatchEvent(new ClipboardEvent("paste", all));
 }"""
 
 
@@ -53,7 +54,7 @@ def done(page: Page) -> None:
 
 @pytest.fixture(params=["desktop", "phone"])
 def empty(request, new_page, author, readers) -> Page:
-    """Return an empty composer with the caret in the letter, on a desktop and on a phone."""
+    """Return an empty composer with the caret in the letter."""
     page = new_page(author, **(PHONE if request.param == "phone" else {}))
     page.goto(WRITE)
     sheet(is_ready(page)).click()
@@ -207,7 +208,7 @@ def test_images_have_a_place_while_they_load(empty: Page) -> None:
     empty.keyboard.type("Look:")
     sheet(empty).evaluate(DROP, [list(SWIFTS.read_bytes()), "image/png"])
     expect(empty.get_by_text("Uploading the image…")).to_be_visible()
-    # The author goes on while the image loads.
+    # The author continues to write while the image loads.
     empty.keyboard.press("ControlOrMeta+Home")
     empty.keyboard.type("Oh. ")
     waiting[0].continue_()
@@ -219,7 +220,8 @@ def test_images_have_a_place_while_they_load(empty: Page) -> None:
     done(empty)
     expect(markdown(empty)).to_have_value(
         re.compile(
-            r"^Oh\. Look:\n\n!\[Swifts \\\[over\\\] a hedge\]\(/pictures/.*\){width=50% align=right}$"
+            r"^Oh\. Look:\n\n!\[Swifts \\\[over\\\] a hedge\]\(/pictures/.*\)"
+            r"{width=50% align=right}$"
         )
     )
     expect(empty.get_by_text("Uploading the image…")).to_have_count(0)
@@ -240,7 +242,10 @@ def test_a_refused_image_is_explained_and_changes_nothing(empty: Page) -> None:
 
 
 def test_markdown_and_letter_are_one_text(desk: Page, author) -> None:
-    written = "Dear  {{ name|*you* }},\n\n\n* they\n* left\n\nTitle\n===\n\n<b>x</b>\n\n[r]: https://e.org"
+    written = (
+        "Dear  {{ name|*you* }},\n\n\n* they\n* left\n\n"
+        "Title\n===\n\n<b>x</b>\n\n[r]: https://e.org"
+    )
     draft = begun(author, DraftFields(title=TITLE, format=MARKDOWN, letter=written))
     desk.goto(f"/admin/newsletters/drafts/{draft.pk}/")
     words = sheet(is_ready(desk))

@@ -1,4 +1,4 @@
-"""The pages of authors: the list, one author, the actions, the profile and an invitation."""
+"""The pages of authors: list, one author, actions, profile and invitation."""
 
 from typing import Any
 
@@ -8,11 +8,12 @@ from django.utils import timezone
 
 from newsletter_site.authors import invitations
 from newsletter_site.authors.invitations import invitation_link_path
+from newsletter_site.models import Passkey
 from publishing.desk_roles import ROLES
 from publishing.models import Draft
 from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, Shown
 
-AUTHORS, PROFILE = "/admin/authors/", "/admin/profile/"
+AUTHORS, PROFILE, PASSKEYS = "/admin/authors/", "/admin/profile/", "/admin/passkeys/"
 
 
 def pages_of_authors(author: Any) -> Pages:
@@ -27,6 +28,9 @@ def pages_of_authors(author: Any) -> Pages:
     Draft.objects.create(title="Herons", saved_by=other)
     mail = invitations.invite("gus@example.org", LONGEST, ROLES["writer"], author)
     there = f"{AUTHORS}{other.pk}/"
+    passkey = Passkey.objects.create(
+        user=author, name=LONGEST[:60], credential_id=b"1", public_key=b"1", sign_count=0
+    )
 
     return {
         "authors": Shown(AUTHORS),
@@ -40,6 +44,8 @@ def pages_of_authors(author: Any) -> Pages:
         "enable": Shown(f"{there}enable/"),
         "hand over": Shown(f"{there}hand-over/"),
         "profile": Shown(PROFILE),
+        "passkeys": Shown(PASSKEYS),
+        "one passkey": Shown(f"{PASSKEYS}{passkey.pk}/"),
         "leave": Shown(f"{PROFILE}leave/"),
         "invitation": Shown(invitation_link_path(mail.number)),
         "invitation that has ended": Shown("/admin/join/nothing/"),

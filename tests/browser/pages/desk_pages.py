@@ -25,7 +25,7 @@ from publishing.publish.switch_welcome_letter import turn_on
 from publishing.rehearsal.rehearse import request_rehearsal, run_next_rehearsal
 from publishing.test_letters.send_test_letter import send_test
 from subscribers.models import Subscriber, Tag
-from tests.browser.author_session import is_ready, make_a_token, open_settings
+from tests.browser.author_session import is_ready, letter, make_a_token, open_settings, sheet
 from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, Shown
 from tests.publishing.edition_states import cancelled, in_doubt, sent
 from tests.publishing.publish_with import publish
@@ -163,7 +163,7 @@ def composer(author: Any) -> Pages:
         revision = Draft.objects.get(pk=plain.pk).revision
         theirs = DraftFields(title=PLAIN.title, format=MARKDOWN, letter=f"Theirs, {uuid.uuid4()}.")
         save_draft.save(plain.pk, revision, theirs, by=ines.pk)
-        page.get_by_label("Letter, in").fill(f"Mine, {LONGEST}.")
+        letter(page).fill(f"Mine, {LONGEST}.")
         expect(page.get_by_text("Both versions are kept.")).to_be_visible()
 
     def compare(page: Page) -> None:
@@ -171,10 +171,14 @@ def composer(author: Any) -> Pages:
         page.get_by_role("button", name="Compare").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Two versions of one draft")
 
+    def ask_for_a_link(page: Page) -> None:
+        sheet(is_ready(page)).press("ControlOrMeta+k")
+        expect(page.get_by_label("Address", exact=True)).to_be_focused()
+
     def go_offline(page: Page) -> None:
         is_ready(page)
         page.route("**/drafts/**", lambda route: route.abort())
-        page.get_by_label("Letter, in").fill(str(uuid.uuid4()))
+        letter(page).fill(str(uuid.uuid4()))
         expect(page.get_by_role("status")).to_contain_text("Your text is kept")
 
     return {
@@ -183,7 +187,8 @@ def composer(author: Any) -> Pages:
         "a draft": Shown(at(plain), is_ready),
         "a long draft with flaws": Shown(at(long)),
         "its plain text": Shown(at(long), _settings("Plain text")),
-        "its images": Shown(at(long), _settings("Images")),
+        "its Markdown": Shown(at(long), letter),
+        "a link in it": Shown(at(long), ask_for_a_link),
         "a draft in HTML": Shown(at(html)),
         "an edited plain text": Shown(at(html), _settings("Plain text")),
         "a table": Shown(at(table)),

@@ -121,7 +121,7 @@ def reader_pages(author: Any) -> Pages:
         "erase": Shown(f"{record}erase/"),
         "a link that is too old": Shown(too_old),
         "sign up with mistakes": Shown("/", _press(email="@")),
-        "confirm with mistakes": Shown(link(asking, 1), _press(name="\u202e")),
+        "confirm with mistakes": Shown(link(asking, 1), _press(name="\x9f")),
         "asked for a record of no address": Shown("/record/", _press(email="ada@")),
         "asked": Shown("/", _press(email=ada)),
         "asked for a record": Shown("/record/", _press(email=ada)),

@@ -73,7 +73,7 @@ def test_lists_show_the_first_image_and_letters_fit_theirs(
     assert 'width="50%" loading="lazy">' in percentage
 
 
-def test_a_list_reads_no_whole_letter_and_shows_no_missing_image(
+def test_a_list_reads_beginnings_and_shows_no_missing_image(
     public_window: WindowOf, author: Any
 ) -> None:
     kept, gone = stored(), stored((900, 700))
@@ -92,7 +92,7 @@ def test_a_list_reads_no_whole_letter_and_shows_no_missing_image(
     assert '"uploaded_image"."content"' not in chosen[1]
 
 
-def test_a_small_copy_is_a_cached_webp_of_the_whole_width(
+def test_a_small_copy_is_a_webp_that_caches_keep(
     public_window: WindowOf, transactional_db: None
 ) -> None:
     tall = stored((1000, 4000))

@@ -55,7 +55,7 @@ def test_empty_title_is_named_at_field_and_in_summary(window, three_readers):
 
     assert refused(page, "")
     assert 'href="#id_title"' in page.html
-    title = re.search(r"<input[^>]*name=\"title\"[^>]*>", page.html)[0]
+    title = re.search(r"<textarea[^>]*name=\"title\"[^>]*>", page.html)[0]
     assert 'aria-invalid="true"' in title
     for described_by in re.search(r'aria-describedby="([^"]+)"', title)[1].split():
         assert f'id="{described_by}"' in page.html
