@@ -56,7 +56,7 @@ RECORD_STOPS = """() => {
 # Parts of a page that differ in every answer, or that only scripts use.
 VOLATILE = re.compile(
     r'name="(?:csrfmiddlewaretoken|shown|key)" value="[^"]*|\b\d\d:\d\d:\d\d\b'
-    r"|<script[^>]*></script>|<noscript>.*?</noscript>",
+    r"|<script[^>]*></script>|<noscript>.*?</noscript>|<button[^>]*data-copy=[^>]*>",
     re.DOTALL,
 )
 
