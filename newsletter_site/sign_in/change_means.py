@@ -26,7 +26,10 @@ def locked_author(author: Any) -> Iterator[None]:
 
 
 def is_last_means(author: Any, *, passkeys: int = 0, accounts: int = 0) -> bool:
-    """Return whether the author could no longer sign in after so many are removed."""
+    """Return whether the author could not sign in without these means.
+
+    `passkeys` and `accounts` are the numbers of passkeys and of linked accounts to remove.
+    """
     if author.has_usable_password() or author.passkeys.count() > passkeys:
         return False
     linked = author.organisation_accounts.filter(issuer=settings.OIDC_ISSUER).count()

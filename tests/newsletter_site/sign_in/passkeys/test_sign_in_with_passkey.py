@@ -1,4 +1,4 @@
-"""A passkey signs its author in, without password and code, and nobody else."""
+"""A passkey signs in only its own author, who needs no password and no code."""
 
 import time
 from datetime import timedelta
