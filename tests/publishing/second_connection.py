@@ -31,8 +31,8 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
     return [each.result(PATIENCE_S) for each in begun]
 
 
-def wait_until_somebody_waits(call: Future[Any] | None = None) -> None:
-    """Wait until a session in this test's database waits for another session's lock.
+def wait_until_somebody_waits(call: Future[Any] | None = None, *, sessions: int = 1) -> None:
+    """Wait until as many sessions in this test's database wait for another session's lock.
 
     Fail at once if `call` has ended: it was expected to wait.
     """
@@ -41,15 +41,16 @@ def wait_until_somebody_waits(call: Future[Any] | None = None) -> None:
             # The lock for which a session waits may name no database. A waiting session also holds
             # a lock on a table, which names the database.
             cursor.execute(
-                "SELECT EXISTS (SELECT FROM pg_locks AS waits JOIN pg_locks AS held USING (pid) "
+                "SELECT (SELECT count(DISTINCT pid) FROM pg_locks AS waits "
+                "JOIN pg_locks AS held USING (pid) "
                 "JOIN pg_database ON pg_database.oid = held.database "
                 "WHERE NOT waits.granted AND datname = current_database()), pg_sleep(0.01)"
             )
-            if cursor.fetchone()[0]:
+            if cursor.fetchone()[0] >= sessions:
                 return
             if call is not None and call.done():
                 raise AssertionError(f"the call did not wait for a lock: {call.result()}")
-    raise AssertionError("nobody waits for a lock")
+    raise AssertionError(f"{sessions} sessions were expected to wait for a lock")
 
 
 def _closing_its_connection(call: Callable[[], Any]) -> Any:

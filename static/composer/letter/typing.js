@@ -20,15 +20,18 @@ import { FIELD } from "./markdown.js";
 import { schema } from "./schema.js";
 
 const { nodes, marks } = schema;
+// Stands for a merge field, a footnote or an image in the text of which the patterns read.
+const LEAF = "\uFFFC";
 
-// `**bold**`: the signs go, and the words get the format.
+// `**bold**`: the signs go, and what is between them gets the format. The last sign may not be in the letter yet.
 const formatting = (pattern, type) =>
-  new InputRule(pattern, (state, match, start, end) => {
-    const [whole, before, words] = match;
-    const from = start + whole.indexOf(before) + before.length;
-    if (state.doc.rangeHasMark(from, end, marks.code)) return null;
-    const tr = state.tr.delete(from, end).insertText(words, from).addMark(from, from + words.length, type.create());
-    return tr.removeStoredMark(type);
+  new InputRule(pattern, (state, [whole, before, words], start, end) => {
+    const from = start + before.length;
+    const signs = (whole.length - before.length - words.length) / 2;
+    const isCode = state.doc.rangeHasMark(from, end, marks.code) || (type === marks.code && words.includes(LEAF));
+    if (isCode) return null;
+    const tr = state.tr.delete(from + signs + words.length, end).delete(from, from + signs);
+    return tr.addMark(from, from + words.length, type.create()).removeStoredMark(type);
   });
 
 const block = (pattern, make) =>
@@ -56,8 +59,14 @@ export const markdownSigns = inputRules({
     formatting(/(^|[^_\p{L}\p{N}])_([^_\s](?:[^_]*[^_\s])?)_$/u, marks.em),
     formatting(/(^|[^~])~~([^~\s](?:[^~]*[^~\s])?)~~$/, marks.strike),
     formatting(/(^|[^`])`([^`]+)`$/, marks.code),
-    new InputRule(/\[([^[\]]+)\]\((\S+)\)$/, (state, [, words, href], start, end) =>
-      state.tr.replaceWith(start, end, schema.text(words, [marks.link.create({ href })]))),
+    new InputRule(/\[([^[\]]+)\]\((\S+)\)$/, (state, [, words, target], start, end) => {
+      const after = start + 1 + words.length;
+      // The text of the letter has merge fields as they are written.
+      const href = state.doc.textBetween(after + 2, after + 2 + target.length);
+      const link = marks.link.create({ href });
+      const tr = state.tr.delete(after, end).delete(start, start + 1);
+      return tr.addMark(start, after - 1, link).removeStoredMark(marks.link);
+    }),
     new InputRule(new RegExp(`${FIELD.source}$`), (state, [written], start, end) =>
       state.tr.replaceWith(start, end, nodes.merge_field.create({ written }))),
   ],

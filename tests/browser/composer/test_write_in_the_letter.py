@@ -69,6 +69,11 @@ TYPED = [
     ("They **left**, *all* of ~~us~~ `x`.", "They **left**, *all* of ~~us~~ `x`."),
     ("See [this](https://e.org/a).", "See [this](https://e.org/a)."),
     ("Dear {{ name|reader }}, a * b_c #1", r"Dear {{ name|reader }}, a \* b_c #1"),
+    (
+        "*{{ name|you }}, [see](https://e.org/a)* `{{ name }}` x",
+        "*{{ name|you }}, [see](https://e.org/a)* \\`{{ name }}\\` x",
+    ),
+    ("[{{ name }}’s]({{ archive_url }}).", "[{{ name }}’s]({{ archive_url }})."),
     ("One\n---Two", "One\n\n---\n\nTwo"),
     ("```x = 1\ny", "```\nx = 1\ny\n```"),
     ("1986. was", "1986. was"),

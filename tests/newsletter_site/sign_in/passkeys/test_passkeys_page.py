@@ -7,7 +7,7 @@ from django.conf import LazySettings
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 
 from newsletter_site.models import OrganisationAccount, Passkey
 from publishing.activity.activity_sentences import plain_sentence_of
@@ -19,7 +19,7 @@ from tests.newsletter_site.sign_in.two_step.two_step_browser import (
     PASSWORD,
     Browser,
 )
-from tests.publishing.second_connection import at_once
+from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
 
 
 def sentences() -> list[str]:
@@ -121,11 +121,19 @@ def test_the_last_means_of_sign_in_stays(
     assert "you could no longer sign in" in page
     settings.OIDC_ISSUER = "https://id.example.org"
     OrganisationAccount.objects.create(user=author, issuer=settings.OIDC_ISSUER, subject="1")
-    # Both means are removed at once: one of them stays.
-    at_once(
-        lambda: window.change(one.pk, do="delete", name="Phone"),
-        lambda: window.session_alone().send(PAGE, do="unlink"),
-    )
+    # Both means are removed at once: one of them stays. The locked rows can be read, so a removal
+    # waits only where it deletes, or for the other removal.
+    with transaction.atomic():
+        assert Passkey.objects.select_for_update().get()
+        assert OrganisationAccount.objects.select_for_update().get()
+        alone = window.session_alone()
+        removals = [
+            beside(lambda: window.change(one.pk, do="delete", name="Phone")),
+            beside(lambda: alone.send(PAGE, do="unlink")),
+        ]
+        wait_until_somebody_waits(sessions=2)
+    for removal in removals:
+        removal.result(PATIENCE_S)
     assert Passkey.objects.count() + OrganisationAccount.objects.count() == 1
 
 
