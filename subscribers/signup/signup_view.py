@@ -136,8 +136,6 @@ def confirm(request: HttpRequest) -> HttpResponse:
 
     GET changes nothing, because link scanners fetch the URL. POST needs the CSRF token too.
     """
-    if request.method != "POST":
-        return link_page(request)
     wording = full_wording(newsletter_of(request).name, CONFIRM, CONFIRM_BUTTON)
     return link_page(request, {"network": network_of(request), "wording": wording})
 
@@ -145,7 +143,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
 def link_page(
     request: HttpRequest, consent: dict[str, str] | None = None, *, must_press_again: bool = False
 ) -> HttpResponse:
-    """Render the page of a link; first confirm the reader if `consent` is given.
+    """Render the page of a link; a POST with `consent` first confirms the reader.
 
     The page asks for the reader's name; a refused name confirms nobody. For a damaged link, the
     page shows the form to sign up again. A POST to a damaged link gets the status 404.

@@ -108,7 +108,7 @@ a form puts on no topic that the reader has left
     _make_a_reader: tags=Func("tags", «"left_topics" → Value([], _TAGS)»,
     test_confirming_leaves_left_topics_and_deleted_tags_off
 GET confirms nobody
-    confirm: if «request.method != "POST" → False»: return link_page
+    link_page: posted = ReaderFieldsForm(request.POST.dict()) if «request.method == "POST" → True»
     test_a_link_scanner_confirms_nobody
 another site cannot send the confirmation
     confirm: @ «→ __import__("django.views.decorators.csrf",
