@@ -70,7 +70,7 @@ images: ## pin the newest base images of the same tags (needs docker)
 editor: ## build the library of the composer's editor from its locked packages (needs npm)
 	.ci/editor_library/build
 
-editor-check: ## check that the library of the editor is what its locked packages give (needs npm)
+editor-check: ## check that the library of the editor equals a new build from its locked packages (needs npm)
 	.ci/editor_library/build --check
 
 tools:

@@ -84,7 +84,7 @@ CREATE TABLE author (
     date_joined timestamp with time zone NOT NULL,
     id uuid NOT NULL,
     two_step_since timestamp with time zone,
-    passkeys_changed_at timestamp with time zone,
+    sign_in_methods_changed_at timestamp with time zone,
     language character varying(10) DEFAULT '' NOT NULL,
     left_at timestamp with time zone,
     CONSTRAINT author_pkey PRIMARY KEY (id),

@@ -21,7 +21,7 @@ from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp import admin as _totp_admin  # noqa: F401 -- it registers
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from newsletter_site.authors.keep_last_publisher import AccountRefusedError, accounts_locked
+from newsletter_site.authors.lock_accounts import AccountRefusedError, accounts_locked
 from newsletter_site.models import User
 from newsletter_site.sign_in.reauthenticate import identity_error
 from publishing.activity.activity_sentences import plain_sentence_of

@@ -30,7 +30,7 @@ class User(AbstractUser):
     # When the author left; null if the author is here, or if somebody else disabled the account.
     left_at = models.DateTimeField(null=True, editable=False)
     # The time when a passkey was last added or removed, or the organisation's account was removed.
-    passkeys_changed_at = models.DateTimeField(null=True, editable=False)
+    sign_in_methods_changed_at = models.DateTimeField(null=True, editable=False)
 
     class Meta(AbstractUser.Meta):
         db_table = "author"
@@ -49,11 +49,11 @@ class User(AbstractUser):
         """Hash the password and the two times, so that changing one of them ends sessions."""
         # django-stubs omits Django's method.
         password_hash: str = super()._get_session_auth_hash(secret=secret)  # type: ignore[misc]
-        if self.two_step_since is None and self.passkeys_changed_at is None:
+        if self.two_step_since is None and self.sign_in_methods_changed_at is None:
             return password_hash
         return salted_hmac(
             "homing.session",
-            f"{password_hash} {self.two_step_since} {self.passkeys_changed_at}",
+            f"{password_hash} {self.two_step_since} {self.sign_in_methods_changed_at}",
             secret=secret,
             algorithm="sha256",
         ).hexdigest()

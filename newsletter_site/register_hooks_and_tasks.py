@@ -16,7 +16,7 @@ from delivery.tasks.register_background_task import (
 from delivery.tasks.run_leased_task import open_tasks
 from delivery.tasks.separate_process import register_separate_task, run_separately
 from idempotency.run_once import form_posted
-from newsletter_site.authors.invitation_link import ReadersAndInvited
+from newsletter_site.authors.invitation_mail_hook import ReadersAndInvited
 from newsletter_site.data_retention import DAILY_PRUNE
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.tokens.authenticate import find_caller

@@ -11,10 +11,11 @@ from publishing.actions.action_views import (
 )
 from publishing.approval.approval_view import approve_draft
 from publishing.composer.audience_view import count_audience
-from publishing.composer.composer_view import begin, delete, edit, to_markdown, write
+from publishing.composer.composer_view import begin, edit, to_markdown, write
 from publishing.composer.preview_view import draft_preview, next_version_preview, preview
 from publishing.dashboard.activity_view import log
 from publishing.dashboard.dashboard_view import acknowledge_alarms, issues
+from publishing.drafts.draft_pages import delete
 from publishing.exporting.export_view import download_export, export_page
 from publishing.images.images_view import upload_image
 from publishing.images.prepare_video import prepare_video

@@ -1,7 +1,7 @@
 """Transactional mail (docs/decisions/0015-mail-on-request.md).
 
 Each kind is one issue, with the same id in every database. The n-th mail of a kind to a reader is
-version n of this issue. An invitation goes to an author, who is no reader: each has a version of
+version n of this issue. An invitation goes to an author, who is not a reader: each has a version of
 its own, and its recipient is 0.
 """
 
@@ -20,7 +20,7 @@ CONFIRMATION_ISSUE = UUID("e93348ef-096e-4c6c-a194-8c9e51f5b825")
 RECORD_ISSUE = UUID("5746c21d-e5f7-4e1a-a220-cf610df36c6d")
 INVITATION_ISSUE = UUID("9a6f0f5e-5d8b-4a2c-8f53-3b1f6f0c7d24")
 NO_READER = TEST_RECIPIENT
-INVITATION_DAYS = 7  # the text of the mail and templates/authors/ name this number
+INVITATION_DAYS = 7
 
 ISSUE_BY_KIND: Mapping[str, UUID] = {
     Edition.Kind.CONFIRMATION: CONFIRMATION_ISSUE,
@@ -69,7 +69,9 @@ def transactional_text(kind: str) -> TransactionalText:
             ),
             button=_("Accept the invitation"),
             after=(
-                _("The link works once, for 7 days. After that, ask for another invitation."),
+                _(
+                    "The link works once, for {days} days. After that, ask for another invitation."
+                ).format(days=digits(INVITATION_DAYS)),
                 _("Keep the link to yourself. Anyone with it can accept the invitation."),
                 _("If you don’t know {{ newsletter }}, ignore this email."),
             ),

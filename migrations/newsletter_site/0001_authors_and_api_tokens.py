@@ -85,7 +85,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("two_step_since", models.DateTimeField(editable=False, null=True)),
-                ("passkeys_changed_at", models.DateTimeField(editable=False, null=True)),
+                ("sign_in_methods_changed_at", models.DateTimeField(editable=False, null=True)),
                 (
                     "language",
                     models.CharField(

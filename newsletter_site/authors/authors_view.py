@@ -16,8 +16,9 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from delivery.interface import database_time
+from delivery.mail.transactional_mail_texts import INVITATION_DAYS
 from newsletter_site.authors import change_author, invitations
-from newsletter_site.authors.keep_last_publisher import AccountRefusedError
+from newsletter_site.authors.lock_accounts import AccountRefusedError
 from newsletter_site.models import Invitation, User
 from publishing.desk_access import desk_page, may_manage_authors
 from publishing.desk_permissions import MANAGE_AUTHORS
@@ -247,5 +248,6 @@ def _authors_page(request: HttpRequest, form: InvitationForm, status: int = 200)
         ],
         "form": form,
         "roles": ROLES.values(),
+        "invitation_days": INVITATION_DAYS,
     }
     return desk_page(request, "authors/authors.html", context, status=status)

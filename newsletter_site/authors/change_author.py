@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from delivery.models import Edition
-from newsletter_site.authors.keep_last_publisher import AccountRefusedError, accounts_locked
+from newsletter_site.authors.lock_accounts import AccountRefusedError, accounts_locked
 from newsletter_site.authors.open_sessions import end_sessions
 from newsletter_site.models import User
 from newsletter_site.sign_in.operator_record import record_operator

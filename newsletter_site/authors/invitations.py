@@ -21,7 +21,7 @@ from delivery.mail.transactional_mail_texts import INVITATION_DAYS, INVITATION_I
 from delivery.models import Delivery, Edition
 from delivery.models.delivery import Outcome
 from newsletter_site.authors.change_author import group_of
-from newsletter_site.authors.keep_last_publisher import AccountRefusedError, accounts_locked
+from newsletter_site.authors.lock_accounts import AccountRefusedError, accounts_locked
 from newsletter_site.models import Invitation, User
 from publishing.desk_roles import ROLES, Role
 from publishing.display_name import called
@@ -54,7 +54,7 @@ def invite(address: str, name: str, role: Role, by: User) -> Invitation:
             reason = _("{address} already has an account: {name}.")
             raise AccountRefusedError(reason.format(address=address, name=called(account)))
         if Invitation.objects.filter(address__iexact=address).exists():
-            reason = _("{address} is invited already. Use Invite again, below.")
+            reason = _("{address} is invited already. Press “Invite again” in the list above.")
             raise AccountRefusedError(reason.format(address=address))
         if is_blocked(address.lower()):
             reason = _(

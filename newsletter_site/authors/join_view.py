@@ -18,7 +18,7 @@ from delivery.control_characters import clean_name
 from delivery.models import Newsletter
 from newsletter_site.authors import invitations
 from newsletter_site.authors.invitations import Accepted
-from newsletter_site.authors.keep_last_publisher import AccountRefusedError
+from newsletter_site.authors.lock_accounts import AccountRefusedError
 from newsletter_site.models import Invitation
 from newsletter_site.sign_in.finish_sign_in import Proof, finish_sign_in
 from newsletter_site.sign_in.throttle import count_failure, may_try

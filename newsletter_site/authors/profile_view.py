@@ -17,7 +17,7 @@ from delivery.control_characters import clean_name
 from delivery.humanise import counted
 from newsletter_site.authors import change_author
 from newsletter_site.authors.authors_view import posted_successor
-from newsletter_site.authors.keep_last_publisher import AccountRefusedError
+from newsletter_site.authors.lock_accounts import AccountRefusedError
 from newsletter_site.authors.open_sessions import end_sessions, open_sessions
 from newsletter_site.middleware.browser_language import DESK_LANGUAGES
 from newsletter_site.models import User
@@ -92,7 +92,6 @@ def profile(request: HttpRequest) -> HttpResponse:
         "sessions": sessions[:MOST_SESSIONS],
         "more_sessions": max(0, len(sessions) - MOST_SESSIONS),
         "others": sum(not one.is_this for one in sessions),
-        "requires_two_step": settings.REQUIRE_SECOND_FACTOR,
     }
     return desk_page(request, "authors/profile.html", context, status=422 if form.errors else 200)
 

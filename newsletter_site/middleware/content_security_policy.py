@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-POLICY = (
+DEFAULT_POLICY = (
     "default-src 'self'; img-src 'self' data: https:; object-src 'none'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
 )
@@ -14,7 +14,7 @@ UNUSED_FEATURES = (
     *("magnetometer", "microphone", "midi", "payment", "screen-wake-lock", "serial", "usb"),
 )
 HEADERS = {
-    "Content-Security-Policy": POLICY,
+    "Content-Security-Policy": DEFAULT_POLICY,
     "Permissions-Policy": ", ".join(f"{feature}=()" for feature in UNUSED_FEATURES),
 }
 

@@ -1,24 +1,24 @@
-"""The admin's page where users change their own password."""
+"""The page where authors change their own password."""
 
 from typing import Any
 
-from django.contrib import admin
-from django.contrib.admin.forms import AdminPasswordChangeForm
+from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
 from django.contrib.auth.views import PasswordChangeView
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse_lazy
+from django.utils.translation import gettext as _
 
 from newsletter_site.sign_in.throttle import count_failure, may_try
 
 
 class ChangePassword(PasswordChangeView):
-    """Django's page. A wrong old password counts as a failed sign-in."""
+    """Django's form on a page of the desk. A wrong old password counts as a failed sign-in."""
 
-    form_class = AdminPasswordChangeForm
-    success_url = reverse_lazy("admin:password_change_done")
+    template_name = "sign_in/password.html"
+    success_url = reverse_lazy("profile")
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         name = request.user.get_username()
@@ -29,14 +29,24 @@ class ChangePassword(PasswordChangeView):
             response = self.form_valid(form) if form.is_valid() else self.form_invalid(form)
         if form.has_error("old_password", "password_incorrect"):
             count_failure(request, name)
+        elif form.is_valid():
+            messages.success(
+                request,
+                _(
+                    "Your password was changed. You are signed out everywhere else. Your tokens "
+                    "keep working. If someone else may know the old password, revoke the tokens "
+                    "that you do not know."
+                ),
+            )
         return response
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        # The labels of the template expect the field's name as its id.
+        return {**super().get_form_kwargs(), "auto_id": "%s"}
 
     def _locked_account(self) -> Any:
         accounts = get_user_model().objects.select_for_update(no_key=True)
         return get_object_or_404(accounts, pk=self.request.user.pk)
-
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return {**super().get_context_data(**kwargs), **admin.site.each_context(self.request)}
 
 
 change_password = admin.site.admin_view(ChangePassword.as_view())

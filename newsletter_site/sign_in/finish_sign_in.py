@@ -16,13 +16,13 @@ BACKEND = "newsletter_site.one_query_permissions.PermissionsBackend"
 # The session of a visitor who has not signed in yet ends after this time.
 TEN_MINUTES_S = 600
 
-# Under these keys, the session stores when the author signed in, and the means that counts as two
+# Under these keys, the session stores when the author signed in, and the method that counts as two
 # steps.
 _SIGNED_IN_AT = "sign-in.at"
 _TWO_STEPS_BY = "sign-in.two-steps-by"
 
 
-class Means(StrEnum):
+class SignInMethod(StrEnum):
     """What an author signs in with."""
 
     PASSWORD = "password"  # noqa: S105 -- not a password
@@ -34,7 +34,7 @@ class Means(StrEnum):
 class Proof:
     """How an author proved who they are."""
 
-    means: Means = Means.PASSWORD
+    method: SignInMethod = SignInMethod.PASSWORD
     is_two_steps: bool = False
     is_recovery: bool = False
 
@@ -46,7 +46,7 @@ def finish_sign_in(request: HttpRequest, author: User, proof: Proof, go_to: str)
     login(request, author, backend=BACKEND)
     request.session[_SIGNED_IN_AT] = time.time()
     if proof.is_two_steps:
-        count_as_two_steps(request, proof.means)
+        count_as_two_steps(request, proof.method)
     if proof.is_recovery or not is_known:
         record_activity(
             "sign_in",
@@ -54,7 +54,7 @@ def finish_sign_in(request: HttpRequest, author: User, proof: Proof, go_to: str)
             author,
             new_browser=not is_known,
             recovery_code=proof.is_recovery,
-            means=proof.means,
+            method=proof.method,
             network=network_of(request) or "unknown",
         )
     response = HttpResponseRedirect(go_to)
@@ -74,17 +74,17 @@ def signed_in_recently(request: HttpRequest) -> bool:
     return 0 <= age_s < TEN_MINUTES_S
 
 
-def count_as_two_steps(request: HttpRequest, means: Means) -> None:
-    """Let this session count as two-step sign-in, because of `means`."""
-    request.session[_TWO_STEPS_BY] = means
+def count_as_two_steps(request: HttpRequest, method: SignInMethod) -> None:
+    """Let this session count as two-step sign-in, because of `method`."""
+    request.session[_TWO_STEPS_BY] = method
 
 
 def forget_passkey(request: HttpRequest) -> None:
     """Let this session no longer count as two-step sign-in because of a passkey."""
-    if request.session.get(_TWO_STEPS_BY) == Means.PASSKEY:
+    if request.session.get(_TWO_STEPS_BY) == SignInMethod.PASSKEY:
         del request.session[_TWO_STEPS_BY]
 
 
 def has_two_steps(request: HttpRequest) -> bool:
-    """Return whether this session began with a passkey or an equal means."""
+    """Return whether this session began with a passkey or an equal method."""
     return _TWO_STEPS_BY in request.session

@@ -320,12 +320,12 @@ def _signed_in(params: Params) -> ActivitySentence:
         if params["new_browser"]
         else _("{who} signed in from the network {network}.")
     )
-    means = {
+    methods = {
         "passkey": _("A passkey was used."),
         "organisation": _("The organisation’s account was used."),
     }
     used = _("A recovery code was used.") if params["recovery_code"] else ""
-    used = used or means.get(params.get("means", ""), "")
+    used = used or methods.get(params.get("method", ""), "")
     return _said(text, *([(used, {})] if used else []), network=params["network"])
 
 

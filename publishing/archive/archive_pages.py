@@ -49,7 +49,7 @@ FRESH_S = 60
 # post forms only to our own site. Only the page of a letter may run a script, and only
 # `COPY_SCRIPT` (docs/decisions/0069-public-pages.md).
 # Programs that score pages fetch `robots.txt` from the page, which `connect-src` allows.
-POLICY = (
+ARCHIVE_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
@@ -59,7 +59,7 @@ View = Callable[..., HttpResponse]
 
 
 def cached_page(view: View, script: str = "") -> View:
-    """Let caches keep a page for a minute, then revalidate it; send `POLICY` with it.
+    """Let caches keep a page for a minute, then revalidate it; send `ARCHIVE_POLICY` with it.
 
     `script` is a static file that the page may run.
     """
@@ -81,10 +81,10 @@ def cached_page(view: View, script: str = "") -> View:
 
 def _policy(request: HttpRequest, script: str) -> str:
     if not script:
-        return POLICY
+        return ARCHIVE_POLICY
     # The host has no port, because some proxies do not pass the port on.
     host, _port = split_domain_port(request.get_host())
-    return f"{POLICY}; script-src {host}:*{static(script)}"
+    return f"{ARCHIVE_POLICY}; script-src {host}:*{static(script)}"
 
 
 @require_safe

@@ -39,7 +39,7 @@ def preview_image(image: ShownImage | None, newsletter: Newsletter) -> PreviewIm
     """Return the image, else the newsletter's logo, else a drawn card."""
     if image:
         width, height = (image.size.width, image.size.height) if image.size else (0, 0)
-        return PreviewImage(image.absolute, image.alt, width, height)
+        return PreviewImage(of_site(image.address), image.alt, width, height)
     if newsletter.logo:
         size = newsletter.logo_width, newsletter.logo_height
         return PreviewImage(of_site(newsletter.logo), newsletter.name, *size, is_large=False)
@@ -86,8 +86,8 @@ def news_article(
 
 
 def of_site(path: str) -> str:
-    """Return a path with the site's scheme and host."""
-    return path if path.startswith("https://") else f"{settings.SITE_URL}{path}"
+    """Return a path of this site with its scheme and host, and another address unchanged."""
+    return f"{settings.SITE_URL}{path}" if path.startswith("/") else path
 
 
 def _thing(kind: str, **values: str) -> dict[str, str]:

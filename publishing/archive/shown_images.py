@@ -50,12 +50,6 @@ class ShownImage:
     size: StoredSize | None
 
     @property
-    def absolute(self) -> str:
-        """The address with the site's scheme and host."""
-        is_path = self.address.startswith("/")
-        return f"{settings.SITE_URL}{self.address}" if is_path else self.address
-
-    @property
     def small(self) -> str:
         """The address of the small copy, or of the image if it has none."""
         return (self.size.small if self.size else "") or self.address

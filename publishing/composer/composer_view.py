@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 from django import forms
-from django.contrib import messages
 from django.core.exceptions import NON_FIELD_ERRORS
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
@@ -14,28 +13,29 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from delivery.humanise import clock
 from delivery.issue_attributes import ISSUE_ATTRIBUTES
-from delivery.models import Newsletter
 from idempotency.key import FIELD, HEADER, InvalidKey, fresh_key, read_key
 from publishing.composer.audience_view import audience_context
 from publishing.composer.composer_stats import composer_stats
 from publishing.content.draft_content import HTML, MARKDOWN, DraftFields
 from publishing.content.edition_content import plain_title
 from publishing.content.markdown import render_markdown
-from publishing.content.text_diff import diff_fields
 from publishing.content.videos import VIDEO_ADDRESS
 from publishing.desk_access import desk_page, may_write, sees_readers, user_id_of, wants_json
 from publishing.desk_permissions import PUBLISH
-from publishing.display_name import called
 from publishing.drafts import save_draft
 from publishing.drafts.draft_form import (
     DraftForm,
     RevisionForm,
-    fields_to_compare,
     first_error,
     form_values,
     too_long,
+)
+from publishing.drafts.draft_pages import (
+    conflict_page,
+    describe_conflict,
+    get_draft_or_404,
+    saved_clock,
 )
 from publishing.drafts.keep_signed_out import (
     KeptForm,
@@ -44,13 +44,11 @@ from publishing.drafts.keep_signed_out import (
     sign_writer,
 )
 from publishing.editions.archive_visibility import POSTED_AS, has_been_public
-from publishing.editions.edition_status import load_status
 from publishing.editions.find_edition import parse_issue_id, progress_url
 from publishing.editions.versions import versions_of
 from publishing.editions.welcome_letter import has_title_of_welcome_letter
 from publishing.flash_messages import notes_of
 from publishing.models import Draft
-from publishing.preflight.preflight_view import get_draft_or_404
 from publishing.snippets.save_snippet import markup_by_name
 from publishing.test_letters.send_test_letter import last_test_address
 from subscribers.fields.own_fields import load_fields
@@ -69,7 +67,7 @@ DELETED = gettext_lazy(
     "Somebody deleted this draft. Your text is still here. Save it as a new draft."
 )
 # The fields that are beside the letter. The page shows the settings if another field has a fault.
-BESIDE_THE_LETTER = {"title", "preheader", "letter", "html_content", NON_FIELD_ERRORS}
+IN_LETTER_PANEL = {"title", "preheader", "letter", "html_content", NON_FIELD_ERRORS}
 OTHER_WRITER = gettext_lazy("Another author is now signed in. Nothing was saved under their name.")
 
 
@@ -174,23 +172,6 @@ def edit(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
-def delete(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """Ask before deleting a draft, or on POST delete it."""
-    if request.method != "POST":
-        found = get_draft_or_404(draft)
-        if found.edition is not None:
-            return see_other(progress_url(found.edition))
-        return desk_page(request, "publishing/drafts/draft_delete.html", {"draft": found})
-    title = str(save_draft.load_draft(pk=draft) or _("Untitled"))
-    if save_draft.delete_draft(draft, by=user_id_of(request)):
-        messages.info(request, _("The draft “{title}” was deleted.").format(title=title))
-    else:
-        messages.warning(request, _("There is no such draft. Nothing was changed."))
-    return see_other(reverse("desk:issues"))
-
-
-@may_write
-@require_http_methods(["GET", "HEAD", "POST"])
 def to_markdown(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     """Ask before changing an HTML letter to Markdown, or on POST change its format."""
     found = save_draft.load_draft(pk=draft)
@@ -256,7 +237,7 @@ def composer_page(
             "snippets": markup_by_name(fields.format),
             "previews": PREVIEWS,
             "preview": preview,
-            "pane": "settings" if faults - BESIDE_THE_LETTER else "preview" if shown else "letter",
+            "pane": "settings" if faults - IN_LETTER_PANEL else "preview" if shown else "letter",
             "shown": shown if shown in PREVIEWS else DEFAULT_PREVIEW,
             "signed_out": "signed_out" in request.GET,
             "notes": notes_of(request),
@@ -324,7 +305,7 @@ def _saved(request: HttpRequest, draft: Draft, fields: DraftFields, then: str) -
             id=str(draft.pk),
             revision=draft.revision,
             address=address,
-            saved_at=_clock(draft),
+            saved_at=saved_clock(draft),
             **stats,
             hints={
                 name: render_to_string("publishing/composer/hints.html", {"hints": of_field})
@@ -359,67 +340,16 @@ def _conflict(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpRe
     progress = progress_url(edition) if edition else ""
     if edition and present == fields and not wants_json(request):
         return see_other(progress)
-    heading, sentence, other_heading = _describe_conflict(draft)
-    if wants_json(request):
-        return _json(
-            409,
-            sentence=sentence,
-            address=progress or reverse("desk:draft", args=[draft.pk]),
-            published=edition is not None,
-            revision=draft.revision,
-            present=form_values(present),
-            copy_key=fresh_key(),
-        )
-    return desk_page(
-        request,
-        "publishing/drafts/draft_conflict.html",
-        {
-            "draft": draft,
-            "sentence": sentence,
-            "heading": heading,
-            "progress": progress,
-            "other_heading": other_heading,
-            "parts": list(
-                diff_fields(fields_to_compare(present), fields_to_compare(fields)).items()
-            ),
-            "fields": form_values(fields),
-            "copy_key": fresh_key(),
-            "writer": sign_writer(request.user),
-        },
-        status=409,
-    )
-
-
-def _describe_conflict(draft: Draft) -> tuple[str, str, str]:
-    """Return the heading, the sentence and the name of the other version."""
-    edition = draft.edition
-    if edition is None:
-        return (
-            _("Two versions of one draft"),
-            _(
-                "This draft was changed in another tab at {time}. Both versions are kept. Compare "
-                "them, or save yours as a copy."
-            ).format(time=_clock(draft)[:5]),
-            _("The other, saved {time} by {author}").format(
-                time=_clock(draft), author=called(draft.saved_by)
-            ),
-        )
-    if load_status(edition.pk).counts.has_started:
-        return (
-            _("This draft was published"),
-            _(
-                "This draft was published as version {version} of its issue. Your newer text is "
-                "not in it, but it is still here. Save it as a copy."
-            ).format(version=edition.version),
-            _("Published"),
-        )
-    return (
-        _("This draft was scheduled"),
-        _(
-            "This draft was scheduled as version {version} of its issue. Your newer text is not in "
-            "it, but it is still here. Save it as a copy."
-        ).format(version=edition.version),
-        _("Scheduled"),
+    if not wants_json(request):
+        return conflict_page(request, draft, fields)
+    return _json(
+        409,
+        sentence=describe_conflict(draft).sentence,
+        address=progress or reverse("desk:draft", args=[draft.pk]),
+        published=edition is not None,
+        revision=draft.revision,
+        present=form_values(present),
+        copy_key=fresh_key(),
     )
 
 
@@ -440,10 +370,6 @@ def _refused(request: HttpRequest, sentence: str) -> HttpResponse:
     if wants_json(request):
         return _json(400, sentence=sentence)
     return shown_again(request, notice=sentence, status=400)
-
-
-def _clock(draft: Draft) -> str:
-    return clock(draft.saved_at, Newsletter.objects.get_current().zone)
 
 
 def _offered_fields() -> list[str]:

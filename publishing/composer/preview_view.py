@@ -16,8 +16,8 @@ from publishing.content.render_preview import render_preview
 from publishing.desk_access import may_write, sees_readers, wants_json
 from publishing.drafts import save_draft
 from publishing.drafts.draft_form import DraftForm, first_error
+from publishing.drafts.draft_pages import get_draft_or_404
 from publishing.models import Issue
-from publishing.preflight.preflight_view import get_draft_or_404
 
 # The sandbox has the same value as on the composer's `iframe`. Links may open windows, but scripts,
 # forms and plug-ins are blocked.

@@ -24,7 +24,7 @@ from publishing.models import UploadedImage
 from subscribers.files.bounded_upload import BoundedUpload, takes_upload
 from subscribers.links.see_other import see_other
 
-POLICY = "default-src 'none'; sandbox"
+IMAGE_POLICY = "default-src 'none'; sandbox"
 FOR_A_YEAR = "public, max-age=31536000, immutable"
 
 
@@ -82,7 +82,7 @@ def _image(
     headers = {
         "Cache-Control": FOR_A_YEAR,
         "ETag": tag,
-        "Content-Security-Policy": POLICY,
+        "Content-Security-Policy": IMAGE_POLICY,
         "X-Content-Type-Options": "nosniff",
         # Allow pages of other sites to show the image, because webmail programs show letters with
         # it.

@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import floatformat
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -23,6 +23,7 @@ from publishing.desk_access import desk_page, may_write, user_id_of
 from publishing.desk_permissions import PUBLISH
 from publishing.drafts import save_draft
 from publishing.drafts.draft_form import first_error
+from publishing.drafts.draft_pages import get_draft_or_404
 from publishing.editions.archive_visibility import archive_sentence
 from publishing.editions.audience import choice_words
 from publishing.editions.find_edition import progress_url
@@ -210,14 +211,6 @@ def publication_context(checked: PreflightResult) -> dict[str, Any]:
             if one != checked.visibility and (one is Visibility.UNLISTED or not checked.is_public)
         ],
     }
-
-
-def get_draft_or_404(draft: uuid.UUID) -> Draft:
-    """Return the draft that a URL names. Raises `Http404`."""
-    found = save_draft.load_draft(pk=draft)
-    if found is None:
-        raise Http404(_("There is no such draft. It was deleted or never saved."))
-    return found
 
 
 def _finding_row(finding: Finding, draft: Draft, request: HttpRequest) -> dict[str, Any]:

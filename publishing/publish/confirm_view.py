@@ -22,6 +22,7 @@ from idempotency.key import FIELD, HEADER, read_key
 from idempotency.safe_to_retry import RETRY_AFTER_S, DifferentContentError, safe_to_retry
 from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.drafts.draft_form import SHA256_HEX, first_error
+from publishing.drafts.draft_pages import get_draft_or_404
 from publishing.editions.audience import NOBODY, edition_audience
 from publishing.editions.edition_status import load_status
 from publishing.editions.find_edition import progress_url
@@ -37,7 +38,7 @@ from publishing.flash_messages import (
 )
 from publishing.models import Draft
 from publishing.preflight.check_draft import PreflightResult, check
-from publishing.preflight.preflight_view import check_page, get_draft_or_404, publication_context
+from publishing.preflight.preflight_view import check_page, publication_context
 from publishing.publish.publish_draft import (
     CHANGED,
     Confirmation,

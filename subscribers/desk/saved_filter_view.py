@@ -20,7 +20,9 @@ def save(request: HttpRequest) -> HttpResponse:
     if why_not := save_filter(name, chosen, user_id_of(request)):
         messages.warning(request, why_not)
         return see_other(reverse("readers:list") + chosen.query(name=name))
-    messages.success(request, _("The filter is saved. All authors see it above the list."))
+    messages.success(
+        request, _("The filter is saved. Everyone who manages readers sees it above the list.")
+    )
     return see_other(reverse("readers:list") + chosen.query())
 
 

@@ -14,7 +14,7 @@ IMPORT_SOURCE = "import-"  # in a source, the number of the import follows
 
 
 class SavedFilter(models.Model):
-    """A filter with a name. All authors of the newsletter see it.
+    """A filter with a name. Everyone who manages readers sees it.
 
     Deleting a tag deletes the filters by this tag, because nobody could match them.
     """

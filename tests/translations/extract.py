@@ -79,7 +79,7 @@ FOR_OPERATORS = (
     *("delivery/check_settings.py", "idempotency/isolation.py"),
     *("newsletter_site/backup/", "newsletter_site/migration_locks.py"),
     *("newsletter_site/operations/health/", "newsletter_site/data_retention.py"),
-    *("newsletter_site/authors/change_accounts.py", "newsletter_site/sign_in/operator_record.py"),
+    *("newsletter_site/authors/account_commands.py", "newsletter_site/sign_in/operator_record.py"),
     "publishing/receipts/drop_old_deliveries.py",
     "publishing/management/command_bases.py",
 )

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from newsletter_site.authors.change_accounts import (
+from newsletter_site.authors.account_commands import (
     add_account,
     change_groups,
     describe,

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from newsletter_site.sign_in import two_step_devices
 from newsletter_site.sign_in.operator_record import find_author
-from newsletter_site.sign_in.passkeys import keep_passkeys
+from newsletter_site.sign_in.passkeys import passkey_store
 
 
 class Command(BaseCommand):
@@ -24,7 +24,7 @@ class Command(BaseCommand):
         author = find_author(username)
         with transaction.atomic():
             had_codes = two_step_devices.remove(author, by_operator=True)
-            had_passkeys = keep_passkeys.remove_all_by_operator(author)
+            had_passkeys = passkey_store.remove_all_by_operator(author)
         if not (had_codes or had_passkeys):
             raise CommandError(
                 _(

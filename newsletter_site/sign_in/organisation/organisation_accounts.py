@@ -7,7 +7,11 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from newsletter_site.models import OrganisationAccount, User
-from newsletter_site.sign_in.change_means import end_sessions, is_last_means, locked_author
+from newsletter_site.sign_in.sign_in_methods import (
+    invalidate_sessions,
+    is_last_method,
+    locked_author,
+)
 from subscribers.record_activity import record_activity
 
 
@@ -63,11 +67,11 @@ def linked_account(author: Any) -> OrganisationAccount | None:
 
 
 def unlink(author: Any) -> bool:
-    """Remove the link and end all sessions, unless it is the last means to sign in."""
+    """Remove the link and end all sessions, unless the author could not sign in without it."""
     with locked_author(author):
-        if is_last_means(author, accounts=1):
+        if is_last_method(author, accounts=1):
             return False
         if author.organisation_accounts.filter(issuer=settings.OIDC_ISSUER).delete()[0]:
-            end_sessions(author)
+            invalidate_sessions(author)
             record_activity("unlink_organisation", author.pk, author, issuer=settings.OIDC_ISSUER)
     return True

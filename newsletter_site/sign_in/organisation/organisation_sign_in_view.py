@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from delivery.monitoring.metrics_storage import metrics_buffer
 from newsletter_site.operations.metrics.site_metrics import SIGN_INS, SignInResult
-from newsletter_site.sign_in.finish_sign_in import TEN_MINUTES_S, Means, Proof, expire_soon
+from newsletter_site.sign_in.finish_sign_in import TEN_MINUTES_S, Proof, SignInMethod, expire_soon
 from newsletter_site.sign_in.organisation.organisation_accounts import NoAuthor, find_author
 from newsletter_site.sign_in.sign_in_view import address_after_sign_in, after_first_step
 
@@ -41,7 +41,7 @@ def organisation_sign_in(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def organisation_return(request: HttpRequest) -> HttpResponse:
-    """Sign the author in with whom the visitor comes back from the issuer."""
+    """Sign in the author whom the issuer identified from the issuer."""
     from newsletter_site.sign_in.organisation import openid_issuer
 
     if not settings.OIDC_ISSUER:
@@ -69,7 +69,7 @@ def organisation_return(request: HttpRequest) -> HttpResponse:
     author = find_author(identity.issuer, identity.subject, identity.email)
     if isinstance(author, NoAuthor):
         return _refused(request, author.value, _no_author(author))
-    proof = Proof(Means.ORGANISATION, is_two_steps=settings.OIDC_IS_TWO_STEP)
+    proof = Proof(SignInMethod.ORGANISATION, is_two_steps=settings.OIDC_IS_TWO_STEP)
     return after_first_step(request, author, proof, go_to)
 
 
@@ -91,8 +91,8 @@ def _no_author(reason: NoAuthor) -> str:
             )
         case NoAuthor.UNKNOWN:
             return _(
-                "{name} knows you, but you have no account here. Ask the people who write this "
-                "newsletter for an invitation."
+                "{name} knows you, but no account that may sign in here belongs to you. Ask the "
+                "people who write this newsletter to invite you, or to enable your account."
             ).format(name=settings.OIDC_NAME)
 
 

@@ -5,8 +5,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from newsletter_site.sign_in.finish_sign_in import Means, Proof, finish_sign_in
-from newsletter_site.sign_in.passkeys import keep_passkeys, webauthn
+from newsletter_site.sign_in.finish_sign_in import Proof, SignInMethod, finish_sign_in
+from newsletter_site.sign_in.passkeys import passkey_store, webauthn
 from newsletter_site.sign_in.passkeys.challenge_in_session import keep_challenge, take_challenge
 from newsletter_site.sign_in.sign_in_view import address_after_sign_in, back_to_sign_in
 from newsletter_site.sign_in.throttle import count_failure, may_try
@@ -24,7 +24,7 @@ def passkey_options(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_POST
 def passkey_sign_in(request: HttpRequest) -> HttpResponse:
-    """Sign the author in whose passkey signed the request.
+    """Sign in the author whose passkey signed the request.
 
     A refused passkey counts as a failed sign-in of its author. For every refusal the page is the
     same, so it does not show which passkeys and authors exist.
@@ -35,11 +35,11 @@ def passkey_sign_in(request: HttpRequest) -> HttpResponse:
         credential_id = webauthn.read_credential_id(response)
     except webauthn.ResponseRefusedError:
         credential_id = b""
-    author = keep_passkeys.author_of(credential_id)
+    author = passkey_store.author_of(credential_id)
     name = author.get_username() if author else f"passkey {credential_id.hex()}"
     if not may_try(request, name):
         return HttpResponse(status=429)
-    author = keep_passkeys.check(credential_id, state, response)
+    author = passkey_store.check(credential_id, state, response)
     go_to = address_after_sign_in(request)
     if author is None:
         count_failure(request, name)
@@ -48,4 +48,4 @@ def passkey_sign_in(request: HttpRequest) -> HttpResponse:
             "password and add a new passkey."
         )
         return back_to_sign_in(request, refused, go_to)
-    return finish_sign_in(request, author, Proof(Means.PASSKEY, is_two_steps=True), go_to)
+    return finish_sign_in(request, author, Proof(SignInMethod.PASSKEY, is_two_steps=True), go_to)

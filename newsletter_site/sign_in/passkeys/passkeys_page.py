@@ -15,9 +15,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from newsletter_site.models import LONGEST_NAME, Passkey
-from newsletter_site.sign_in.finish_sign_in import Means, count_as_two_steps, forget_passkey
+from newsletter_site.sign_in.finish_sign_in import SignInMethod, count_as_two_steps, forget_passkey
 from newsletter_site.sign_in.organisation import organisation_accounts
-from newsletter_site.sign_in.passkeys import keep_passkeys, webauthn
+from newsletter_site.sign_in.passkeys import passkey_store, webauthn
 from newsletter_site.sign_in.passkeys.challenge_in_session import (
     keep_challenge,
     read_challenge,
@@ -51,17 +51,17 @@ def passkey_page(request: HttpRequest, passkey: int) -> HttpResponse:
         raise Http404(_("This passkey does not exist."))
     if request.method != "POST":
         return _one_page(request, row)
-    do, name = request.POST.get("do", ""), keep_passkeys.named(request.POST.get("name", ""))
+    do, name = request.POST.get("do", ""), passkey_store.named(request.POST.get("name", ""))
     if do == "rename" and not name:
         return _one_page(request, row, _("Nothing was changed. Give the passkey a name."))
     if error := identity_error(request):
         return _one_page(request, row, "{} {}".format(error, _("Nothing was changed.")), name)
     if do == "rename":
-        keep_passkeys.rename(author, row, name)
+        passkey_store.rename(author, row, name)
         messages.success(request, _("The passkey is now called “{name}”.").format(name=name))
     elif do == "delete":
-        if not keep_passkeys.remove(author, row):
-            return _one_page(request, row, _last_means())
+        if not passkey_store.remove(author, row):
+            return _one_page(request, row, _last_method())
         _keep_this_session(request)
         messages.success(request, _("“{name}” no longer signs you in.").format(name=row.name))
     return see_other(reverse("passkeys"))
@@ -69,14 +69,15 @@ def passkey_page(request: HttpRequest, passkey: int) -> HttpResponse:
 
 def _start_to_add(request: HttpRequest) -> HttpResponse:
     author: Any = request.user
-    name = keep_passkeys.named(request.POST.get("name", ""))
+    name = passkey_store.named(request.POST.get("name", ""))
     if not name:
         return _page(request, _("Nothing was added. Give the passkey a name."))
     if error := identity_error(request):
         return _page(request, "{} {}".format(error, _("Nothing was added.")), name)
     ids = [bytes(one) for one in author.passkeys.values_list("credential_id", flat=True)]
-    if len(ids) >= keep_passkeys.MOST_PASSKEYS:
-        return _page(request, _("You have 20 passkeys. Delete one before you add another."))
+    if len(ids) >= passkey_store.MOST_PASSKEYS:
+        text = _("You have {most} passkeys. Delete one before you add another.")
+        return _page(request, text.format(most=passkey_store.MOST_PASSKEYS))
     options, state = webauthn.ask_to_create(author.pk.bytes, author.get_username(), ids)
     keep_challenge(
         request,
@@ -98,11 +99,11 @@ def _finish_to_add(request: HttpRequest) -> HttpResponse:
             _("No passkey was added. Finish within five minutes, in the browser where you began."),
         )
     name = kept["name"]
-    if not keep_passkeys.add(author, name, kept["state"], request.POST.get("credential", "")):
+    if not passkey_store.add(author, name, kept["state"], request.POST.get("credential", "")):
         refused = _("No passkey was added, because this site could not check it. Try again.")
         return _page(request, refused, name)
     _keep_this_session(request)
-    count_as_two_steps(request, Means.PASSKEY)
+    count_as_two_steps(request, SignInMethod.PASSKEY)
     messages.success(request, _("“{name}” can now sign you in.").format(name=name))
     return see_other(reverse("passkeys"))
 
@@ -111,7 +112,7 @@ def _unlink(request: HttpRequest) -> HttpResponse:
     if error := identity_error(request):
         return _page(request, "{} {}".format(error, _("Nothing was changed.")))
     if not organisation_accounts.unlink(request.user):
-        return _page(request, _last_means())
+        return _page(request, _last_method())
     _keep_this_session(request)
     messages.success(request, _("Your organisation’s account is no longer linked."))
     return see_other(reverse("passkeys"))
@@ -132,7 +133,7 @@ def _fitting(request: HttpRequest, kept: dict[str, Any]) -> dict[str, Any]:
     return kept if is_ours and kept["session_hash"] == author.get_session_auth_hash() else {}
 
 
-def _last_means() -> str:
+def _last_method() -> str:
     return _(
         "Nothing was removed: without it you could no longer sign in. First set a password, or add "
         "another passkey."

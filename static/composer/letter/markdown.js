@@ -161,7 +161,7 @@ function readAlone(text, known) {
   return made.length === 1 ? nodeOf(made[0], placeholders) : null;
 }
 
-// Programs disagree about footnotes inside of lists and quotes.
+// Programs disagree about footnotes inside lists and quotes.
 function hasFootnote(node) {
   let found = false;
   node.descendants((one) => void (found ||= one.type === nodes.footnote));

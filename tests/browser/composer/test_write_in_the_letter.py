@@ -49,7 +49,7 @@ def use(page: Page, name: str, *, menu: str = "") -> None:
 
 
 def done(page: Page) -> None:
-    page.get_by_role("dialog").get_by_role("button", name="Done").click()
+    page.get_by_role("dialog").get_by_role("button", name="Apply").click()
 
 
 @pytest.fixture(params=["desktop", "phone"])

@@ -142,7 +142,7 @@ def test_image_with_its_alt_text_is_put_into_the_text(desk, author, kind):
     chooser.value.set_files(SWIFTS)
     dialog = desk.get_by_role("dialog")
     dialog.get_by_label("Alt text").fill('Swifts "over" [a] hedge')
-    dialog.get_by_role("button", name="Done").click()
+    dialog.get_by_role("button", name="Apply").click()
 
     written = {
         "markdown": r'^Look: !\[Swifts "over" \\\[a\\\] hedge\]\(/pictures/',

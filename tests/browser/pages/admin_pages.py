@@ -101,7 +101,6 @@ def _pages_of_operators(operator: Any, author: Any, group: Group, entry: LogEntr
         "set a password": Shown(f"{AUTHORS}{author.pk}/password/"),
         "own password": Shown(own),
         "own password, with errors": Shown(own, _bad_passwords),
-        "own password changed": Shown(f"{own}done/"),
         "signed out": Shown(ADMIN, _press("Log out")),
         "sign in": Shown(f"{ADMIN}login/"),
     }

@@ -125,7 +125,6 @@ def test_the_admin_says_that_daily_work_is_elsewhere(person: Make) -> None:
         shown = window.get(f"/admin/{page}")
         assert "For daily work, use the desk" in shown.words
         assert f'href="{AUTHORS}"' in shown.source
-    assert "For daily work" not in window.get("/admin/password_change/").words
 
 
 def test_sign_in_leads_to_the_first_page_one_may_open(person: Make) -> None:

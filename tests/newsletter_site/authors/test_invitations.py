@@ -13,7 +13,7 @@ from delivery.mail.transactional_mail_texts import INVITATION_ISSUE
 from delivery.models import Delivery
 from newsletter_site.authors import invitations
 from newsletter_site.authors.invitations import invitation_link_path
-from newsletter_site.authors.keep_last_publisher import AccountRefusedError
+from newsletter_site.authors.lock_accounts import AccountRefusedError
 from newsletter_site.models import Invitation, User
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.desk_roles import ROLES

@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group
 from django.core.management import CommandError, call_command
 
 from newsletter_site.authors import change_author
-from newsletter_site.authors.keep_last_publisher import AccountRefusedError, accounts_locked
+from newsletter_site.authors.lock_accounts import AccountRefusedError, accounts_locked
 from newsletter_site.models import User
 from publishing.desk_roles import ROLES
 from tests.newsletter_site.authors.conftest import PASSWORD

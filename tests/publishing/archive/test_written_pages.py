@@ -3,7 +3,7 @@
 import pytest
 
 from delivery.models import Newsletter
-from publishing.archive.archive_pages import POLICY
+from publishing.archive.archive_pages import ARCHIVE_POLICY
 from publishing.settings.footer_links import footer_links
 from tests.subscribers.signup_browser import visitor
 
@@ -29,7 +29,7 @@ def test_written_page_is_sanitised_and_linked(name: str) -> None:
     change(**{name: ABOUT})
     answer = visitor().get(f"/{name}/")
     page = answer.content.decode()
-    assert answer["Content-Security-Policy"] == POLICY
+    assert answer["Content-Security-Policy"] == ARCHIVE_POLICY
     assert answer["Cache-Control"] == "public, max-age=60"
     assert page.count("<h1>") == 1
     assert "<p>I am <strong>Ada</strong>, and I write" in page

@@ -31,7 +31,7 @@ two-step set-up ends earlier sessions
     User._get_session_auth_hash: if «self.two_step_since is None → True» and
     test_set_up_ends_earlier_sessions
 a change of passkeys ends other sessions
-    User._get_session_auth_hash: «and self.passkeys_changed_at is None»:
+    User._get_session_auth_hash: «and self.sign_in_methods_changed_at is None»:
     test_a_change_ends_all_other_sessions
 a challenge of a passkey works once
     take_challenge: not «request.session.pop(_KEY, None) → request.session.get(_KEY)»:
@@ -66,12 +66,12 @@ an open session alone cannot add a passkey
 an open session alone cannot delete a passkey
     passkey_page: if «error := identity_error(request) → False»: return
     test_every_change_needs_the_password
-the last means of sign-in stays
-    remove: if «is_last_means(author, passkeys=1) → False»: return False
-    test_the_last_means_of_sign_in_stays
-two removals at once leave one means
+the last sign-in method stays
+    remove: if «is_last_method(author, passkeys=1) → False»: return False
+    test_the_last_sign_in_method_stays
+two removals at once leave one sign-in method
     locked_author: User.objects«.select_for_update()».get
-    test_the_last_means_of_sign_in_stays
+    test_the_last_sign_in_method_stays
 where two steps are required, a password alone cannot replace a passkey
     after_first_step: if «settings.REQUIRE_SECOND_FACTOR and author.passkeys.exists() → False»:
     test_a_passkey_counts_as_two_steps

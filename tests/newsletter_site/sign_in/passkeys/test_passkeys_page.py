@@ -108,7 +108,7 @@ def test_a_passkey_is_stored_once(own: PasskeyBrowser, passkey: SoftwarePasskey)
         one.save()
 
 
-def test_the_last_means_of_sign_in_stays(
+def test_the_last_sign_in_method_stays(
     own: PasskeyBrowser, passkey: SoftwarePasskey, author: Any, settings: LazySettings
 ) -> None:
     author.refresh_from_db()

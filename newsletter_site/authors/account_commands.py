@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from delivery.control_characters import strip_invisible
 from newsletter_site.authors import change_author
-from newsletter_site.authors.keep_last_publisher import AccountRefusedError, accounts_locked
+from newsletter_site.authors.lock_accounts import AccountRefusedError, accounts_locked
 from newsletter_site.models import User
 from newsletter_site.sign_in.operator_record import find_author, record_operator
 

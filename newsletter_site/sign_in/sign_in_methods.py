@@ -1,6 +1,6 @@
-"""Rules for all changes of the means by which an author signs in.
+"""Rules for all changes of the methods by which an author signs in.
 
-The last means stays, and a change ends the author's sessions.
+The last method stays, and a change ends the author's sessions.
 """
 
 from collections.abc import Iterator
@@ -18,15 +18,15 @@ from newsletter_site.models import User
 def locked_author(author: Any) -> Iterator[None]:
     """Allow an account one transaction at a time.
 
-    Otherwise two removals at once could take both means that are left.
+    Otherwise two removals at once could take both methods that are left.
     """
     with transaction.atomic():
         User.objects.select_for_update().get(pk=author.pk)
         yield
 
 
-def is_last_means(author: Any, *, passkeys: int = 0, accounts: int = 0) -> bool:
-    """Return whether the author could not sign in without these means.
+def is_last_method(author: Any, *, passkeys: int = 0, accounts: int = 0) -> bool:
+    """Return whether the author could not sign in without these methods.
 
     `passkeys` and `accounts` are the numbers of passkeys and of linked accounts to remove.
     """
@@ -36,11 +36,11 @@ def is_last_means(author: Any, *, passkeys: int = 0, accounts: int = 0) -> bool:
     return not settings.OIDC_ISSUER or linked <= accounts
 
 
-def end_sessions(author: Any) -> None:
+def invalidate_sessions(author: Any) -> None:
     """End all sessions of the author.
 
     The sessions end because a session's hash depends on this time (`User`).
     """
-    author.passkeys_changed_at = Now()
-    author.save(update_fields=["passkeys_changed_at"])
-    author.refresh_from_db(fields=["passkeys_changed_at"])
+    author.sign_in_methods_changed_at = Now()
+    author.save(update_fields=["sign_in_methods_changed_at"])
+    author.refresh_from_db(fields=["sign_in_methods_changed_at"])

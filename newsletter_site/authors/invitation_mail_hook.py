@@ -8,7 +8,7 @@ from subscribers.delivery_hooks import RegisteredReaders
 
 
 class ReadersAndInvited(RegisteredReaders):
-    """The functions about readers, and the link for people who are no readers."""
+    """The functions about readers, and the link for people who are not readers."""
 
     def mail_link(self, kind: str, recipient: int, version: int) -> str:
         """Return the link of a transactional mail or of an invitation."""

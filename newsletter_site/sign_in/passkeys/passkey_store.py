@@ -8,10 +8,14 @@ from django.db.models.functions import Now
 
 from delivery.control_characters import clean_name
 from newsletter_site.models import LONGEST_NAME, Passkey, User
-from newsletter_site.sign_in.change_means import end_sessions, is_last_means, locked_author
 from newsletter_site.sign_in.operator_record import record_operator
 from newsletter_site.sign_in.passkeys import webauthn
 from newsletter_site.sign_in.passkeys.webauthn import ResponseRefusedError
+from newsletter_site.sign_in.sign_in_methods import (
+    invalidate_sessions,
+    is_last_method,
+    locked_author,
+)
 from subscribers.record_activity import record_activity
 
 logger = logging.getLogger(__name__)
@@ -41,7 +45,7 @@ def add(author: Any, name: str, state: dict[str, Any], response: str) -> bool:
                 public_key=new.public_key,
                 sign_count=new.sign_count,
             )
-            end_sessions(author)
+            invalidate_sessions(author)
             record_activity("add_passkey", author.pk, author, passkey=name)
     except (ResponseRefusedError, IntegrityError):
         # The error of the database means that this passkey is stored already.
@@ -57,12 +61,12 @@ def rename(author: Any, passkey: Passkey, name: str) -> None:
 
 
 def remove(author: Any, passkey: Passkey) -> bool:
-    """Remove a passkey and end all sessions, unless it is the last means to sign in."""
+    """Remove a passkey and end all sessions, unless the author could not sign in without it."""
     with locked_author(author):
-        if is_last_means(author, passkeys=1):
+        if is_last_method(author, passkeys=1):
             return False
         if author.passkeys.filter(pk=passkey.pk).delete()[0]:
-            end_sessions(author)
+            invalidate_sessions(author)
             record_activity("remove_passkey", author.pk, author, passkey=passkey.name)
     return True
 
@@ -72,7 +76,7 @@ def remove_all_by_operator(author: User) -> bool:
     with locked_author(author):
         if not author.passkeys.all().delete()[0]:
             return False
-        end_sessions(author)
+        invalidate_sessions(author)
         record_operator("remove_passkeys_by_operator", author)
     return True
 
