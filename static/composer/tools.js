@@ -90,7 +90,10 @@ export function tools(form, refused) {
       return opened.querySelector("input").focus();
     }
     if (!isShown()) {
-      if (merge) insert(letter, merge);
+      if (tool === "undo" || tool === "redo") {
+        letter.focus();
+        document.execCommand(tool);
+      } else if (merge) insert(letter, merge);
       else if (text) block(letter, text);
       else if (before) around(letter, button.dataset);
     } else if (merge) editor.insertField(merge);
@@ -119,7 +122,7 @@ export function tools(form, refused) {
       form,
       refused,
       isVideo,
-      placeholder: textOf("begin"),
+      words: { placeholder: textOf("begin"), unused: textOf("unused_note") },
       toTools: () => row.querySelector("button").focus(),
       list: panel.querySelector("[data-slash-list]"),
       choices: () => [...row.querySelectorAll("[data-slash]")].map((button) => ({
@@ -143,13 +146,30 @@ export function tools(form, refused) {
     }
     panel.dataset.mode = mode;
     for (const button of modes) button.ariaPressed = String(button.dataset.mode === mode);
+    if (isShown()) showState(inText(editor.view.state));
+    else for (const button of row.querySelectorAll("[data-tool][aria-pressed]")) button.ariaPressed = "false";
   }
   function choose(mode) {
+    const at = isShown() ? editor.caret : letter.selectionStart;
     show(mode);
+    if (isShown()) editor.caret = at;
+    else reveal(letter, at, at);
+    if (isShown()) editor.view.focus();
     inBrowser((storage) => storage.setItem(CHOICE, mode));
   }
   if (modes.length) show(inBrowser((storage) => storage.getItem(CHOICE)) === "markdown" ? "markdown" : "letter");
 
+  // A menu closes when the author goes on elsewhere. The panel to find words stays.
+  const menus = [...row.querySelectorAll(".menu[name]")];
+  document.addEventListener("pointerdown", ({ target }) => {
+    for (const menu of menus) if (!menu.contains(target)) menu.open = false;
+  });
+  row.addEventListener("keydown", ({ key, target }) => {
+    const menu = key === "Escape" && target.closest(".menu[open]");
+    if (!menu) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
   row.addEventListener("mousedown", (event) => {
     // A pressed tool leaves the focus, and so the selection, in the letter.
     if (event.target.closest("button[type=button]") && !event.target.closest("input")) event.preventDefault();

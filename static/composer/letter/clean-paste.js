@@ -2,9 +2,11 @@
 import { textOf } from "../texts.js";
 
 const LONGEST = 2_000_000;
+const MOST_CELLS = 2000;
+const MOST_SPANNED = 20;
 const CODE = "code,kbd,pre,samp,tt";
 const IS_RICH = `${CODE},a[href],b,blockquote,del,em,h1,h2,h3,h4,h5,h6,hr,i,iframe,li,s,strong,table,`
-  + "[data-style*=mso-list],span[data-style*=font-weight],span[data-style*=italic]";
+  + "p + p,div + div,[data-style*=mso-list],span[data-style*=font-weight],span[data-style*=italic]";
 const ADDRESS = /^(?:https?:\/\/|mailto:)\S+$/i;
 const STYLES = {
   strong: /font-weight:\s*(?:bold|[6-9]00)/,
@@ -44,7 +46,7 @@ function readWordLists(body) {
     const kind = /^\s*\w+[.)]/.test(mark?.textContent ?? "") ? "ol" : "ul";
     mark?.remove();
     let list = item.previousElementSibling;
-    if (!list?.matches("[data-word]")) {
+    if (!list?.matches("[data-word]") || (level === 1 && list.localName !== kind)) {
       list = item.ownerDocument.createElement(kind);
       list.dataset.word = "";
       item.before(list);
@@ -73,6 +75,26 @@ function readLinks(body) {
   }
 }
 
+// Markdown has no cells over several columns or rows, so they become one filled cell and empty ones.
+function divideCells(table) {
+  const make = (cell) => cell.cloneNode(false);
+  for (const cell of table.querySelectorAll("[colspan]")) {
+    const columns = Math.min(cell.colSpan, MOST_SPANNED);
+    cell.removeAttribute("colspan");
+    for (let left = columns; left > 1; left--) cell.after(make(cell));
+  }
+  for (const row of table.rows) {
+    for (const [at, cell] of [...row.cells].entries()) {
+      const rows = Math.min(cell.rowSpan, MOST_SPANNED);
+      cell.removeAttribute("rowspan");
+      for (let left = 1; left < rows; left++) {
+        const below = table.rows[row.rowIndex + left];
+        below?.insertBefore(make(cell), below.cells[at] ?? null);
+      }
+    }
+  }
+}
+
 function readTables(body) {
   for (const table of body.querySelectorAll("table")) {
     for (const cell of table.rows[0]?.querySelectorAll("td") ?? []) rename(cell, "th");
@@ -81,6 +103,7 @@ function readTables(body) {
       else if (part.matches("p,div")) part.replaceWith(...part.childNodes, " ");
     }
     if (!table.rows.length) table.remove();
+    else if (table.querySelectorAll("td,th").length <= MOST_CELLS) divideCells(table);
   }
 }
 
@@ -102,10 +125,12 @@ function readCode(body) {
 export function clean(html, pictures = new Set()) {
   if (html.length > LONGEST) return "";
   // The page's policy refuses styles even in a document that is never shown, so they get other names.
-  const unstyled = html.replace(/(\s)(style\s*=)/gi, "$1data-$2").replace(/<(\/?)style\b/gi, "<$1x-style");
+  // It also refuses, and reports, handlers of events.
+  const unstyled = html.replace(/(\s)((?:style|on\w+)\s*=)/gi, "$1data-$2").replace(/<(\/?)style\b/gi, "<$1x-style");
   const { body } = new DOMParser().parseFromString(unstyled, "text/html");
   // Some code editors copy all lines in one <pre>.
-  const isEditor = body.children.length === 1 && body.firstElementChild.matches("pre:not(:has(code))");
+  const isEditor = body.children.length === 1
+    && body.firstElementChild.matches("pre:not(:has(code)),[data-style*='white-space: pre']");
   const isOwn = body.querySelector("[data-pm-slice]") !== null;
   if (isEditor || !(isOwn || body.querySelector(IS_RICH))) return "";
   if (isOwn) {
@@ -123,6 +148,8 @@ export function clean(html, pictures = new Set()) {
   }
   // Google Docs writes empty lines between paragraphs.
   for (const line of body.querySelectorAll(":scope > br")) line.remove();
-  for (const element of body.querySelectorAll("[data-style]")) delete element.dataset.style;
-  return body.innerHTML.replace(/(\s)data-(style\s*=)/gi, "$1$2");
+  for (const element of body.querySelectorAll("*")) {
+    for (const { name } of [...element.attributes]) if (/^data-(?:style$|on)/.test(name)) element.removeAttribute(name);
+  }
+  return body.innerHTML.replace(/(\s)data-((?:style|on\w+)\s*=)/gi, "$1$2");
 }

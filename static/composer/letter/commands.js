@@ -1,5 +1,6 @@
 // What the tools do to the letter, and whether a tool is on at the caret.
 import {
+  Fragment,
   Selection,
   TextSelection,
   addColumnAfter,
@@ -70,25 +71,33 @@ const quote = {
   run: (state, dispatch) => (quote.isOn(state) ? lift : wrapIn(nodes.blockquote))(state, dispatch),
 };
 
-// Put a block where the caret is: in place of an empty paragraph, otherwise after the block of the caret.
+// Put blocks where the caret is: in place of an empty paragraph, otherwise after the block of the caret. Then the
+// caret is after them.
 export function insertBlocks(tr, blocks) {
+  const added = Fragment.from(blocks);
   const { $from } = tr.selection;
   const isEmpty = $from.depth > 0 && $from.parent.type === nodes.paragraph && !$from.parent.content.size;
-  if (isEmpty) tr.replaceWith($from.before(), $from.after(), blocks);
-  else if (tr.selection.empty && $from.depth === 1 && $from.parent.isTextblock && $from.parentOffset) {
-    // In the middle of a paragraph, the words after the caret become a paragraph of their own.
-    if ($from.parentOffset < $from.parent.content.size) tr.split($from.pos);
-    tr.insert($from.after(1), blocks);
-  } else tr.insert($from.depth ? $from.after(1) : $from.pos, blocks);
-  return tr;
+  const isInside = tr.selection.empty && $from.depth === 1 && $from.parent.isTextblock && $from.parentOffset;
+  // In the middle of a paragraph, the words after the caret become a paragraph of their own.
+  if (isInside && $from.parentOffset < $from.parent.content.size) tr.split($from.pos);
+  const at = isEmpty ? $from.before() : isInside || $from.depth ? $from.after(1) : $from.pos;
+  if (isEmpty) tr.replaceWith(at, $from.after(), added);
+  else tr.insert(at, added);
+  return writeAfter(tr, at + added.size);
 }
 
-const inserting = (make) => ({
+// Put the caret into the block that begins here, or into a new paragraph.
+export function writeAfter(tr, at) {
+  if (at === tr.doc.content.size) tr.insert(at, nodes.paragraph.create());
+  return tr.setSelection(Selection.near(tr.doc.resolve(at)));
+}
+
+const inserting = (make, isWrittenInto = false) => ({
   run: (state, dispatch) => {
     const { from } = state.selection;
     const tr = insertBlocks(state.tr, make(state));
-    const $next = tr.doc.resolve(Math.min(from + 1, tr.doc.content.size));
-    dispatch?.(tr.setSelection(Selection.near($next)).scrollIntoView());
+    if (isWrittenInto) tr.setSelection(Selection.near(tr.doc.resolve(from + 1)));
+    dispatch?.(tr.scrollIntoView());
     return true;
   },
 });
@@ -131,8 +140,8 @@ export const TOOLS = {
   blockquote: quote,
   bullet_list: list(nodes.bullet_list),
   ordered_list: list(nodes.ordered_list),
-  divider: inserting(() => [nodes.horizontal_rule.create(), nodes.paragraph.create()]),
-  table: inserting(TABLE),
+  divider: inserting(() => nodes.horizontal_rule.create()),
+  table: inserting(TABLE, true),
   footnote: { run: footnote },
   undo: { run: undo },
   redo: { run: redo },

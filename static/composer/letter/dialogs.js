@@ -1,6 +1,6 @@
 // The dialogs of the letter: a link or button, an image, and what a merge field says if it is empty.
-import { NodeSelection, TextSelection } from "../../vendor/prosemirror.js";
-import { insertBlocks } from "./commands.js";
+import { TextSelection } from "../../vendor/prosemirror.js";
+import { insertBlocks, writeAfter } from "./commands.js";
 import { schema } from "./schema.js";
 
 const { nodes, marks } = schema;
@@ -50,6 +50,12 @@ function linkAt({ doc, selection: { $from, empty } }) {
 
 const ADDRESS = /^(?:https?:\/\/|mailto:)\S+$/i;
 
+// The address with the scheme that the author left out.
+function complete(address) {
+  if (/^[^\s/:@]+@[^\s/:@]+\.[^\s/:@]+$/.test(address)) return `mailto:${address}`;
+  return /^[\p{L}\p{N}.-]+\.\p{L}{2,}(?:[/?#:]|$)/u.test(address) ? `https://${address}` : address;
+}
+
 // Ask for the address of a link or button, and write it.
 export async function editLink(view, { button = false, words = "" } = {}) {
   const { state } = view;
@@ -60,22 +66,26 @@ export async function editLink(view, { button = false, words = "" } = {}) {
   const present = button && !isInside ? null : linkAt(state);
   const place = present ?? { from, to, words: state.doc.textBetween(from, to, " ") };
   const isAddress = !present && ADDRESS.test(place.words);
+  const dialog = document.querySelector("[data-dialog=link]");
+  const title = dialog.querySelector("h2");
+  title.textContent = present?.mark.attrs.button || button ? title.dataset.button : title.dataset.link;
+  dialog.querySelector("[value=remove]").hidden = !present;
   const given = await ask("link", {
     words: place.words || words,
-    address: present?.mark.attrs.href ?? (isAddress ? place.words : "https://"),
+    address: present?.mark.attrs.href ?? (isAddress ? place.words : ""),
     button: present?.mark.attrs.button || button,
-    remove: Boolean(present),
   });
   view.focus();
   if (!given) return;
   const tr = view.state.tr;
   const isBlock = button && !present && empty;
-  if (given.pressed === "remove" || !given.address || given.address === "https://") {
+  if (given.pressed === "remove") {
     tr.removeMark(place.from, place.to, marks.link);
   } else {
-    const mark = marks.link.create({ href: given.address, title: present?.mark.attrs.title ?? null,
+    const href = complete(given.address);
+    const mark = marks.link.create({ href, title: present?.mark.attrs.title ?? null,
       button: given.button });
-    const text = given.words || given.address;
+    const text = given.words || href;
     if (isBlock) insertBlocks(tr, nodes.paragraph.create(null, schema.text(text, [mark])));
     else if (text === place.words) tr.removeMark(place.from, place.to, marks.link).addMark(place.from, place.to, mark);
     else {
@@ -114,5 +124,8 @@ export async function editNode(view, at) {
   const present = view.state.doc.nodeAt(at);
   if (!attrs || present !== node) return;
   const tr = view.state.tr.setNodeMarkup(at, null, attrs, node.marks);
-  view.dispatch(tr.setSelection(NodeSelection.create(tr.doc, at)));
+  // The author writes on after the node: typed words would replace a selected one.
+  const { parent, depth } = tr.doc.resolve(at);
+  const isAlone = depth === 1 && node.type === nodes.image && parent.childCount === 1;
+  view.dispatch(isAlone ? writeAfter(tr, at + 2) : tr.setSelection(TextSelection.create(tr.doc, at + 1)));
 }

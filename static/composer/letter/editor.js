@@ -22,10 +22,19 @@ import { imagesOf, insertImages, placeholders } from "./images.js";
 import { FIELD, read, write } from "./markdown.js";
 import { schema } from "./schema.js";
 import { slashMenu } from "./slash-menu.js";
-import { decorations, keys, markdownSigns } from "./typing.js";
+import { decorations, keys, lastParagraph, markdownSigns } from "./typing.js";
 
 const ADDRESS = /^(?:https?:\/\/|mailto:)\S+$/i;
 const { nodes, marks } = schema;
+
+// The caret stays clear of the bars above and below the letter (static/homing.css).
+const padding = (side) => (parseFloat(getComputedStyle(document.documentElement)[`scrollPadding${side}`]) || 0) + 5;
+const clearOfBars = {
+  get top() { return padding("Top"); },
+  get bottom() { return padding("Bottom"); },
+  left: 5,
+  right: 5,
+};
 
 // Merge fields in text become chips.
 function withChips(fragment) {
@@ -55,7 +64,7 @@ export function markdownOf(html, isVideo) {
 
 export class LetterEditor {
   // `changed(markdown)` is called after each change of the author.
-  constructor(place, { form, changed, refused, placeholder, isVideo, choices, list, toTools }) {
+  constructor(place, { form, changed, refused, words, isVideo, choices, list, toTools }) {
     this.isVideo = isVideo;
     this.images = { form, refused };
     this.changed = changed;
@@ -66,14 +75,17 @@ export class LetterEditor {
     this.originals = [doc];
     // The images of this letter may be pasted again.
     this.pictures = new Set();
+    const state = EditorState.create({
+      doc,
+      plugins: [
+        slashMenu(choices, list), markdownSigns, ...keys, history(), dropCursor({ class: "drop-place" }), gapCursor(),
+        tableEditing(), search(), placeholders, decorations(words, isVideo), lastParagraph,
+      ],
+    });
     this.view = new EditorView({ mount: place }, {
-      state: EditorState.create({
-        doc,
-        plugins: [
-          slashMenu(choices, list), markdownSigns, ...keys, history(), dropCursor({ class: "drop-place" }), gapCursor(),
-          tableEditing(), search(), placeholders, decorations(placeholder, isVideo),
-        ],
-      }),
+      state: state.apply(state.tr),
+      scrollMargin: clearOfBars,
+      scrollThreshold: clearOfBars,
       attributes: {
         role: "textbox", "aria-multiline": "true", "aria-label": place.dataset.label, lang, dir, spellcheck: "true",
         "aria-describedby": "letter_facts letter_hints letter_errors",
@@ -132,6 +144,19 @@ export class LetterEditor {
   insertField(written) {
     const field = nodes.merge_field.create({ written });
     this.do((state, dispatch) => dispatch(state.tr.replaceSelectionWith(field).scrollIntoView()));
+  }
+
+  // The place of the caret in the Markdown.
+  get caret() {
+    const { doc, selection } = this.view.state;
+    return write(doc.cut(0, selection.from), this.isVideo, this.originals).length;
+  }
+
+  set caret(at) {
+    const { doc } = this.view.state;
+    const end = Selection.atEnd(read(this.markdown.slice(0, at), this.isVideo)).from;
+    const selection = Selection.near(doc.resolve(Math.min(end, doc.content.size)), -1);
+    this.view.dispatch(this.view.state.tr.setSelection(selection).scrollIntoView());
   }
 
   // Insert Markdown, such as a snippet, as blocks of its own.
@@ -225,7 +250,9 @@ export class LetterEditor {
   pastedText(text, isPlain) {
     const lines = text.replace(/\r\n?/g, "\n");
     if (!isPlain) return Slice.maxOpen(read(lines, this.isVideo).content);
-    const paragraph = (words) => nodes.paragraph.create(null, words && schema.text(words));
+    const paragraph = (words) => nodes.paragraph.create(null, words.split("\n").flatMap((line, at) => [
+      ...(at ? [nodes.hard_break.create()] : []), ...(line ? [schema.text(line)] : []),
+    ]));
     return Slice.maxOpen(Fragment.from(lines.split(/\n{2,}/).map(paragraph)));
   }
 }

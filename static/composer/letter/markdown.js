@@ -233,12 +233,14 @@ const OTHER_MARKER = { "-": "*", "*": "-", "+": "-", ".": ")", ")": "." };
 // back leaves a new node that equals an original one.
 export function write(doc, isVideo, originals = []) {
   const present = new Set(doc.children);
+  // The editor ends with an empty paragraph.
+  const last = doc.children.findLast((node) => node.type !== nodes.paragraph || node.content.size);
   let out = "";
   let previous = null;
   let marker = "";
   for (const node of doc.children) {
     const own = kept.get(node) ?? kept.get(originals.flatMap((one) => one.children).find((one) => one.eq(node)));
-    const isLast = node === doc.lastChild;
+    const isLast = node === last;
     const follows = own !== undefined && isSame(own.previous, previous);
     // The last block may be a code block without an end, which must not take in what follows. A block with
     // blanks before it, or a table that begins like a list, would become part of another list.

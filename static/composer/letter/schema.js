@@ -10,6 +10,8 @@ const tableAttribute = {
   setDOMAttr: (align, attributes) => align && (attributes["data-align"] = align),
 };
 
+const tables = tableNodes({ tableGroup: "block", cellContent: "inline*", cellAttributes: { align: tableAttribute } });
+
 // A list is tight if no blank line separates its items. `marker` is the sign before or after the number.
 const list = (name, marker) => ({
   ...of(name),
@@ -23,6 +25,7 @@ const list = (name, marker) => ({
 export const schema = new Schema({
   nodes: nodes
     .update("heading", { ...of("heading"), content: "inline*" })
+    .update("blockquote", { ...of("blockquote"), defining: true })
     .update("bullet_list", list("bullet_list", "-"))
     .update("ordered_list", list("ordered_list", "."))
     .update("image", {
@@ -47,7 +50,12 @@ export const schema = new Schema({
         "data-align": align || null,
       }],
     })
-    .append(tableNodes({ tableGroup: "block", cellContent: "inline*", cellAttributes: { align: tableAttribute } }))
+    .append({
+      ...tables,
+      // Between two cells there is no place to write: a new cell there would move all others.
+      table: { ...tables.table, allowGapCursor: false },
+      table_row: { ...tables.table_row, allowGapCursor: false },
+    })
     .append({
       // `{{ name|there }}`, as it is written.
       merge_field: {

@@ -4,11 +4,13 @@ import {
   Plugin,
   Decoration,
   DecorationSet,
+  addRowAfter,
   baseKeymap,
   buildKeymap,
   chainCommands,
   goToNextCell,
   inputRules,
+  isInTable,
   keymap,
   liftListItem,
   sinkListItem,
@@ -67,36 +69,70 @@ export const markdownSigns = inputRules({
       const tr = state.tr.delete(after, end).delete(start, start + 1);
       return tr.addMark(start, after - 1, link).removeStoredMark(marks.link);
     }),
+    // An address becomes a link after the blank that ends it.
+    new InputRule(/(?:^|\s)(https?:\/\/[^\s<>\uFFFC]*[^\s<>\uFFFC.,;:!?)\]])\s$/, (state, [, href], start, end) => {
+      const link = marks.link.create({ href });
+      if (state.doc.rangeHasMark(end - href.length, end, marks.link)) return null;
+      return state.tr.addMark(end - href.length, end, link).removeStoredMark(marks.link).insertText(" ", end);
+    }),
     new InputRule(new RegExp(`${FIELD.source}$`), (state, [written], start, end) =>
       state.tr.replaceWith(start, end, nodes.merge_field.create({ written }))),
   ],
 });
 
+// In the last cell, Tab adds a row.
+const nextCell = (state, dispatch, view) => {
+  if (goToNextCell(1)(state, dispatch) || !isInTable(state)) return isInTable(state);
+  addRowAfter(state, dispatch);
+  return goToNextCell(1)(view.state, dispatch);
+};
+
+// Markdown has no line break in a heading or in a table.
+const breakLine = (state, dispatch) => {
+  const { type } = state.selection.$from.parent;
+  return type === nodes.heading ? baseKeymap.Enter(state, dispatch) : isInTable(state);
+};
+
+// Below a table, an image, a code block or a footnote at the end of the letter, the author can write on. An empty
+// paragraph is not a part of the Markdown.
+export const lastParagraph = new Plugin({
+  appendTransaction: (_changes, _before, { doc, tr }) =>
+    doc.lastChild.type === nodes.paragraph && doc.lastChild.lastChild?.type !== nodes.image
+      ? null
+      : tr.insert(doc.content.size, nodes.paragraph.create()).setMeta("addToHistory", false),
+});
+
 export const keys = [
   keymap({
-    Tab: chainCommands(goToNextCell(1), sinkListItem(nodes.list_item)),
+    Tab: chainCommands(nextCell, sinkListItem(nodes.list_item)),
     "Shift-Tab": chainCommands(goToNextCell(-1), liftListItem(nodes.list_item)),
+    "Shift-Enter": breakLine,
+    "Mod-Enter": breakLine,
     "Mod-Shift-x": TOOLS.strike.run,
     "Mod-Alt-2": TOOLS.heading2.run,
     "Mod-Alt-3": TOOLS.heading3.run,
   }),
-  keymap(buildKeymap(schema)),
+  // Escape would select the paragraph, and the next typed sign would replace it.
+  keymap(buildKeymap(schema, { Escape: false })),
   keymap(baseKeymap),
 ];
 
-// Things that are not in the letter: the words of an empty letter, the numbers of footnotes, and which
-// paragraphs become videos.
-export function decorations(placeholder, isVideo) {
+// Things that are not in the letter: the words of an empty letter, the numbers of footnotes, which footnotes no
+// reader gets, and which paragraphs become videos.
+export function decorations({ placeholder, unused }, isVideo) {
   function of({ doc }) {
     const found = [];
     const numbers = new Map();
+    const used = new Set();
+    doc.descendants(({ type, attrs }) => void (type === nodes.footnote_ref && used.add(attrs.label)));
     if (doc.childCount === 1 && doc.firstChild.type === nodes.paragraph && !doc.firstChild.content.size) {
       found.push(Decoration.node(0, doc.firstChild.nodeSize, { "data-placeholder": placeholder }));
     }
     doc.descendants((node, at, parent) => {
       if (node.attrs.label) {
         if (!numbers.has(node.attrs.label)) numbers.set(node.attrs.label, String(numbers.size + 1));
-        found.push(Decoration.node(at, at + node.nodeSize, { "data-number": numbers.get(node.attrs.label) }));
+        const note = node.type === nodes.footnote && !used.has(node.attrs.label) ? { "data-unused": unused } : {};
+        found.push(Decoration.node(at, at + node.nodeSize, { "data-number": numbers.get(node.attrs.label), ...note }));
       } else if (parent === doc && node.type === nodes.paragraph && isVideo(node.textContent)) {
         found.push(Decoration.node(at, at + node.nodeSize, { class: "video" }));
       }
