@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
+from delivery.control_characters import clean_name
 from delivery.interface import database_time
 from delivery.mail.transactional_mail_texts import INVITATION_DAYS
 from newsletter_site.authors import change_author, invitations
@@ -46,6 +47,9 @@ class InvitationForm(forms.Form):
 
     def __init__(self, data: Any = None) -> None:
         super().__init__(data, auto_id="%s")
+
+    def clean_name(self) -> str:
+        return clean_name(self.cleaned_data["name"])
 
 
 @may_manage_authors

@@ -106,7 +106,8 @@ def open_invitation(token: str) -> Invitation | None:
 def accept(number: int, typed: Accepted) -> User | None:
     """Create the account of the invitation whose last mail has this number.
 
-    Return None if the invitation has ended. Raise `ValidationError`, with the name of the field,
+    Return None if the invitation has ended, or if its address got an account since. Raise
+    `ValidationError`, with the name of the field,
     and `AccountRefusedError`.
     """
     with accounts_locked():
@@ -118,7 +119,10 @@ def accept(number: int, typed: Accepted) -> User | None:
             username=typed.username, first_name=typed.name, email=invitation.address, is_staff=True
         )
         author.full_clean(exclude=["password"])
-        if User.objects.filter(username__iexact=typed.username).exists():
+        if User.objects.filter(email__iexact=invitation.address).exists():
+            return None
+        # The name may have been written in another form of Unicode.
+        if User.objects.filter(username__iexact=author.username).exists():
             raise ValidationError({"username": author.unique_error_message(User, ("username",))})
         try:
             validate_password(typed.password, author)

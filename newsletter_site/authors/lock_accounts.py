@@ -11,7 +11,7 @@ from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.db import connection, transaction
 from django.utils.translation import gettext_lazy as _
 
-from newsletter_site.models import User
+from newsletter_site.models import Invitation, User
 from publishing.desk_permissions import BACKEND, MANAGE_AUTHORS, PUBLISH
 
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('accounts', 0))"
@@ -36,7 +36,8 @@ def accounts_locked() -> Iterator[None]:
     """Change accounts in a transaction, after all others that change accounts.
 
     Raise `AccountRefusedError` if the change leaves nobody who may publish or manage authors. The
-    lock of the accounts comes before the locks of rows.
+    invitations of everybody who no longer manages authors are withdrawn. The lock of the accounts
+    comes before the locks of rows.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_LOCK)
@@ -46,6 +47,8 @@ def accounts_locked() -> Iterator[None]:
         for permission, sentence in _LAST.items():
             if permission in lost:
                 raise AccountRefusedError(str(sentence))
+        managers = User.objects.with_perm(MANAGE_AUTHORS, backend=BACKEND).filter(is_staff=True)
+        Invitation.objects.exclude(invited_by__in=managers).delete()
 
 
 def _held() -> set[str]:

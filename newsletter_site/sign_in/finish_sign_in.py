@@ -2,13 +2,13 @@
 
 import time
 from dataclasses import dataclass
-from enum import StrEnum
 
 from django.contrib.auth import login
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from newsletter_site.models import User
 from newsletter_site.sign_in import known_browser
+from newsletter_site.sign_in.sign_in_methods import SignInMethod, two_step_methods
 from subscribers.client_network import network_of
 from subscribers.record_activity import record_activity
 
@@ -20,14 +20,6 @@ TEN_MINUTES_S = 600
 # steps.
 _SIGNED_IN_AT = "sign-in.at"
 _TWO_STEPS_BY = "sign-in.two-steps-by"
-
-
-class SignInMethod(StrEnum):
-    """What an author signs in with."""
-
-    PASSWORD = "password"  # noqa: S105 -- not a password
-    PASSKEY = "passkey"
-    ORGANISATION = "organisation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +71,9 @@ def count_as_two_steps(request: HttpRequest, method: SignInMethod) -> None:
     request.session[_TWO_STEPS_BY] = method
 
 
-def forget_passkey(request: HttpRequest) -> None:
-    """Let this session no longer count as two-step sign-in because of a passkey."""
-    if request.session.get(_TWO_STEPS_BY) == SignInMethod.PASSKEY:
+def recount_two_steps(request: HttpRequest) -> None:
+    """Let this session no longer count as two-step sign-in by a method that was removed."""
+    if request.session.get(_TWO_STEPS_BY) not in (None, *two_step_methods(request.user)):
         del request.session[_TWO_STEPS_BY]
 
 

@@ -1,10 +1,11 @@
-"""Rules for all changes of the methods by which an author signs in.
+"""The methods by which an author signs in, and rules for all changes of them.
 
 The last method stays, and a change ends the author's sessions.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from typing import Any
 
 from django.conf import settings
@@ -12,6 +13,14 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from newsletter_site.models import User
+
+
+class SignInMethod(StrEnum):
+    """What an author signs in with."""
+
+    PASSWORD = "password"  # noqa: S105 -- not a password
+    PASSKEY = "passkey"
+    ORGANISATION = "organisation"
 
 
 @contextmanager
@@ -34,6 +43,15 @@ def is_last_method(author: Any, *, passkeys: int = 0, accounts: int = 0) -> bool
         return False
     linked = author.organisation_accounts.filter(issuer=settings.OIDC_ISSUER).count()
     return not settings.OIDC_ISSUER or linked <= accounts
+
+
+def two_step_methods(author: Any) -> set[SignInMethod]:
+    """Return the methods of the author that count as two steps, besides codes."""
+    found = {SignInMethod.PASSKEY} if author.passkeys.exists() else set()
+    accounts = author.organisation_accounts.filter(issuer=settings.OIDC_ISSUER)
+    if settings.OIDC_ISSUER and settings.OIDC_IS_TWO_STEP and accounts.exists():
+        found.add(SignInMethod.ORGANISATION)
+    return found
 
 
 def invalidate_sessions(author: Any) -> None:

@@ -19,6 +19,7 @@ from newsletter_site.models import User
 from newsletter_site.sign_in import known_browser, two_step_devices
 from newsletter_site.sign_in.finish_sign_in import TEN_MINUTES_S, Proof, finish_sign_in
 from newsletter_site.sign_in.passkeys import webauthn
+from newsletter_site.sign_in.sign_in_methods import SignInMethod, two_step_methods
 from newsletter_site.sign_in.throttle import count_failure, may_try
 from newsletter_site.sign_in.two_step_devices import pause_sentence
 
@@ -114,10 +115,13 @@ def after_first_step(request: HttpRequest, author: User, proof: Proof, go_to: st
         )
         return redirect_to_login(go_to, reverse("admin:login"))
     # Without this check, somebody who knows only the password could set up codes of their own.
-    if settings.REQUIRE_SECOND_FACTOR and author.passkeys.exists():
-        return back_to_sign_in(
-            request, _("This site needs two steps. Sign in with your passkey."), go_to
-        )
+    methods = two_step_methods(author) if settings.REQUIRE_SECOND_FACTOR else set()
+    if SignInMethod.PASSKEY in methods:
+        sentence = _("This site needs two steps. Sign in with your passkey.")
+        return back_to_sign_in(request, sentence, go_to)
+    if methods:
+        sentence = _("This site needs two steps. Sign in with {name}.")
+        return back_to_sign_in(request, sentence.format(name=settings.OIDC_NAME), go_to)
     return finish_sign_in(request, author, proof, go_to)
 
 

@@ -36,14 +36,19 @@ def find_author(issuer: str, subject: str, email: str) -> User | NoAuthor:
         return account.user if is_allowed else NoAuthor.UNKNOWN
     if not email:
         return NoAuthor.UNVERIFIED
-    authors = User.objects.filter(email__iexact=email, is_active=True, is_staff=True)
-    match list(authors[:2]):
+    rows = User.objects.filter(email__iexact=email, is_active=True, is_staff=True)
+    match [one for one in rows if _ascii_lower(one.email) == _ascii_lower(email)]:
         case [author] if _link(author, issuer, subject):
             return author
-        case [_, _]:
+        case [_, _, *_]:
             return NoAuthor.AMBIGUOUS
         case _:
             return NoAuthor.UNKNOWN
+
+
+def _ascii_lower(address: str) -> str:
+    """Ignore the case of ASCII letters only: “ı” and “ſ” are other letters than “i” and “s”."""
+    return "".join(sign.lower() if sign.isascii() else sign for sign in address)
 
 
 def _link(author: User, issuer: str, subject: str) -> bool:

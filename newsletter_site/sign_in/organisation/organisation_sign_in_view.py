@@ -13,8 +13,9 @@ from django.views.decorators.http import require_safe
 
 from delivery.monitoring.metrics_storage import metrics_buffer
 from newsletter_site.operations.metrics.site_metrics import SIGN_INS, SignInResult
-from newsletter_site.sign_in.finish_sign_in import TEN_MINUTES_S, Proof, SignInMethod, expire_soon
+from newsletter_site.sign_in.finish_sign_in import TEN_MINUTES_S, Proof, expire_soon
 from newsletter_site.sign_in.organisation.organisation_accounts import NoAuthor, find_author
+from newsletter_site.sign_in.sign_in_methods import SignInMethod
 from newsletter_site.sign_in.sign_in_view import address_after_sign_in, after_first_step
 
 logger = logging.getLogger(__name__)

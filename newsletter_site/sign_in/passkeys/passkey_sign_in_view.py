@@ -5,9 +5,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from newsletter_site.sign_in.finish_sign_in import Proof, SignInMethod, finish_sign_in
+from newsletter_site.sign_in.finish_sign_in import Proof, finish_sign_in
 from newsletter_site.sign_in.passkeys import passkey_store, webauthn
 from newsletter_site.sign_in.passkeys.challenge_in_session import keep_challenge, take_challenge
+from newsletter_site.sign_in.sign_in_methods import SignInMethod
 from newsletter_site.sign_in.sign_in_view import address_after_sign_in, back_to_sign_in
 from newsletter_site.sign_in.throttle import count_failure, may_try
 

@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from newsletter_site.models import LONGEST_NAME, Passkey
-from newsletter_site.sign_in.finish_sign_in import SignInMethod, count_as_two_steps, forget_passkey
+from newsletter_site.sign_in.finish_sign_in import count_as_two_steps, recount_two_steps
 from newsletter_site.sign_in.organisation import organisation_accounts
 from newsletter_site.sign_in.passkeys import passkey_store, webauthn
 from newsletter_site.sign_in.passkeys.challenge_in_session import (
@@ -24,6 +24,7 @@ from newsletter_site.sign_in.passkeys.challenge_in_session import (
     take_challenge,
 )
 from newsletter_site.sign_in.reauthenticate import identity_error
+from newsletter_site.sign_in.sign_in_methods import SignInMethod
 from subscribers.links.see_other import see_other
 
 
@@ -122,8 +123,7 @@ def _keep_this_session(request: HttpRequest) -> None:
     """Keep this session signed in, although all other sessions have ended."""
     author: Any = request.user
     update_session_auth_hash(request, author)
-    if not author.passkeys.exists():
-        forget_passkey(request)
+    recount_two_steps(request)
 
 
 def _fitting(request: HttpRequest, kept: dict[str, Any]) -> dict[str, Any]:

@@ -408,12 +408,14 @@ WORD = (
 )
 
 
-WORD_WITHOUT_FORMATS = "<body><p class=MsoNormal>They left.<o:p></o:p></p><p class=MsoNormal>All.<o:p></o:p></p></body>"
+WORD_WITHOUT_FORMATS = (
+    "<p class=MsoNormal>They left.<o:p></o:p></p><p class=MsoNormal>All.<o:p></o:p></p>"
+)
 
 
 SPREADSHEET = (
-    "<table><tr><td>a</td><td>b</td><td>c</td></tr><tr><td colspan=2 rowspan=2>1</td><td>2</td></tr>"
-    "<tr><td>3</td></tr></table>"
+    "<table><tr><td>a</td><td>b</td><td>c</td></tr>"
+    "<tr><td colspan=2 rowspan=2>1</td><td>2</td></tr><tr><td>3</td></tr></table>"
 )
 
 

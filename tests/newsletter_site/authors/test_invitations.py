@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from delivery.mail.transactional_mail_texts import INVITATION_ISSUE
 from delivery.models import Delivery
-from newsletter_site.authors import invitations
+from newsletter_site.authors import change_author, invitations
 from newsletter_site.authors.invitations import invitation_link_path
 from newsletter_site.authors.lock_accounts import AccountRefusedError
 from newsletter_site.models import Invitation, User
@@ -150,6 +150,7 @@ def test_invitations_have_an_hourly_limit(ada: User, monkeypatch: pytest.MonkeyP
         ({"again": "another one"}, "The two passwords differ."),
         ({"username": "two words"}, "Enter a valid username."),
         ({"username": "Ada"}, "A user with that username already exists."),
+        ({"username": "ａｄａ"}, "A user with that username already exists."),
     ],
 )
 def test_a_refused_account_says_why(
@@ -160,6 +161,20 @@ def test_a_refused_account_says_why(
     assert sentence in page.words
     assert PASSWORD not in page.source
     assert User.objects.count() == 1
+
+
+def test_an_invitation_ends_with_the_right_to_invite(gus: Invitation, ada: User) -> None:
+    path = link()
+    User.objects.create_superuser("root", password=PASSWORD)
+    change_author.set_active(ada.pk, False, None)
+    assert accept(path).status == 410
+
+
+def test_an_address_that_got_an_account_since_is_not_invited(gus: Invitation) -> None:
+    path = link()
+    User.objects.create_user("august", email="Gus@example.org")
+    assert accept(path).status == 410
+    assert User.objects.count() == 2
 
 
 def test_user_names_are_tried_a_few_times_only(gus: Invitation, settings: LazySettings) -> None:

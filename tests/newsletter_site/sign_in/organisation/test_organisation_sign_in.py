@@ -15,7 +15,7 @@ from joserfc.jwk import OctKey, RSAKey
 
 from newsletter_site.models import OrganisationAccount
 from newsletter_site.sign_in import two_step_devices
-from newsletter_site.sign_in.organisation.organisation_accounts import find_author
+from newsletter_site.sign_in.organisation.organisation_accounts import NoAuthor, find_author
 from publishing.activity.activity_sentences import plain_sentence_of
 from tests.newsletter_site.sign_in.organisation.openid_provider import OpenidProvider
 from tests.newsletter_site.sign_in.two_step.two_step_browser import (
@@ -139,7 +139,7 @@ def test_a_cancelled_sign_in_has_a_page(provider: OpenidProvider) -> None:
     assert "The Post House did not sign you in, or you cancelled." in page.content.decode()
 
 
-UNKNOWN = "you have no account here. Ask the people who write this newsletter for an invitation."
+UNKNOWN = "no account that may sign in here belongs to you."
 
 
 def test_nobody_gets_an_account_by_signing_in(provider: OpenidProvider) -> None:
@@ -272,6 +272,34 @@ def test_the_account_is_one_step_unless_set_otherwise(
     assert window.is_signed_in
 
 
+def test_where_two_steps_are_required_a_password_alone_is_no_way_around_the_issuer(
+    provider: OpenidProvider, author: Any, settings: LazySettings
+) -> None:
+    author.set_password("a long password")
+    author.save()
+    settings.OIDC_IS_TWO_STEP = settings.REQUIRE_SECOND_FACTOR = True
+    window = Browser()
+    signed_in_by(provider, window)
+    stranger = Browser()
+    page = stranger.at(stranger.sign_in()["Location"]).content.decode()
+    assert "This site needs two steps. Sign in with The Post House." in page
+    assert stranger.at("/admin/second-factor/").status_code == 302
+    # Without the link, the session needs another second step.
+    window.send(PASSKEYS, do="unlink", password_or_code="a long password")
+    assert window.at(DESK)["Location"] == "/admin/second-factor/"
+
+
+@pytest.mark.parametrize("address", ["ed\u0131th@example.org", "edith@example.\u212arg"])
+def test_other_letters_are_no_other_case(
+    provider: OpenidProvider, author: Any, address: str
+) -> None:
+    if "\u212a" in address:
+        author.email = "edith@example.krg"
+        author.save()
+    assert find_author(provider.url, "evil", address) == NoAuthor.UNKNOWN
+    assert find_author(provider.url, "edith", author.email.upper()) == author
+
+
 def test_one_step_is_not_enough_where_two_are_required(
     provider: OpenidProvider, settings: LazySettings
 ) -> None:
@@ -281,7 +309,7 @@ def test_one_step_is_not_enough_where_two_are_required(
     assert window.at(DESK)["Location"] == "/admin/second-factor/"
 
 
-def test_the_link_is_removed_unless_it_is_the_last_means(
+def test_the_link_is_removed_unless_it_is_the_last_method(
     provider: OpenidProvider, author: Any
 ) -> None:
     window = Browser()

@@ -33,7 +33,7 @@ def test_a_passkey_is_added_renamed_and_deleted(own: PasskeyBrowser) -> None:
     assert "Not used yet." in page
     one = Passkey.objects.get()
     assert one.name in own.at(f"{PAGE}{one.pk}/").content.decode()
-    page = own.change(one.pk, do="rename", name=" Old \u202e phone ").content.decode()
+    page = own.change(one.pk, do="rename", name=" Old\0 \u202e phone ").content.decode()
     assert "The passkey is now called “Old phone”." in page
     page = own.change(one.pk, do="delete", name="Old phone").content.decode()
     assert "“Old phone” no longer signs you in." in page
