@@ -134,8 +134,9 @@ def machine_time(at: datetime) -> str:
 
 @register.filter
 def breakable(address: str) -> SafeString:
-    """Return an address as HTML that breaks after the @ on a narrow page."""
-    return mark_safe(conditional_escape(address).replace("@", "@<wbr>"))  # noqa: S308 -- escaped
+    """Return an address as HTML that breaks after the @ and after dots on a narrow page."""
+    escaped = conditional_escape(address)
+    return mark_safe(escaped.replace("@", "@<wbr>").replace(".", ".<wbr>"))  # noqa: S308
 
 
 @register.filter

@@ -103,6 +103,11 @@ export function tools(form, refused) {
     else if (tool in TOOLS) editor.run(tool);
   }
 
+  // The whole row is one stop of Tab. The arrow keys go from tool to tool.
+  const stops = [...row.querySelectorAll("button, summary")].filter((one) => !one.closest(".menu > div"));
+  const stop = (chosen) => stops.forEach((one) => (one.tabIndex = one === chosen ? 0 : -1));
+  stop(stops[0]);
+
   const named = (name) => row.querySelector(`[data-tool=${name}]`);
 
   // The buttons show what is on at the caret.
@@ -112,6 +117,7 @@ export function tools(form, refused) {
       if (isOn) button.ariaPressed = String(isOn(state));
       if (isUseful) button.closest("[data-in-table]").hidden = !isUseful(state);
     }
+    if (!stops.some((one) => one.tabIndex === 0 && one.checkVisibility())) stop(stops[0]);
     const { $from } = state.selection;
     showPlace($from.parent.textBetween(0, $from.parentOffset), $from.pos / state.doc.content.size);
   }
@@ -123,7 +129,7 @@ export function tools(form, refused) {
       refused,
       isVideo,
       words: { placeholder: textOf("begin"), unused: textOf("unused_note") },
-      toTools: () => row.querySelector("button").focus(),
+      toTools: () => stops.find((one) => one.tabIndex === 0).focus(),
       list: panel.querySelector("[data-slash-list]"),
       choices: () => [...row.querySelectorAll("[data-slash]")].map((button) => ({
         label: button.getAttribute("aria-label") ?? button.textContent.trim(), run: () => use(button),
@@ -158,6 +164,13 @@ export function tools(form, refused) {
     inBrowser((storage) => storage.setItem(CHOICE, mode));
   }
   if (modes.length) show(inBrowser((storage) => storage.getItem(CHOICE)) === "markdown" ? "markdown" : "letter");
+
+  row.addEventListener("focusin", ({ target }) => stops.includes(target) && stop(target));
+  row.addEventListener("keydown", ({ key, target }) => {
+    const shown = stops.filter((one) => one.checkVisibility());
+    const next = shown[shown.indexOf(target) + ({ ArrowRight: 1, ArrowLeft: -1 }[key] ?? NaN)];
+    if (stops.includes(target)) next?.focus();
+  });
 
   // A menu closes when the author goes on elsewhere. The panel to find words stays.
   const menus = [...row.querySelectorAll(".menu[name]")];

@@ -2,16 +2,20 @@
 import { textOf } from "../texts.js";
 
 const LONGEST = 2_000_000;
+const BLOCKS = "p,div,ul,ol,li,blockquote,pre,hr,h1,h2,h3,h4,h5,h6,table,tbody,thead,tfoot";
 const MOST_CELLS = 2000;
 const MOST_SPANNED = 20;
 const CODE = "code,kbd,pre,samp,tt";
 const IS_RICH = `${CODE},a[href],b,blockquote,del,em,h1,h2,h3,h4,h5,h6,hr,i,iframe,li,s,strong,table,`
   + "p + p,div + div,[data-style*=mso-list],span[data-style*=font-weight],span[data-style*=italic]";
 const ADDRESS = /^(?:https?:\/\/|mailto:)\S+$/i;
+// Deeper HTML is not of a letter, and would take seconds.
+const MOST_NESTED = 60;
+// What a declaration of a style means.
 const STYLES = {
-  strong: /font-weight:\s*(?:bold|[6-9]00)/,
-  em: /font-style:\s*italic/,
-  s: /text-decoration[^;]*line-through/,
+  strong: /^\s*font-weight:\s*(?:bold|[6-9]00)/,
+  em: /^\s*font-style:\s*italic/,
+  s: /^\s*text-decoration\b.*line-through/,
 };
 
 function rename(element, name) {
@@ -29,8 +33,9 @@ function readStyles(body) {
     if (/font-weight:\s*(?:normal|400)/.test(element.dataset.style)) unwrap(element);
   }
   for (const element of body.querySelectorAll("span[data-style]")) {
+    const declarations = element.dataset.style.split(";");
     for (const [name, pattern] of Object.entries(STYLES)) {
-      if (!pattern.test(element.dataset.style)) continue;
+      if (!declarations.some((one) => pattern.test(one))) continue;
       const inner = element.ownerDocument.createElement(name);
       inner.append(...element.childNodes);
       element.append(inner);
@@ -68,10 +73,13 @@ function readLinks(body) {
     frame.replaceWith(link);
   }
   for (const link of body.querySelectorAll("a")) {
-    const target = link.getAttribute("href") ?? "";
-    const wrapped = /^https:\/\/www\.google\.com\/url\?(?:.*&)?q=([^&]+)/.exec(target);
-    if (wrapped) link.href = decodeURIComponent(wrapped[1]);
-    else if (!ADDRESS.test(target)) unwrap(link);
+    let target = link.getAttribute("href") ?? "";
+    // Google Docs leads every link through its own address.
+    if (/^https:\/\/www\.google\.com\/url\?/.test(target)) {
+      target = new URLSearchParams(target.slice(target.indexOf("?"))).get("q") ?? target;
+    }
+    if (ADDRESS.test(target)) link.setAttribute("href", target);
+    else unwrap(link);
   }
 }
 
@@ -97,13 +105,14 @@ function divideCells(table) {
 
 function readTables(body) {
   for (const table of body.querySelectorAll("table")) {
+    if (table.querySelectorAll("td,th").length <= MOST_CELLS) divideCells(table);
     for (const cell of table.rows[0]?.querySelectorAll("td") ?? []) rename(cell, "th");
-    for (const part of table.querySelectorAll("td > *, th > *, caption, colgroup")) {
-      if (part.matches("caption,colgroup")) part.remove();
-      else if (part.matches("p,div")) part.replaceWith(...part.childNodes, " ");
+    // A cell has one line.
+    for (const part of table.querySelectorAll(BLOCKS)) {
+      if (part.closest("td,th") && table.contains(part)) part.replaceWith(...part.childNodes, " ");
     }
+    for (const part of table.querySelectorAll("caption,colgroup")) part.remove();
     if (!table.rows.length) table.remove();
-    else if (table.querySelectorAll("td,th").length <= MOST_CELLS) divideCells(table);
   }
 }
 
@@ -132,9 +141,10 @@ export function clean(html, pictures = new Set()) {
   const isEditor = body.children.length === 1
     && body.firstElementChild.matches("pre:not(:has(code)),[data-style*='white-space: pre']");
   const isOwn = body.querySelector("[data-pm-slice]") !== null;
+  if (body.querySelector(Array(MOST_NESTED).fill("*").join(">"))) return "";
   if (isEditor || !(isOwn || body.querySelector(IS_RICH))) return "";
   if (isOwn) {
-    for (const link of body.querySelectorAll("a")) if (/^\s*\w+script:|^\s*data:/i.test(link.href)) unwrap(link);
+    for (const link of body.querySelectorAll("a")) if (/^(?:\w+script|data):/i.test(link.protocol)) unwrap(link);
   } else {
     readCode(body);
     readStyles(body);

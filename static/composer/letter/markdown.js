@@ -158,6 +158,8 @@ function readAlone(text, known) {
   const refs = Object.fromEntries(labels.map((label) => [label, -1]));
   const env = { references: known.references, footnotes: { refs } };
   const made = [...groups(dialect.parse(placeholders.text, env))];
+  // The targets of links that the block defines are added.
+  known.references = env.references;
   return made.length === 1 ? nodeOf(made[0], placeholders) : null;
 }
 
@@ -172,6 +174,18 @@ const asWritten = (text) => nodes.as_written.create(null, schema.text(text));
 
 // How each block was written, by its node: nodes are never changed, only replaced.
 const kept = new WeakMap();
+// The Markdown of blocks that were changed, and how many original documents have no equal block.
+const rewritten = new WeakMap();
+const unlike = new WeakMap();
+
+// How an original block with the same content was written: a change that the author took back leaves a new node.
+function keptOf(node, originals) {
+  if (kept.has(node) || unlike.get(node) === originals.length) return kept.get(node);
+  const equal = originals.flatMap((one) => one.children).find((one) => one.eq(node));
+  if (equal) kept.set(node, kept.get(equal));
+  else unlike.set(node, originals.length);
+  return kept.get(equal);
+}
 
 // Make the editor's document of a letter. `isVideo` says whether a text is the address of a video.
 export function read(markdown, isVideo) {
@@ -216,8 +230,10 @@ export function read(markdown, isVideo) {
     const source = lines.slice(from, to).join("\n");
     const node = nodeOf(group, placeholders);
     const isRight = node && !hasFootnote(node) && readAlone(writeBlock(node, isVideo), env)?.eq(node);
-    const needsTargets = isRight && env.references && !readAlone(source, { footnotes: env.footnotes })?.eq(node);
-    add(isRight ? node : asWritten(source), source, needsTargets);
+    const alone = { footnotes: env.footnotes };
+    const needsTargets = isRight && env.references && !readAlone(source, alone)?.eq(node);
+    // The target of a link in a list or a quote would be lost.
+    add(isRight && !alone.references ? node : asWritten(source), source, needsTargets);
     at = to;
     if (to < lines.length) before = "\n";
   }
@@ -227,10 +243,11 @@ export function read(markdown, isVideo) {
 }
 
 const isSame = (one, other) => one === other || Boolean(one && other?.eq(one));
+const DELIMITED = [schema.marks.strong, schema.marks.em, schema.marks.strike];
+const SIGNED = [schema.marks.link, schema.marks.code];
 const OTHER_MARKER = { "-": "*", "*": "-", "+": "-", ".": ")", ")": "." };
 
-// Write the document as Markdown. `originals` are documents that were read: a change that the author took
-// back leaves a new node that equals an original one.
+// Write the document as Markdown. `originals` are documents that were read.
 export function write(doc, isVideo, originals = []) {
   const present = new Set(doc.children);
   // The editor ends with an empty paragraph.
@@ -239,7 +256,7 @@ export function write(doc, isVideo, originals = []) {
   let previous = null;
   let marker = "";
   for (const node of doc.children) {
-    const own = kept.get(node) ?? kept.get(originals.flatMap((one) => one.children).find((one) => one.eq(node)));
+    const own = keptOf(node, originals);
     const isLast = node === last;
     const follows = own !== undefined && isSame(own.previous, previous);
     // The last block may be a code block without an end, which must not take in what follows. A block with
@@ -274,11 +291,25 @@ function escaped(text, isAtStart) {
     .replace(/^(\d{1,9})([.)])(?=\s|$)/, "$1\\$2");
 }
 
+const asNumber = (sign) => `&#${sign.codePointAt(0)};`;
+
+// Whether the formats of `other` could not begin or end between its sign of punctuation and a letter of `node`
+// (CommonMark's flanking rules). A letter that is written as a number counts as punctuation.
+function isGlued(other, node, isAfter) {
+  const isOnlyIn = (one, two) => one.marks.some((mark) => DELIMITED.includes(mark.type) && !mark.isInSet(two.marks));
+  if (!other || !isOnlyIn(other, node)) return false;
+  const sign = (text, isFirst) => (isFirst ? [...text.slice(0, 2)][0] : [...text.slice(-2)].at(-1));
+  const isSigned = !other.isText || other.marks.some(({ type }) => SIGNED.includes(type));
+  const mark = isSigned ? ")" : sign(other.text, isAfter);
+  return /[\p{P}\p{S}]/u.test(mark) && /[^\s\p{P}]/u.test(sign(node.text, !isAfter));
+}
+
 // An address, in angle brackets if it has signs that would end it.
 function target(address) {
   const words = new Placeholders(address);
   const isPlain = words.text && !/[\s<>]/.test(words.text) && isBalanced(words.text);
-  return isPlain ? address : `<${address.replace(/(?<!\\)[<>]/g, "\\$&").replace(/\n/g, " ")}>`;
+  const safe = words.text.replace(/\\(?=[!-/:-@[-`{-~])|&(?=#?\w+;)/g, "\\$&");
+  return words.restore(isPlain ? safe : `<${safe.replace(/[<>]/g, "\\$&").replace(/\n/g, " ")}>`);
 }
 
 function isBalanced(text) {
@@ -290,7 +321,7 @@ function isBalanced(text) {
   return depth === 0;
 }
 
-const titled = (title) => (title ? ` "${title.replace(/"/g, '\\"')}"` : "");
+const titled = (title) => (title ? ` "${title.replace(/[\\"]/g, "\\$&").replace(/\s*\n\s*/g, " ")}"` : "");
 const { nodes: basicNodes, marks: basicMarks } = defaultMarkdownSerializer;
 
 function serializerFor(isVideo) {
@@ -317,7 +348,7 @@ function serializerFor(isVideo) {
       state.renderList(node, "  ", () => `${node.attrs.marker} `);
     },
     ordered_list(state, node) {
-      const first = node.attrs.order ?? 1;
+      const first = Math.max(0, node.attrs.order ?? 1);
       const width = String(first + node.childCount - 1).length + 2;
       state.renderList(node, " ".repeat(width), (at) => `${first + at}${node.attrs.marker} `.padEnd(width));
     },
@@ -328,9 +359,13 @@ function serializerFor(isVideo) {
     text(state, node, parent, index) {
       if (parent.childCount === 1 && !node.marks.length && isVideo(node.text)) return state.text(node.text, false);
       const isAtStart = (index === 0 && state.atBlockStart) || state.out.endsWith("\n");
-      let words = state.inAutolink ? node.text : escaped(node.text, isAtStart);
+      // Joined code brings line breaks into a paragraph.
+      const lines = node.text.split("\n").map((line, at) => escaped(line, at > 0 || isAtStart));
+      let words = state.inAutolink ? node.text : lines.join(parent.type === nodes.paragraph ? "\\\n" : " ");
       const next = parent.maybeChild(index + 1);
       if (next?.marks.some((mark) => mark.type.name === "link")) words = words.replace(/!$/, "\\!");
+      if (isGlued(next, node, true)) words = words.replace(/.$/u, asNumber);
+      if (isGlued(parent.maybeChild(index - 1), node, false)) words = words.replace(/^./u, asNumber);
       state.text(words, false);
     },
     image(state, { attrs: { src, alt, title, width, align } }) {
@@ -384,6 +419,9 @@ function serializerFor(isVideo) {
 const serializers = new Map();
 
 function writeBlock(node, isVideo) {
+  if (rewritten.has(node)) return rewritten.get(node);
   if (!serializers.has(isVideo)) serializers.set(isVideo, serializerFor(isVideo));
-  return serializers.get(isVideo).serialize(nodes.doc.create(null, node)).replace(/\n+$/, "");
+  const written = serializers.get(isVideo).serialize(nodes.doc.create(null, node)).replace(/\n+$/, "");
+  rewritten.set(node, written);
+  return written;
 }

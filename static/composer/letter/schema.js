@@ -25,6 +25,7 @@ const list = (name, marker) => ({
 export const schema = new Schema({
   nodes: nodes
     .update("heading", { ...of("heading"), content: "inline*" })
+    .update("hard_break", { ...of("hard_break"), linebreakReplacement: true })
     .update("blockquote", { ...of("blockquote"), defining: true })
     .update("bullet_list", list("bullet_list", "-"))
     .update("ordered_list", list("ordered_list", "."))

@@ -85,6 +85,8 @@ TYPED = [
     ("One\n---Two", "One\n\n---\n\nTwo"),
     ("```x = 1\ny", "```\nx = 1\ny\n```"),
     ("1986. was", "1986. was"),
+    # Otherwise these signs would be shown, because a letter and punctuation are beside them.
+    ("x**(a)**y, *Note:*read", "&#120;**(a)**&#121;, *Note:*&#114;ead"),
 ]
 
 
@@ -252,6 +254,21 @@ def test_the_caret_stays_where_it_is_in_the_other_form(empty: Page) -> None:
     use(empty, "Formatted")
     empty.keyboard.type("ty")
     expect(markdown(empty)).to_have_value("One *two* three\n\nFourty\n\nFive")
+
+
+def test_the_tools_are_one_stop_of_tab(empty: Page) -> None:
+    empty.keyboard.press("Alt+F10")
+    expect(empty.get_by_role("button", name="Undo")).to_be_focused()
+    for name in ("Redo", "Heading"):
+        empty.keyboard.press("ArrowRight")
+        expect(empty.get_by_role("button", name=name, exact=True)).to_be_focused()
+    empty.keyboard.press("Enter")
+    empty.keyboard.press("Shift+Tab")
+    empty.keyboard.press("Tab")
+    empty.keyboard.press("Alt+F10")
+    expect(empty.get_by_role("button", name="Heading", exact=True)).to_be_focused()
+    empty.keyboard.press("Tab")
+    expect(empty.get_by_role("toolbar").locator(":focus")).to_have_count(0)
 
 
 def test_a_menu_closes_when_the_author_goes_on(empty: Page) -> None:
@@ -447,6 +464,12 @@ b
 ```"""
 
 
+HOSTILE = (
+    "<p onclick=x()><b>a</b> <a href='https://www.google.com/url?q=javascript:x()'>b</a> "
+    "<a href='https://www.google.com/url?q=%'>c</a> <img src='https://spy.example/p.png'></p>"
+)
+
+
 PASTES = [
     (
         GOOGLE_DOCS,
@@ -473,6 +496,9 @@ PASTES = [
         "| a | b | c |\n| --- | --- | --- |\n| 1 |  | 2 |\n|  |  | 3 |",
     ),
     ("<blockquote><p>Said.</p></blockquote><p>Then.</p>", "> Said.\n\nThen."),
+    (HOSTILE, "**a** b c"),
+    ("<table><tr><th>a<tr><td><ul><li>b<li>c</ul></table>", "| a |\n| --- |\n| b c |"),
+    ("<ul><li>" * 100, "plain text"),
     ("<div><span style='color:red'>*plain*</span></div>", "plain text"),
     ("<html><body><pre style='color:red'><span>\\{{ x }}</span></pre></body></html>", "plain text"),
     ("", "plain text"),
@@ -491,6 +517,9 @@ PASTES = [
         "paragraphs",
         "spreadsheet",
         "quote",
+        "hostile",
+        "list in a cell",
+        "nested",
         "plain",
         "editor",
         "text",
@@ -517,3 +546,9 @@ def test_pasted_markdown_is_read_and_an_address_becomes_a_link(composer: Page) -
     composer.keyboard.press("ControlOrMeta+Shift+ArrowLeft")
     field.evaluate(PASTE, ["", "https://e.org/a"])
     expect(markdown(composer)).to_have_value(re.compile(r"\[swifts\]\(https://e.org/a\)$"))
+    # With Shift, the text stays as it is.
+    composer.keyboard.press("ControlOrMeta+a")
+    composer.keyboard.down("Shift")
+    field.evaluate(PASTE, ["<b>x</b>", "Price\n---\n\n- milk"])
+    composer.keyboard.up("Shift")
+    expect(markdown(composer)).to_have_value("Price\\\n\\---\n\n\\- milk")

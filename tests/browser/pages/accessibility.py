@@ -25,9 +25,10 @@ NARROWEST = ViewportSize(width=320, height=640)
 # Texts that cannot be broken into lines, and an address of the maximum length.
 LONGEST = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
 LONGEST_ADDRESS = f"{'w' * 64}@{'posthouse' * 6}.{'x' * 60}.{'y' * 60}.example.org"
+# A toolbar is one tab stop, and the arrow keys lead on.
 FOCUSABLE = (
-    "a[href], button, input:not([type=hidden]):not([tabindex='-1']), textarea, select, summary, "
-    "[tabindex='0']"
+    ":is(a[href], button, input:not([type=hidden], [tabindex='-1']), textarea, select, summary, "
+    "[tabindex='0']):not([role=toolbar] [tabindex='-1'])"
 )
 # If a dialog is open, only its controls are tab stops. A group of radio buttons is one tab stop.
 # The numbers are kept outside the elements, because a page that updates itself would remove them

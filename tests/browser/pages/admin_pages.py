@@ -30,7 +30,7 @@ def _press(button: str) -> Callable[[Page], None]:
 def _bad_passwords(page: Page) -> None:
     for field in page.locator("input[type=password]").all():
         field.fill("1")
-    _press("Change my password")(page)
+    _press("Change password")(page)
 
 
 def _delete_some(page: Page) -> None:

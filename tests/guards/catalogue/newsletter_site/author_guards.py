@@ -23,6 +23,12 @@ only the link of the last mail works
 an expired link makes no account
     open_invitation: number=request.number«, expires_at__gt=Now()»
     test_a_link_expires_after_seven_days
+an invitation ends with the right to invite
+    accounts_locked: «Invitation.objects.exclude(invited_by__in=managers).delete()»
+    test_an_invitation_ends_with_the_right_to_invite
+an address that got an account since is not invited
+    accept: if «User.objects.filter(email__iexact=invitation.address).exists() → False»:
+    test_an_address_that_got_an_account_since_is_not_invited
 a button pressed twice sends one invitation
     invite_again: filter(pk=invitation«, number=number»).first()
     test_only_the_link_of_the_last_mail_works

@@ -73,8 +73,16 @@ two removals at once leave one sign-in method
     locked_author: User.objects«.select_for_update()».get
     test_the_last_sign_in_method_stays
 where two steps are required, a password alone cannot replace a passkey
-    after_first_step: if «settings.REQUIRE_SECOND_FACTOR and author.passkeys.exists() → False»:
+    after_first_step: if «SignInMethod.PASSKEY in methods → False»:
     test_a_passkey_counts_as_two_steps
+where the issuer is the second step, a password alone is refused
+    two_step_methods: if «settings.OIDC_ISSUER and settings.OIDC_IS_TWO_STEP and accounts.exists()
+        → False»:
+    test_where_two_steps_are_required_a_password_alone_is_no_way_around_the_issuer
+only letters of ASCII have two cases in an address
+    find_author: match «[one for one in rows if _ascii_lower(one.email) == _ascii_lower(email)] →
+        list(rows)»:
+    test_other_letters_are_no_other_case
 an identity token is for this site only
     _read_claims: «"aud": {"essential": True, "value": settings.OIDC_CLIENT_ID},»
     test_a_wrong_token_signs_nobody_in[wrong audience]
