@@ -31,10 +31,10 @@ def strip_invisible(text: str) -> str:
 
 
 def clean_name(text: str) -> str:
-    """Return a name on one line, with single spaces, and without NUL and marks of direction.
+    """Return a name on one line, with single spaces and without marks of direction.
 
     The result is empty if the name has no visible character.
     """
     if not text.isascii():
         text = text.translate(_DIRECTION) if INVISIBLE.sub("", text).strip() else ""
-    return " ".join(text.replace("\0", "").split())
+    return " ".join(text.split())

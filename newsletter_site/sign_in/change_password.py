@@ -15,7 +15,10 @@ from newsletter_site.sign_in.throttle import count_failure, may_try
 
 
 class ChangePassword(PasswordChangeView):
-    """Django's form on a page of the desk. A wrong old password counts as a failed sign-in."""
+    """Django's form on a page of the desk.
+
+    A wrong old password counts as a failed sign-in.
+    """
 
     template_name = "sign_in/password.html"
     success_url = reverse_lazy("profile")

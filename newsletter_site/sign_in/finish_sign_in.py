@@ -72,7 +72,7 @@ def count_as_two_steps(request: HttpRequest, method: SignInMethod) -> None:
 
 
 def recount_two_steps(request: HttpRequest) -> None:
-    """Let this session no longer count as two-step sign-in by a method that was removed."""
+    """Let a removed method no longer make this session two-step."""
     if request.session.get(_TWO_STEPS_BY) not in (None, *two_step_methods(request.user)):
         del request.session[_TWO_STEPS_BY]
 

@@ -59,7 +59,7 @@ View = Callable[..., HttpResponse]
 
 
 def cached_page(view: View, script: str = "") -> View:
-    """Let caches keep a page for a minute, then revalidate it; send `ARCHIVE_POLICY` with it.
+    """Send `ARCHIVE_POLICY`, and let caches keep a page for a minute.
 
     `script` is a static file that the page may run.
     """

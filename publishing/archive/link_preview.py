@@ -86,7 +86,7 @@ def news_article(
 
 
 def of_site(path: str) -> str:
-    """Return a path of this site with its scheme and host, and another address unchanged."""
+    """Return an address with scheme and host, if it is a path of this site."""
     return f"{settings.SITE_URL}{path}" if path.startswith("/") else path
 
 

@@ -1,4 +1,4 @@
-"""The pages of a draft besides the composer: the page that deletes it, and that of two versions."""
+"""Pages that delete a draft, and that compare two versions of it."""
 
 import uuid
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from subscribers.links.see_other import see_other
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """What happened to a draft: a heading, a sentence, and the name of the other version."""
+    """What happened to a draft, and the name of the other version."""
 
     heading: str
     sentence: str
@@ -60,7 +60,7 @@ def delete(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 
 
 def conflict_page(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpResponse:
-    """Show the posted `fields` and the other version of the draft side by side, with status 409."""
+    """Show the posted `fields` beside the other version, with status 409."""
     conflict = describe_conflict(draft)
     return desk_page(
         request,

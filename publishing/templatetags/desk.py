@@ -134,9 +134,10 @@ def machine_time(at: datetime) -> str:
 
 @register.filter
 def breakable(address: str) -> SafeString:
-    """Return an address as HTML that breaks after the @ and after dots on a narrow page."""
-    escaped = conditional_escape(address)
-    return mark_safe(escaped.replace("@", "@<wbr>").replace(".", ".<wbr>"))  # noqa: S308
+    """Return an address as HTML that breaks only in its domain."""
+    name, at, domain = conditional_escape(address).rpartition("@")
+    labels = domain.replace(".", ".<wbr>")
+    return mark_safe(f"{name}{at}<wbr>{labels}" if at else domain)  # noqa: S308 -- escaped
 
 
 @register.filter

@@ -172,7 +172,7 @@ export function tools(form, refused) {
     if (stops.includes(target)) next?.focus();
   });
 
-  // A menu closes when the author goes on elsewhere. The panel to find words stays.
+  // A menu closes when the author continues elsewhere. The panel to find words stays.
   const menus = [...row.querySelectorAll(".menu[name]")];
   document.addEventListener("pointerdown", ({ target }) => {
     for (const menu of menus) if (!menu.contains(target)) menu.open = false;

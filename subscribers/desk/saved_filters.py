@@ -41,7 +41,7 @@ def load_saved_filters() -> list[NamedFilter]:
 
 def save_filter(typed: str, chosen: ReaderFilter, by: UUID) -> str:
     """Save a filter; return the sentence that says why it is not saved, or nothing."""
-    name = clean_name(typed)
+    name = clean_name(typed.replace("\0", ""))  # PostgreSQL cannot store NUL.
     if not name:
         return _("Enter a name for the filter, such as “New readers of May”.")
     if len(name) > LONGEST_NAME:

@@ -184,8 +184,9 @@ def test_page_that_waits_for_a_first_click_is_accessible(
             others.execute("SELECT pg_advisory_lock(%s)", [slot])
         page.get_by_role("button", name="Publish to").click()
         expect(page.get_by_role("heading", level=1)).to_contain_text("Your first click is still")
-        page.wait_for_function("delays.length")  # The script runs after the page is shown.
-        assert page.evaluate("delays") == [1000]
+        # The script runs after the page is shown.
+        shown = "while (!delays.length) await new Promise(requestAnimationFrame); return delays"
+        assert page.evaluate(f"async () => {{ {shown} }}") == [1000]
         assert faults_of(page) == {}
 
 

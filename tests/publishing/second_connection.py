@@ -32,7 +32,7 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
 
 
 def wait_until_somebody_waits(call: Future[Any] | None = None, *, sessions: int = 1) -> None:
-    """Wait until as many sessions in this test's database wait for another session's lock.
+    """Wait until sessions of this test's database wait for locks of others.
 
     Fail at once if `call` has ended: it was expected to wait.
     """

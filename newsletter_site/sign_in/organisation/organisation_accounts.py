@@ -47,7 +47,10 @@ def find_author(issuer: str, subject: str, email: str) -> User | NoAuthor:
 
 
 def _ascii_lower(address: str) -> str:
-    """Ignore the case of ASCII letters only: “ı” and “ſ” are other letters than “i” and “s”."""
+    """Ignore the case of ASCII letters only.
+
+    “ı” and “ſ” are other letters than “i” and “s”, but have the same upper case.
+    """
     return "".join(sign.lower() if sign.isascii() else sign for sign in address)
 
 
@@ -72,7 +75,7 @@ def linked_account(author: Any) -> OrganisationAccount | None:
 
 
 def unlink(author: Any) -> bool:
-    """Remove the link and end all sessions, unless the author could not sign in without it."""
+    """Remove the link and end all sessions, unless it is the last method."""
     with locked_author(author):
         if is_last_method(author, accounts=1):
             return False

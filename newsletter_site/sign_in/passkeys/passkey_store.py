@@ -26,7 +26,8 @@ MOST_PASSKEYS = 20
 
 def named(typed: str) -> str:
     """Return the typed name of a passkey as it is stored."""
-    return clean_name(typed)[:LONGEST_NAME]
+    # PostgreSQL cannot store NUL.
+    return clean_name(typed.replace("\0", ""))[:LONGEST_NAME]
 
 
 def add(author: Any, name: str, state: dict[str, Any], response: str) -> bool:
@@ -61,7 +62,7 @@ def rename(author: Any, passkey: Passkey, name: str) -> None:
 
 
 def remove(author: Any, passkey: Passkey) -> bool:
-    """Remove a passkey and end all sessions, unless the author could not sign in without it."""
+    """Remove a passkey and end all sessions, unless it is the last method."""
     with locked_author(author):
         if is_last_method(author, passkeys=1):
             return False

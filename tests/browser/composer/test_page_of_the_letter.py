@@ -69,7 +69,8 @@ def test_preview_shows_the_place_where_the_author_writes(writing):
     writing.get_by_role("button", name="Plain text", exact=True).click()
     caret_at(letter(writing), "swift 70.")
     expect(shown(writing).locator("pre")).to_contain_text("swift 70.")
-    writing.wait_for_function(f"{FRAME}.scrollY > 800")
+    scrolled = f"while (!({FRAME}.scrollY > 800)) await new Promise(requestAnimationFrame)"
+    writing.evaluate(f"async () => {{ {scrolled} }}")
 
 
 def test_phone_opens_at_the_first_line_of_the_letter(new_page, author):

@@ -50,7 +50,7 @@ def test_all_authors_can_open_and_delete_a_saved_filter(window: WindowOf, birds:
 @pytest.mark.parametrize(
     ("name", "filters", "why"),
     [
-        (" \u200e ", {"q": "ada"}, "Enter a name for the filter"),
+        (" \0\u200e ", {"q": "ada"}, "Enter a name for the filter"),
         ("x" * 61, {"q": "ada"}, "The name has 61 characters. At most 60 are allowed."),
         ("BIRDS", {"q": "ada"}, "Another filter is called “BIRDS”."),
         ("Nothing", {"q": " ", "state": "x"}, "Choose a filter or search first."),

@@ -78,7 +78,7 @@ where two steps are required, a password alone cannot replace a passkey
 where the issuer is the second step, a password alone is refused
     two_step_methods: if «settings.OIDC_ISSUER and settings.OIDC_IS_TWO_STEP and accounts.exists()
         → False»:
-    test_where_two_steps_are_required_a_password_alone_is_no_way_around_the_issuer
+    test_a_password_alone_is_no_way_around_the_issuer
 only letters of ASCII have two cases in an address
     find_author: match «[one for one in rows if _ascii_lower(one.email) == _ascii_lower(email)] →
         list(rows)»:

@@ -272,7 +272,7 @@ def test_the_account_is_one_step_unless_set_otherwise(
     assert window.is_signed_in
 
 
-def test_where_two_steps_are_required_a_password_alone_is_no_way_around_the_issuer(
+def test_a_password_alone_is_no_way_around_the_issuer(
     provider: OpenidProvider, author: Any, settings: LazySettings
 ) -> None:
     author.set_password("a long password")
