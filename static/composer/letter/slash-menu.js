@@ -48,7 +48,9 @@ export function slashMenu(choices, list) {
     const most = frame.width - list.offsetWidth;
     const left = caret.left - frame.left - (isRtl ? list.offsetWidth : 0);
     list.style.left = `${Math.max(0, Math.min(left, most))}px`;
-    list.style.top = `${caret.bottom - frame.top + 4}px`;
+    // Where there is no room below the caret, the list is above it.
+    const isBelow = caret.bottom + 4 + list.offsetHeight <= innerHeight || caret.top < list.offsetHeight;
+    list.style.top = `${(isBelow ? caret.bottom + 4 : caret.top - 4 - list.offsetHeight) - frame.top}px`;
     list.children[chosen].scrollIntoView({ block: "nearest" });
     view.dom.setAttribute("aria-activedescendant", `slash_${chosen}`);
   }
