@@ -4,6 +4,8 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
+from django.contrib.auth.forms import PasswordChangeForm
+from django.contrib.auth.password_validation import password_validators_help_texts
 from django.contrib.auth.views import PasswordChangeView
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -14,12 +16,21 @@ from django.utils.translation import gettext as _
 from newsletter_site.sign_in.throttle import count_failure, may_try
 
 
+class OwnPasswordForm(PasswordChangeForm):
+    """Django's form, for the template of controls of the desk."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{**kwargs, "auto_id": "%s"})
+        self.fields["new_password1"].help_text = " ".join(password_validators_help_texts())
+
+
 class ChangePassword(PasswordChangeView):
     """Django's form on a page of the desk.
 
     A wrong old password counts as a failed sign-in.
     """
 
+    form_class = OwnPasswordForm
     template_name = "sign_in/password.html"
     success_url = reverse_lazy("profile")
 
@@ -42,10 +53,6 @@ class ChangePassword(PasswordChangeView):
                 ),
             )
         return response
-
-    def get_form_kwargs(self) -> dict[str, Any]:
-        # The labels of the template expect the field's name as its id.
-        return {**super().get_form_kwargs(), "auto_id": "%s"}
 
     def _locked_account(self) -> Any:
         accounts = get_user_model().objects.select_for_update(no_key=True)

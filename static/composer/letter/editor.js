@@ -78,8 +78,8 @@ export class LetterEditor {
     const state = EditorState.create({
       doc,
       plugins: [
-        slashMenu(choices, list), markdownSigns, ...keys, history(), dropCursor({ class: "drop-place" }), gapCursor(),
-        tableEditing(), search(), placeholders, decorations(words, isVideo), lastParagraph,
+        slashMenu(choices, list), markdownSigns(isVideo), ...keys, history(), dropCursor({ class: "drop-place" }),
+        gapCursor(), tableEditing(), search(), placeholders, decorations(words, isVideo), lastParagraph,
       ],
     });
     this.view = new EditorView({ mount: place }, {

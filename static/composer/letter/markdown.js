@@ -364,6 +364,8 @@ function serializerFor(isVideo) {
       let words = state.inAutolink ? node.text : lines.join(parent.type === nodes.paragraph ? "\\\n" : " ");
       const next = parent.maybeChild(index + 1);
       if (next?.marks.some((mark) => mark.type.name === "link")) words = words.replace(/!$/, "\\!");
+      // A number at the beginning, with a colon, would begin a note.
+      if (index === 1 && parent.firstChild.type === nodes.footnote_ref) words = words.replace(/^:/, "\\:");
       if (isGlued(next, node, true)) words = words.replace(/.$/u, asNumber);
       if (isGlued(parent.maybeChild(index - 1), node, false)) words = words.replace(/^./u, asNumber);
       state.text(words, false);

@@ -24,6 +24,7 @@ import { schema } from "./schema.js";
 const { nodes, marks } = schema;
 // Stands for a merge field, a footnote or an image in the text of which the patterns read.
 const LEAF = "\uFFFC";
+const TYPED_ADDRESS = /(^|\s)(https?:\/\/[^\s<>\uFFFC]*[^\s<>\uFFFC.,;:!?)\]])\s$/;
 
 // `**bold**`: the signs go, and what is between them gets the format. The last sign may not be in the letter yet.
 const formatting = (pattern, type) =>
@@ -42,7 +43,7 @@ const block = (pattern, make) =>
     return $start.depth === 1 ? state.tr.replaceWith($start.before(), $start.after(), make(match)) : null;
   });
 
-export const markdownSigns = inputRules({
+export const markdownSigns = (isVideo) => inputRules({
   rules: [
     wrappingInputRule(/^\s*>\s$/, nodes.blockquote),
     wrappingInputRule(/^\s*([-+*])\s$/, nodes.bullet_list, ([, marker]) => ({ marker })),
@@ -70,10 +71,12 @@ export const markdownSigns = inputRules({
       return tr.addMark(start, after - 1, link).removeStoredMark(marks.link);
     }),
     // An address becomes a link after the blank that ends it.
-    new InputRule(/(?:^|\s)(https?:\/\/[^\s<>\uFFFC]*[^\s<>\uFFFC.,;:!?)\]])\s$/, (state, [, href], start, end) => {
+    new InputRule(TYPED_ADDRESS, (state, [, before, href], start, end) => {
+      const from = start + before.length;
+      const to = from + href.length;
+      if (isVideo(href) || state.doc.rangeHasMark(from, to, marks.link)) return null;
       const link = marks.link.create({ href });
-      if (state.doc.rangeHasMark(end - href.length, end, marks.link)) return null;
-      return state.tr.addMark(end - href.length, end, link).removeStoredMark(marks.link).insertText(" ", end);
+      return state.tr.insertText(" ", to, end).addMark(from, to, link).removeStoredMark(marks.link);
     }),
     new InputRule(new RegExp(`${FIELD.source}$`), (state, [written], start, end) =>
       state.tr.replaceWith(start, end, nodes.merge_field.create({ written }))),

@@ -204,6 +204,17 @@ def test_a_field_is_a_chip_with_its_fallback(empty: Page) -> None:
     expect(markdown(empty)).to_have_value("Dear {{ name|friend | }}, hello")
 
 
+def test_a_footnote_at_the_beginning_stays_a_number(empty: Page) -> None:
+    use(empty, "Footnote", menu="Insert")
+    empty.keyboard.type("On 3 August.")
+    empty.keyboard.press("ControlOrMeta+Home")
+    # The first press selects the number.
+    empty.keyboard.press("ArrowRight")
+    empty.keyboard.press("ArrowRight")
+    empty.keyboard.type(": see")
+    expect(markdown(empty)).to_have_value("[^1]\\: see\n\n[^1]: On 3 August.")
+
+
 def test_a_footnote_is_written_at_its_end(empty: Page) -> None:
     empty.keyboard.type("They left")
     use(empty, "Footnote", menu="Insert")
