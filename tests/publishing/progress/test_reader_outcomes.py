@@ -29,7 +29,7 @@ from tests.subscribers.factories import SubscriberFactory
 pytestmark = pytest.mark.django_db(transaction=True)
 
 LISTED = re.compile(
-    r'<tr><th scope="row">(?:<a href="([^"]*)">)?(?:<i class="quiet">)?([^<]+(?:<wbr>[^<]+)?)<'
+    r'<tr><th scope="row">(?:<a href="([^"]*)">)?(?:<i class="quiet">)?([^<]+(?:<wbr>[^<]+)*)<'
 )
 
 

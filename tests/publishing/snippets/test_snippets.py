@@ -107,7 +107,9 @@ def test_the_composer_offers_snippets_in_the_format_of_the_letter(window):
 
     page, of_html = window.get(f"{FORM}write/"), window.get(f"{FORM}drafts/{draft.pk}/")
 
-    ours = f'<button type="button" data-insert="{signature.text}">Ours &amp; yours</button>'
+    ours = (
+        f'<button type="button" data-insert="{signature.text}" data-slash>Ours &amp; yours</button>'
+    )
     assert ours in page.source
     assert page.source.index(ours) < page.source.index('data-insert="&quot;Thanks&quot;"')
     made = html.escape("<p><strong>Edith</strong></p>\n<p>{{ name }}</p>\n")
