@@ -11,6 +11,7 @@ from unittest.mock import Mock
 import psycopg
 import pytest
 from axes.models import AccessAttempt
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
@@ -83,6 +84,8 @@ def one_of_each(newsroom: Newsroom) -> None:
         )
     send_test(author.pk, Content.from_input(title="A test", html="<p>Words</p>"), "me@example.net")
     Group.objects.get_or_create(name="Writers")
+    # An invitation ends if its author may not invite.
+    get_user_model().objects.filter(pk=author.pk).update(is_staff=True, is_superuser=True)
     invite("gus@example.net", "Gus Falk", ROLES["writer"], author)
     newsroom.publish(readers=2)
     newsroom.deliver_all()
