@@ -19,7 +19,7 @@ from subscribers.confirmed_readers import count_by_tag
 @may_write
 @require_safe
 def count_audience(request: HttpRequest) -> HttpResponse:
-    """Return the part of the page that shows how many readers the form selects."""
+    """Return the readers that the form selects, as parts of the page, or the readers of each tag."""
     form = DraftForm(request.GET)
     form.full_clean()
     context = audience_context(request, form.written, form.cleaned_data.get("issue"))
@@ -45,6 +45,7 @@ def audience_context(
         "without_tags": fields.without_tags,
         "plan": plan,
         "readers": readers_now(fields.goes_to, tags, plan),
+        "tags_counted": counts is not None,
         "all_tags": [
             (tag, None if counts is None else counts.get(tag.pk, 0)) for tag in tags_by_name()
         ],

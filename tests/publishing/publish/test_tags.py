@@ -295,6 +295,8 @@ def test_the_count_follows_the_choice(window: WindowOf, author: Any, tags: tuple
     reached = count(f"issue={first.issue_id}&goes_to=reached&with_tags={birds}")
     assert reached.startswith("2 readers 2 confirmed")
     assert count(f"issue={first.issue_id}&goes_to=unreached").startswith("0 readers This would")
+    # If this answer is late, it must not replace the count of a later choice.
+    assert count("count_tags") == "2 2 2 2"
 
 
 @pytest.mark.parametrize(
