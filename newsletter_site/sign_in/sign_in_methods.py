@@ -10,9 +10,11 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from newsletter_site.models import User
+from subscribers.record_activity import record_activity
 
 
 class SignInMethod(StrEnum):
@@ -34,15 +36,28 @@ def locked_author(author: Any) -> Iterator[None]:
         yield
 
 
-def is_last_method(author: Any, *, passkeys: int = 0, accounts: int = 0) -> bool:
-    """Return whether the author could not sign in without these methods.
+def remove_method(
+    author: Any, method: SignInMethod, rows: QuerySet[Any], action: str, **facts: Any
+) -> bool:
+    """Delete the one row of a method, end all sessions, and record the `action`.
 
-    `passkeys` and `accounts` are the numbers of passkeys and of linked accounts to remove.
+    Returns False if the author could not sign in without it. Then nothing is deleted.
     """
-    if author.has_usable_password() or author.passkeys.count() > passkeys:
+    with locked_author(author):
+        if _is_last(author, method):
+            return False
+        if rows.delete()[0]:
+            invalidate_sessions(author)
+            record_activity(action, author.pk, author, **facts)
+    return True
+
+
+def _is_last(author: Any, method: SignInMethod) -> bool:
+    passkeys = author.passkeys.count() - (method is SignInMethod.PASSKEY)
+    if author.has_usable_password() or passkeys > 0:
         return False
-    linked = author.organisation_accounts.filter(issuer=settings.OIDC_ISSUER).count()
-    return not settings.OIDC_ISSUER or linked <= accounts
+    is_linked = author.organisation_accounts.filter(issuer=settings.OIDC_ISSUER).exists()
+    return method is SignInMethod.ORGANISATION or not (settings.OIDC_ISSUER and is_linked)
 
 
 def two_step_methods(author: Any) -> set[SignInMethod]:

@@ -19,7 +19,7 @@ from subscribers.confirmed_readers import count_by_tag
 @may_write
 @require_safe
 def count_audience(request: HttpRequest) -> HttpResponse:
-    """Return the readers that the form selects, as parts of the page, or the readers of each tag."""
+    """Return the readers that the form selects, or the readers of each tag."""
     form = DraftForm(request.GET)
     form.full_clean()
     context = audience_context(request, form.written, form.cleaned_data.get("issue"))

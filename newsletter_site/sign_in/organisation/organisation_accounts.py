@@ -8,9 +8,8 @@ from django.db import IntegrityError, transaction
 
 from newsletter_site.models import OrganisationAccount, User
 from newsletter_site.sign_in.sign_in_methods import (
-    invalidate_sessions,
-    is_last_method,
-    locked_author,
+    SignInMethod,
+    remove_method,
 )
 from subscribers.record_activity import record_activity
 
@@ -76,10 +75,8 @@ def linked_account(author: Any) -> OrganisationAccount | None:
 
 def unlink(author: Any) -> bool:
     """Remove the link and end all sessions, unless it is the last method."""
-    with locked_author(author):
-        if is_last_method(author, accounts=1):
-            return False
-        if author.organisation_accounts.filter(issuer=settings.OIDC_ISSUER).delete()[0]:
-            invalidate_sessions(author)
-            record_activity("unlink_organisation", author.pk, author, issuer=settings.OIDC_ISSUER)
-    return True
+    issuer = settings.OIDC_ISSUER
+    rows = author.organisation_accounts.filter(issuer=issuer)
+    return remove_method(
+        author, SignInMethod.ORGANISATION, rows, "unlink_organisation", issuer=issuer
+    )

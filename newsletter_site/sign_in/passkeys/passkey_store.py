@@ -12,9 +12,10 @@ from newsletter_site.sign_in.operator_record import record_operator
 from newsletter_site.sign_in.passkeys import webauthn
 from newsletter_site.sign_in.passkeys.webauthn import ResponseRefusedError
 from newsletter_site.sign_in.sign_in_methods import (
+    SignInMethod,
     invalidate_sessions,
-    is_last_method,
     locked_author,
+    remove_method,
 )
 from subscribers.record_activity import record_activity
 
@@ -63,13 +64,8 @@ def rename(author: Any, passkey: Passkey, name: str) -> None:
 
 def remove(author: Any, passkey: Passkey) -> bool:
     """Remove a passkey and end all sessions, unless it is the last method."""
-    with locked_author(author):
-        if is_last_method(author, passkeys=1):
-            return False
-        if author.passkeys.filter(pk=passkey.pk).delete()[0]:
-            invalidate_sessions(author)
-            record_activity("remove_passkey", author.pk, author, passkey=passkey.name)
-    return True
+    rows = author.passkeys.filter(pk=passkey.pk)
+    return remove_method(author, SignInMethod.PASSKEY, rows, "remove_passkey", passkey=passkey.name)
 
 
 def remove_all_by_operator(author: User) -> bool:
