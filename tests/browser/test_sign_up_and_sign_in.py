@@ -39,6 +39,8 @@ def test_signing_up_and_confirming_need_no_script(
     site.deliver()
     [mail] = accepted_by(provider)
     assert mail.recipients == [ADA]
+    once_more = "Press “Confirm”, then once more on the page that opens."
+    assert once_more in mail.item["TextBody"] and once_more in mail.item["HtmlBody"]
     [link] = re.findall(r"https?://\S+subscription_token=[\w-]+", mail.item["TextBody"])
     # Open the link in another browser, as on a phone, without the cookies of the first browser.
     phone = new_page(java_script_enabled=False)
@@ -157,5 +159,7 @@ def test_the_wait_after_failed_sign_ins_is_accessible(
         sign_in(page, "nobody")
         if not number:
             expect(page.get_by_role("alert")).to_be_visible()
+            no_account = "No account? Ask the person who runs this newsletter."
+            expect(page.get_by_text(no_account)).to_be_visible()
             is_for_everybody(page, "Sign in")
     is_for_everybody(page, "Too many failed sign-ins")
