@@ -162,6 +162,11 @@ def test_data_tables_get_rules_and_layout_tables_do_not() -> None:
     assert "style" not in plain
 
 
+def test_words_have_room_beside_a_floating_image() -> None:
+    assert "max-width:60%" in style_of('<img src="/a" align="left">', "img")
+    assert "max-width:100%" in style_of('<img src="/a" align="left" width="300">', "img")
+
+
 def test_author_styles_win() -> None:
     assert style_of('<p style="margin:0">x</p>', "p").endswith("margin:0")
     assert "color:#c00" in style_of("<style>p { color: #c00 }</style><p>x</p>", "p")
