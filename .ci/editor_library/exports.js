@@ -1,5 +1,5 @@
 // What the composer's editor uses of these libraries. `build` makes static/vendor/prosemirror.js of it.
-export { baseKeymap, chainCommands, lift, selectParentNode, setBlockType, toggleMark, wrapIn } from "prosemirror-commands";
+export { baseKeymap, chainCommands, lift, setBlockType, toggleMark, wrapIn } from "prosemirror-commands";
 export { dropCursor } from "prosemirror-dropcursor";
 export { buildKeymap } from "prosemirror-example-setup";
 export { gapCursor } from "prosemirror-gapcursor";
@@ -8,9 +8,9 @@ export { InputRule, inputRules, textblockTypeInputRule, wrappingInputRule } from
 export { keymap } from "prosemirror-keymap";
 export { MarkdownParser, MarkdownSerializer, defaultMarkdownParser, defaultMarkdownSerializer, schema as basicSchema }
   from "prosemirror-markdown";
-export { DOMParser, DOMSerializer, Fragment, Schema, Slice } from "prosemirror-model";
+export { DOMParser, Fragment, Schema, Slice } from "prosemirror-model";
 export { liftListItem, sinkListItem, wrapInList } from "prosemirror-schema-list";
-export { SearchQuery, findNext, getMatchHighlights, replaceAll, replaceNext, search, setSearchState }
+export { SearchQuery, findNext, replaceAll, replaceNext, search, setSearchState }
   from "prosemirror-search";
 export { EditorState, NodeSelection, Plugin, PluginKey, Selection, TextSelection } from "prosemirror-state";
 export { addColumnAfter, addRowAfter, deleteColumn, deleteRow, deleteTable, goToNextCell, isInTable, tableEditing,
