@@ -893,7 +893,7 @@ CREATE TABLE saved_filter (
     CONSTRAINT saved_filter_pkey PRIMARY KEY (id),
     CONSTRAINT a_saved_filter_filters CHECK (NOT state = '' OR NOT text = '' OR NOT source = '' OR tag_id IS NOT NULL OR since IS NOT NULL OR until IS NOT NULL),
     CONSTRAINT a_saved_filter_has_a_name CHECK (NOT name = ''),
-    CONSTRAINT a_saved_filter_has_no_whole_address CHECK (NOT text ~ '^[^@\s]+@[^@\s]+\.[^@\s]+$'),
+    CONSTRAINT a_saved_filter_has_no_whole_address CHECK (NOT text ~ '[^@\s]@[^@\s]+\.[^@\s]' AND NOT name ~ '[^@\s]@[^@\s]+\.[^@\s]'),
     CONSTRAINT a_saved_filter_names_a_known_source CHECK ((source = ANY (ARRAY['', 'import', 'sign-up', 'api', 'desk'])) OR source ~ '^import-[0-9]+$'),
     CONSTRAINT a_saved_filter_names_a_known_state CHECK (state = ANY (ARRAY['', 'pending', 'confirmed', 'unsubscribed', 'bounced', 'complained'])),
     CONSTRAINT saved_filter_tag_id_d627a992_fk_tag_id FOREIGN KEY (tag_id) REFERENCES tag(id) DEFERRABLE INITIALLY DEFERRED

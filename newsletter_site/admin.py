@@ -120,6 +120,8 @@ def _keep_last(view: Callable[..., Any], request: HttpRequest, *args: Any, **kwa
         with accounts_locked():
             return view(request, *args, **kwargs)
     except AccountRefusedError as error:
+        # Reading the messages takes back the one that says that the account was changed.
+        list(messages.get_messages(request))
         messages.error(request, str(error))
         return HttpResponseRedirect(request.get_full_path())
 

@@ -915,7 +915,8 @@ class Migration(migrations.Migration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
-                            ("text__regex", "^[^@\\s]+@[^@\\s]+\\.[^@\\s]+$"), _negated=True
+                            models.Q(("text__regex", "[^@\\s]@[^@\\s]+\\.[^@\\s]"), _negated=True),
+                            models.Q(("name__regex", "[^@\\s]@[^@\\s]+\\.[^@\\s]"), _negated=True),
                         ),
                         name="a_saved_filter_has_no_whole_address",
                     ),

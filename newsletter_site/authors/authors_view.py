@@ -15,16 +15,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
-from delivery.control_characters import clean_name
 from delivery.interface import database_time
 from delivery.mail.transactional_mail_texts import INVITATION_DAYS
 from newsletter_site.authors import change_author, invitations
 from newsletter_site.authors.lock_accounts import AccountRefusedError
 from newsletter_site.models import Invitation, User
+from newsletter_site.sign_in.sign_in_methods import two_step_methods
 from publishing.desk_access import desk_page, may_manage_authors
 from publishing.desk_permissions import MANAGE_AUTHORS
 from publishing.desk_roles import ROLES, Role, role_label
 from publishing.display_name import called
+from publishing.one_line_field import OneLineField
+from subscribers.desk.reader_filter import read_number
 from subscribers.links.see_other import see_other
 from subscribers.signup.signup_form import AddressField
 
@@ -33,7 +35,7 @@ class InvitationForm(forms.Form):
     """The address, the name and the role of an invited person."""
 
     email = AddressField(label=gettext_lazy("Email address"))
-    name = forms.CharField(
+    name = OneLineField(
         label=gettext_lazy("Name"),
         max_length=150,
         help_text=gettext_lazy("They can change it. Readers see it on letters."),
@@ -47,9 +49,6 @@ class InvitationForm(forms.Form):
 
     def __init__(self, data: Any = None) -> None:
         super().__init__(data, auto_id="%s")
-
-    def clean_name(self) -> str:
-        return clean_name(self.cleaned_data["name"])
 
 
 @may_manage_authors
@@ -76,18 +75,20 @@ def authors_page(request: HttpRequest) -> HttpResponse:
 @require_POST
 def change_invitation(request: HttpRequest, invitation: int) -> HttpResponse:
     """Send an invitation again, or withdraw it, by the posted field `do`."""
-    by = _user(request)
-    if request.POST.get("do") == "withdraw":
+    by, do = _user(request), request.POST.get("do", "")
+    if do == "withdraw":
         row = invitations.withdraw(invitation, by)
         done = _("The invitation of {name} is withdrawn. Its link no longer works.")
-    else:
-        number = request.POST.get("number", "")
+    elif do == "again":
+        number = read_number(request.POST.get("number", ""))
         try:
-            row = invitations.invite_again(invitation, int(number) if number.isdigit() else 0, by)
+            row = invitations.invite_again(invitation, number or 0, by)
         except AccountRefusedError as error:
             messages.error(request, str(error))
             return see_other(reverse("authors"))
         done = _("{name} is invited again. Only the link in the new mail works.")
+    else:
+        raise Http404
     if row is None:
         messages.info(request, _("Nothing was changed: the invitation has changed meanwhile."))
     else:
@@ -106,6 +107,7 @@ def author_page(request: HttpRequest, author: uuid.UUID) -> HttpResponse:
         "role_words": change_author.describe_role(row),
         "roles": ROLES.values(),
         "work": change_author.work_of(row),
+        "two_steps_without_code": two_step_methods(row),
         "is_me": row.pk == request.user.pk,
         "is_fixed": row.is_superuser and not _user(request).is_superuser,
     }
@@ -185,11 +187,12 @@ def act_on_author(request: HttpRequest, author: uuid.UUID, what: str) -> HttpRes
     row, action, error = _author(author), ACTIONS[what], ""
     if request.method == "POST":
         try:
-            action.perform(row, request)
+            result = action.perform(row, request)
         except AccountRefusedError as refused:
             error = str(refused)
         else:
-            messages.success(request, str(action.done).format(name=called(row)))
+            done = _("{name} has no open drafts.") if result == 0 else str(action.done)
+            messages.success(request, done.format(name=called(row)))
             # Managers who gave up their own permission cannot open the page of authors.
             may_stay = row.pk != request.user.pk or _author(author).has_perm(MANAGE_AUTHORS)
             return see_other(reverse("author", args=[author]) if may_stay else reverse("profile"))
@@ -228,7 +231,9 @@ def _posted_role(request: HttpRequest) -> Role:
 
 
 def _author(key: uuid.UUID) -> User:
-    return get_object_or_404(User.objects.prefetch_related("groups"), pk=key, is_staff=True)
+    return get_object_or_404(
+        User.objects.prefetch_related("groups", "user_permissions"), pk=key, is_staff=True
+    )
 
 
 def _user(request: HttpRequest) -> User:
@@ -239,7 +244,7 @@ def _user(request: HttpRequest) -> User:
 def _authors_page(request: HttpRequest, form: InvitationForm, status: int = 200) -> HttpResponse:
     # People who can sign in come first, then those who cannot.
     people = sorted(
-        User.objects.filter(is_staff=True).prefetch_related("groups"),
+        User.objects.filter(is_staff=True).prefetch_related("groups", "user_permissions"),
         key=lambda one: (not one.is_active, called(one).casefold()),
     )
     invited = list(Invitation.objects.order_by("-sent_at"))

@@ -41,10 +41,10 @@ def work_of(author: User) -> Work:
 def role_of(author: User) -> Role | None:
     """Return the author's role; None for a superuser or other permissions.
 
-    The groups of the author should be prefetched.
+    The groups and the own permissions of the author should be prefetched.
     """
     groups = {group.name for group in author.groups.all()}
-    if author.is_superuser or len(groups) != 1:
+    if author.is_superuser or len(groups) != 1 or author.user_permissions.all():
         return None
     return next((role for role in ROLES.values() if role.group in groups), None)
 
@@ -57,6 +57,8 @@ def describe_role(author: User) -> str:
     if author.is_superuser:
         return _("Operator, may do everything")
     groups = sorted(group.name for group in author.groups.all())
+    if author.user_permissions.all():
+        groups.append(_("own permissions"))
     return _("Groups: {groups}").format(groups=", ".join(groups)) if groups else _("No role")
 
 
@@ -82,8 +84,14 @@ def successors_of(author: User) -> QuerySet[User]:
 
 
 def locked(key: uuid.UUID) -> User:
-    """Return the account, locked until the transaction ends."""
-    return User.objects.select_for_update(no_key=True).get(pk=key)
+    """Return the account, locked until the transaction ends.
+
+    Raise `AccountRefusedError` if it was deleted.
+    """
+    account = User.objects.select_for_update(no_key=True).filter(pk=key).first()
+    if account is None:
+        raise AccountRefusedError(_("Nothing was changed: this account was deleted."))
+    return account
 
 
 def change_role(key: uuid.UUID, role: Role, by: User) -> None:
@@ -120,7 +128,10 @@ def set_active(key: uuid.UUID, is_active: bool, by: User | None) -> User:
 
 
 def hand_over(key: uuid.UUID, successor: User, by: User) -> int:
-    """Hand over the author's open drafts; return how many."""
+    """Hand over the author's open drafts; return how many.
+
+    Raise `AccountRefusedError` if the successor can no longer write.
+    """
     with accounts_locked():
         return _hand_over(locked(key), successor, by)
 
@@ -141,6 +152,12 @@ def leave(key: uuid.UUID, successor: User | None) -> None:
 
 
 def _hand_over(author: User, successor: User, by: User) -> int:
+    if not successors_of(author).filter(pk=successor.pk).exists():
+        raise AccountRefusedError(
+            _("Nothing was changed: {name} can no longer take over drafts.").format(
+                name=called(successor)
+            )
+        )
     drafts = hand_over_drafts(author.pk, successor.pk)
     if drafts:
         record_activity("hand_over", by.pk, author, drafts=drafts, to=called(successor))

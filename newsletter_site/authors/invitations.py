@@ -107,21 +107,28 @@ def accept(number: int, typed: Accepted) -> User | None:
     """Create the account of the invitation whose last mail has this number.
 
     Return None if the invitation has ended, or if its address got an account since. Raise
-    `ValidationError`, with the name of the field,
-    and `AccountRefusedError`.
+    `ValidationError`, with the name of the field, and `AccountRefusedError`.
     """
     with accounts_locked():
         found = Invitation.objects.select_for_update().filter(number=number, expires_at__gt=Now())
         invitation = found.first()
         if invitation is None:
             return None
+        if (role := ROLES.get(invitation.role)) is None:
+            raise AccountRefusedError(
+                _("No account was made: the role no longer exists. Ask for another invitation.")
+            )
         author = User(
-            username=typed.username, first_name=typed.name, email=invitation.address, is_staff=True
+            # The form of Unicode in which the name is stored may be longer.
+            username=User.normalize_username(typed.username),
+            first_name=typed.name,
+            email=invitation.address,
+            is_staff=True,
         )
-        author.full_clean(exclude=["password"])
+        # The address has received the mail, so it is usable.
+        author.full_clean(exclude=["password", "email"])
         if User.objects.filter(email__iexact=invitation.address).exists():
             return None
-        # The name may have been written in another form of Unicode.
         if User.objects.filter(username__iexact=author.username).exists():
             raise ValidationError({"username": author.unique_error_message(User, ("username",))})
         try:
@@ -135,7 +142,7 @@ def accept(number: int, typed: Accepted) -> User | None:
         except IntegrityError:  # the command line added the name at the same time
             message = author.unique_error_message(User, ("username",))
             raise ValidationError({"username": message}) from None
-        author.groups.set([group_of(ROLES[invitation.role])])
+        author.groups.set([group_of(role)])
         invitation.delete()
         record_activity("accept_invitation", author.pk, author, role=invitation.role)
     return author

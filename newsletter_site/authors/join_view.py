@@ -14,7 +14,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from delivery.control_characters import clean_name
 from delivery.models import Newsletter
 from newsletter_site.authors import invitations
 from newsletter_site.authors.invitations import Accepted
@@ -23,6 +22,7 @@ from newsletter_site.models import Invitation
 from newsletter_site.sign_in.finish_sign_in import Proof, finish_sign_in
 from newsletter_site.sign_in.throttle import count_failure, may_try
 from publishing.desk_roles import ROLES
+from publishing.one_line_field import OneLineField
 
 _NEW_PASSWORD = {"autocomplete": "new-password", "maxlength": "4096"}
 
@@ -38,7 +38,7 @@ class JoinForm(forms.Form):
             attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}
         ),
     )
-    name = forms.CharField(
+    name = OneLineField(
         label=gettext_lazy("Name"),
         max_length=150,
         help_text=gettext_lazy("Readers see it on your letters."),
@@ -53,9 +53,6 @@ class JoinForm(forms.Form):
 
     def __init__(self, data: Any = None, **options: Any) -> None:
         super().__init__(data, auto_id="%s", **options)
-
-    def clean_name(self) -> str:
-        return clean_name(self.cleaned_data["name"])
 
     def clean(self) -> dict[str, Any]:
         typed = self.cleaned_data

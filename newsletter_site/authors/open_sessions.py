@@ -101,11 +101,13 @@ def describe_browser(user_agent: str) -> str:
 
 def _sessions_of(author: User) -> Iterator[tuple[Session, dict[str, Any]]]:
     # Only authors have sessions that last, so there are few rows to decode.
-    current = author.get_session_auth_hash()
+    # Sessions that began under an earlier secret key are accepted too.
+    hashes = [author.get_session_auth_hash(), *author.get_session_auth_fallback_hash()]
     for session in Session.objects.filter(expire_date__gt=timezone.now()):
         data = session.get_decoded()
         # After a new password, the row stays until it expires, but the session is not accepted.
-        is_valid = constant_time_compare(data.get(HASH_SESSION_KEY, ""), current)
+        stored = data.get(HASH_SESSION_KEY, "")
+        is_valid = any(constant_time_compare(stored, one) for one in hashes)
         if data.get(SESSION_KEY) == str(author.pk) and is_valid:
             yield session, data
 

@@ -13,17 +13,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 from django.views.decorators.http import require_http_methods, require_POST
 
-from delivery.control_characters import clean_name
 from delivery.humanise import counted
 from newsletter_site.authors import change_author
 from newsletter_site.authors.authors_view import posted_successor
 from newsletter_site.authors.lock_accounts import AccountRefusedError
 from newsletter_site.authors.open_sessions import end_sessions, open_sessions
-from newsletter_site.middleware.browser_language import DESK_LANGUAGES
+from newsletter_site.middleware.browser_language import DESK_LANGUAGES, in_browser_language
 from newsletter_site.models import User
 from newsletter_site.sign_in.reauthenticate import identity_error
 from publishing.desk_access import desk_page, signed_in
 from publishing.desk_permissions import MAY_LOOK
+from publishing.one_line_field import OneLineField
 from subscribers.links.see_other import see_other
 from subscribers.reader_permissions import MANAGE
 from subscribers.record_activity import record_activity
@@ -34,7 +34,7 @@ MOST_SESSIONS = 20
 class ProfileForm(forms.Form):
     """The name of an author, and the language of the desk."""
 
-    name = forms.CharField(
+    name = OneLineField(
         label=gettext_lazy("Name"),
         max_length=150,
         required=False,
@@ -59,9 +59,6 @@ class ProfileForm(forms.Form):
             *((code, names[code]) for code in DESK_LANGUAGES),
         ]
 
-    def clean_name(self) -> str:
-        return clean_name(self.cleaned_data["name"])
-
 
 @signed_in
 @require_http_methods(["GET", "HEAD"])
@@ -81,7 +78,8 @@ def profile(request: HttpRequest) -> HttpResponse:
         author.first_name, author.last_name = form.cleaned_data["name"], ""
         author.language = form.cleaned_data["language"]
         author.save(update_fields=["first_name", "last_name", "language"])
-        with override(author.language or None):
+        # The next page has the chosen language.
+        with override(author.language) if author.language else in_browser_language(request):
             messages.success(request, _("Your profile is saved."))
         return see_other(reverse("profile"))
     sessions = open_sessions(author, request.session.session_key)

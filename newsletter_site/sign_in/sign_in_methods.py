@@ -44,7 +44,7 @@ def remove_method(
     Returns False if the author could not sign in without it. Then nothing is deleted.
     """
     with locked_author(author):
-        if _is_last(author, method):
+        if rows.exists() and _is_last(author, method):
             return False
         if rows.delete()[0]:
             invalidate_sessions(author)

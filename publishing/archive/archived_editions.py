@@ -59,8 +59,11 @@ def _beginning(edition: Any) -> tuple[str, FoundImage | None]:
 def neighbours(edition: Any) -> tuple[Any, Any]:
     """Return the listed editions before and after a listed edition, or None."""
     others = listed_editions().defer(*LARGE_COLUMNS)
-    earlier = others.filter(first_public_at__lt=edition.first_public_at)
-    later = others.filter(first_public_at__gt=edition.first_public_at)
+    time = edition.first_public_at
+    # As in the list, the key decides between equal times. Imported letters may have the same day.
+    at_once = others.filter(first_public_at=time)
+    earlier = others.filter(first_public_at__lt=time) | at_once.filter(pk__lt=edition.pk)
+    later = others.filter(first_public_at__gt=time) | at_once.filter(pk__gt=edition.pk)
     return earlier.first(), later.last()
 
 

@@ -158,7 +158,8 @@ def look_page(request: HttpRequest, upload: BoundedUpload) -> HttpResponse:
         "newsletter": Newsletter.objects.get_current(),
     }
     context["logos"] = [_logo_shown(context["newsletter"], logo) for logo in LOGOS]
-    return desk_page(request, "publishing/look/look.html", context)
+    status = 422 if form.errors else 200
+    return desk_page(request, "publishing/look/look.html", context, status=status)
 
 
 def _logo_shown(newsletter: Newsletter, logo: str) -> dict[str, Any]:

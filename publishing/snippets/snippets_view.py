@@ -55,7 +55,10 @@ class SnippetForm(forms.Form):
         super().__init__(data, auto_id="%s", initial={"name": snippet.name, "text": snippet.text})
 
     def clean_name(self) -> str:
-        return clean_name(self.cleaned_data["name"])
+        name = clean_name(self.cleaned_data["name"])
+        if not name:
+            raise forms.ValidationError(self.fields["name"].error_messages["required"])
+        return name
 
 
 LIST = "desk:snippets"

@@ -73,7 +73,9 @@ def read_filter(parameters: Mapping[str, str]) -> ReaderFilter:
     )
     is_source = source in Subscriber.Source.values
     is_import = source.startswith(IMPORT_SOURCE) and chosen.import_id is not None
-    return chosen if is_source or is_import else chosen._replace(source="")
+    if is_import:
+        return chosen._replace(source=f"{IMPORT_SOURCE}{chosen.import_id}")
+    return chosen if is_source else chosen._replace(source="")
 
 
 def read_search(typed: str) -> str:

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_POST
 from subscribers.desk.reader_filter import read_filter
 from subscribers.desk.saved_filters import delete_filter, save_filter
 from subscribers.desk_frame import may_manage_readers, user_id_of
+from subscribers.fields.reader_values import shown_again
 from subscribers.links.see_other import see_other
 
 
@@ -19,7 +20,7 @@ def save(request: HttpRequest) -> HttpResponse:
     chosen, name = read_filter(request.POST.dict()), request.POST.get("name", "")
     if why_not := save_filter(name, chosen, user_id_of(request)):
         messages.warning(request, why_not)
-        return see_other(reverse("readers:list") + chosen.query(name=name))
+        return see_other(reverse("readers:list") + chosen.query(name=shown_again(name)))
     messages.success(
         request, _("The filter is saved. Everyone who manages readers sees it above the list.")
     )

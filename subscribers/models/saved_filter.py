@@ -10,6 +10,7 @@ from subscribers.models.subscriber import Subscriber
 
 LONGEST_NAME = LONGEST_TAG
 LONGEST_SEARCH = 254
+WHOLE_ADDRESS = r"[^@\s]@[^@\s]+\.[^@\s]"
 IMPORT_SOURCE = "import-"  # in a source, the number of the import follows
 
 
@@ -39,7 +40,8 @@ class SavedFilter(models.Model):
                 a_saved_filter_names_a_known_source=Q(source__in=["", *Subscriber.Source.values])
                 | Q(source__regex=f"^{IMPORT_SOURCE}[0-9]+$"),
                 # An erasure would not find the address of a reader here.
-                a_saved_filter_has_no_whole_address=~Q(text__regex=r"^[^@\s]+@[^@\s]+\.[^@\s]+$"),
+                a_saved_filter_has_no_whole_address=~Q(text__regex=WHOLE_ADDRESS)
+                & ~Q(name__regex=WHOLE_ADDRESS),
                 a_saved_filter_filters=~Q(state="")
                 | ~Q(text="")
                 | ~Q(source="")

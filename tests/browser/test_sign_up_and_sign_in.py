@@ -40,7 +40,7 @@ def test_signing_up_and_confirming_need_no_script(
     [mail] = accepted_by(provider)
     assert mail.recipients == [ADA]
     once_more = "Press “Confirm”, then once more on the page that opens."
-    assert once_more in mail.item["TextBody"] and once_more in mail.item["HtmlBody"]
+    assert all(once_more in mail.item[part] for part in ("TextBody", "HtmlBody"))
     [link] = re.findall(r"https?://\S+subscription_token=[\w-]+", mail.item["TextBody"])
     # Open the link in another browser, as on a phone, without the cookies of the first browser.
     phone = new_page(java_script_enabled=False)

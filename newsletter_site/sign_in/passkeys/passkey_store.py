@@ -6,7 +6,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
-from delivery.control_characters import clean_name
+from delivery.control_characters import CONTROL_CHARACTERS, clean_name
 from newsletter_site.models import LONGEST_NAME, Passkey, User
 from newsletter_site.sign_in.operator_record import record_operator
 from newsletter_site.sign_in.passkeys import webauthn
@@ -27,8 +27,7 @@ MOST_PASSKEYS = 20
 
 def named(typed: str) -> str:
     """Return the typed name of a passkey as it is stored."""
-    # PostgreSQL cannot store NUL.
-    return clean_name(typed.replace("\0", ""))[:LONGEST_NAME]
+    return clean_name(CONTROL_CHARACTERS.sub(" ", typed))[:LONGEST_NAME]
 
 
 def add(author: Any, name: str, state: dict[str, Any], response: str) -> bool:
@@ -55,11 +54,13 @@ def add(author: Any, name: str, state: dict[str, Any], response: str) -> bool:
     return True
 
 
-def rename(author: Any, passkey: Passkey, name: str) -> None:
-    """Give a passkey another name."""
+def rename(author: Any, passkey: Passkey, name: str) -> bool:
+    """Give a passkey another name. Return False if it was deleted."""
     with transaction.atomic():
-        author.passkeys.filter(pk=passkey.pk).update(name=name)
+        if not author.passkeys.filter(pk=passkey.pk).update(name=name):
+            return False
         record_activity("rename_passkey", author.pk, author, passkey=passkey.name, new_name=name)
+    return True
 
 
 def remove(author: Any, passkey: Passkey) -> bool:

@@ -58,7 +58,8 @@ def passkey_page(request: HttpRequest, passkey: int) -> HttpResponse:
     if error := identity_error(request):
         return _one_page(request, row, "{} {}".format(error, _("Nothing was changed.")), name)
     if do == "rename":
-        passkey_store.rename(author, row, name)
+        if not passkey_store.rename(author, row, name):
+            raise Http404(_("This passkey does not exist."))
         messages.success(request, _("The passkey is now called “{name}”.").format(name=name))
     elif do == "delete":
         if not passkey_store.remove(author, row):
@@ -135,8 +136,7 @@ def _fitting(request: HttpRequest, kept: dict[str, Any]) -> dict[str, Any]:
 
 def _last_method() -> str:
     return _(
-        "Nothing was removed: without it you could no longer sign in. First set a password, or add "
-        "another passkey."
+        "Nothing was removed: without it you could no longer sign in. First add another passkey."
     )
 
 

@@ -1,13 +1,18 @@
 """The pages of authors: the list, one author, and the confirmed actions."""
 
+import uuid
 from collections.abc import Callable
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission
 from django.utils import timezone
 
-from newsletter_site.models import User
+from newsletter_site.authors import change_author
+from newsletter_site.authors.lock_accounts import AccountRefusedError
+from newsletter_site.models import Passkey, User
 from publishing.activity.activity_sentences import plain_sentence_of
+from publishing.desk_roles import ROLES
 from publishing.models import Draft
 from tests.newsletter_site.authors.conftest import PASSWORD
 from tests.publishing.author_browser import WindowOf
@@ -58,6 +63,15 @@ def test_the_list_shows_role_factor_and_state(person: Make, window: WindowOf) ->
         assert all(word in shown[name] for word in words), name
 
 
+def test_a_passkey_counts_as_two_steps_on_the_page(person: Make, window: WindowOf) -> None:
+    ines = person("ines", "Writers")
+    assert "Two-step sign-in Off" in window.get(f"{AUTHORS}{ines.pk}/").words
+    Passkey.objects.create(
+        user=ines, name="Phone", credential_id=b"1", public_key=b"", sign_count=0
+    )
+    assert "Two-step sign-in On" in window.get(f"{AUTHORS}{ines.pk}/").words
+
+
 def test_a_role_changes_after_a_confirmation(person: Make, window: WindowOf) -> None:
     ola = person("ola", "Operators", "Managers of readers")
     assert "A role replaces all of them." in window.get(f"{AUTHORS}{ola.pk}/").words
@@ -69,6 +83,22 @@ def test_a_role_changes_after_a_confirmation(person: Make, window: WindowOf) -> 
     [entry] = LogEntry.objects.all()
     assert plain_sentence_of(entry) == "ada changed the role of ola to Publisher."
     assert window.post(f"{AUTHORS}{ola.pk}/role/", role="king").status == 409
+    ola.user_permissions.add(Permission.objects.get(codename="manage_readers"))
+    assert "Groups: Publishers, own permissions" in window.get(f"{AUTHORS}{ola.pk}/").words
+    window.post(f"{AUTHORS}{ola.pk}/role/", role="publisher")
+    assert not ola.user_permissions.exists()
+
+
+def test_what_changed_meanwhile_is_read_again(person: Make, ada: User) -> None:
+    liv, ines = person("liv", "Writers"), person("ines", "Publishers")
+    draft = Draft.objects.create(title="Swifts", saved_by=liv, created_by=liv)
+    change_author.set_active(ines.pk, is_active=False, by=ada)
+    with pytest.raises(AccountRefusedError, match="ines can no longer take over drafts"):
+        change_author.hand_over(liv.pk, ines, ada)
+    draft.refresh_from_db()
+    assert draft.saved_by == liv
+    with pytest.raises(AccountRefusedError, match="this account was deleted"):
+        change_author.change_role(uuid.uuid4(), ROLES["writer"], ada)
 
 
 def test_disabling_and_enabling_are_recorded(person: Make, window: WindowOf) -> None:
@@ -112,6 +142,8 @@ def test_drafts_are_handed_over_with_their_number(person: Make, window: WindowOf
     assert ">ines</option>" in page.html
     assert ">ola</option>" not in page.html
     assert window.post(f"{AUTHORS}{liv.pk}/hand-over/").status == 409
+    window.post(f"{AUTHORS}{ines.pk}/hand-over/", successor=str(liv.pk))
+    assert "ines has no open drafts." in window.get(AUTHORS).words
     window.post(f"{AUTHORS}{liv.pk}/hand-over/", successor=str(ines.pk))
     found = Draft.objects.filter(pk__in=[draft.pk for draft in drafts])
     assert {(one.saved_by, one.created_by, one.revision) for one in found} == {(ines, liv, 1)}

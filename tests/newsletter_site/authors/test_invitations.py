@@ -109,6 +109,8 @@ def test_a_link_expires_after_seven_days(window: WindowOf, gus: Invitation) -> N
         ({"email": "bea@example.org"}, "is blocked, so Homing sends no mail to it"),
         ({"email": "gus"}, "Enter an address such as"),
         ({"role": ""}, "Choose a role."),
+        ({"name": "\u200b"}, "This field is required."),
+        ({"name": "Gus\x07"}, "The text contains control characters."),
     ],
 )
 def test_a_refused_invitation_says_why(
@@ -151,6 +153,9 @@ def test_invitations_have_an_hourly_limit(ada: User, monkeypatch: pytest.MonkeyP
         ({"username": "two words"}, "Enter a valid username."),
         ({"username": "Ada"}, "A user with that username already exists."),
         ({"username": "ａｄａ"}, "A user with that username already exists."),
+        ({"username": "\ufdfa"}, "Enter a valid username."),
+        ({"username": "\u3392" * 100}, "at most 150 characters (it has 300)"),
+        ({"name": "\u200b"}, "This field is required."),
     ],
 )
 def test_a_refused_account_says_why(
@@ -161,6 +166,25 @@ def test_a_refused_account_says_why(
     assert sentence in page.words
     assert PASSWORD not in page.source
     assert User.objects.count() == 1
+
+
+def test_an_invitation_for_a_removed_role_makes_no_account(gus: Invitation) -> None:
+    Invitation.objects.update(role="auditor")
+    assert "the role no longer exists" in accept(link()).words
+    assert User.objects.count() == 1
+
+
+def test_an_address_that_got_the_mail_is_accepted(window: WindowOf) -> None:
+    window.post(AUTHORS, **GUS | {"email": "gus@example.x"})
+    assert accept(link()).status == 302
+
+
+def test_only_the_two_buttons_change_an_invitation(window: WindowOf, gus: Invitation) -> None:
+    page = f"/admin/invitations/{gus.pk}/"
+    assert window.post(page, do="king", number=str(gus.number)).status == 404
+    for number in ("²", "9" * 5000, ""):
+        assert window.post(page, do="again", number=number).status == 303
+    assert len(mails()) == 1
 
 
 def test_an_invitation_ends_with_the_right_to_invite(gus: Invitation, ada: User) -> None:

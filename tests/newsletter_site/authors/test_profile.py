@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from django.conf import LazySettings
 from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.utils import timezone
@@ -52,6 +53,29 @@ def test_sessions_show_the_browser_and_end_on_request(ada: User, person: Make) -
     answers = [one.get(PROFILE, secure=True).status_code for one in (here, there, hers)]
     assert answers == [200, 302, 200]
     assert "You are signed in nowhere else." in here.get(PROFILE, secure=True).content.decode()
+
+
+def test_sessions_under_an_earlier_secret_key_end_too(ada: User, settings: LazySettings) -> None:
+    there = signed_in("ada")
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "x" * 60
+    here = signed_in("ada")
+    assert len(open_sessions(ada)) == 2
+    here.post(f"{PROFILE}sessions/", secure=True)
+    answers = [one.get(PROFILE, secure=True).status_code for one in (here, there)]
+    assert answers == [200, 302]
+
+
+def test_the_browsers_language_is_that_of_the_message_too(ada: User) -> None:
+    User.objects.update(language="en")
+    window = Client(headers={"accept-language": "de"})
+    window.force_login(ada)
+    window.post(PROFILE, {"name": "Ada\u200b", "language": ""}, secure=True)
+    assert "Ihr Profil ist gespeichert." in window.get(PROFILE, secure=True).content.decode()
+    window.post(PROFILE, {"name": "Ada\x07", "language": ""}, secure=True)
+    window.post(PROFILE, {"name": "\u200b", "language": ""}, secure=True)
+    ada.refresh_from_db()
+    assert ada.first_name == ""
 
 
 def test_sessions_under_an_old_password_are_not_listed(ada: User) -> None:

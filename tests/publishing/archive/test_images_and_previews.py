@@ -5,6 +5,7 @@ import json
 import random
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
 from xml.etree import ElementTree
@@ -14,9 +15,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from PIL import Image
 
-from delivery.models import Newsletter
+from delivery.models import Edition, Newsletter
 from publishing.archive.archive_pages import reply_link
-from publishing.archive.archived_editions import BEGINNING, latest_issues
+from publishing.archive.archived_editions import (
+    BEGINNING,
+    latest_issues,
+    listed_editions,
+    neighbours,
+)
 from publishing.archive.link_preview import locale_of
 from publishing.images.store_image import address_of, small_address_of, store_image
 from publishing.models import UploadedImage
@@ -183,6 +189,15 @@ def test_a_letter_links_its_neighbours_replies_and_address(
     own = replace(letter("Own"), reply_to="desk@almanack.example")
     publish(author.pk, "k4", own, hold_s=0)
     assert 'href="mailto:desk@almanack.example?' in public_window.get("/archive/own/").html
+
+
+def test_letters_of_one_moment_are_neighbours(author: Any) -> None:
+    for title in ("One", "Two", "Three"):
+        publish(author.pk, title, letter(title), hold_s=0)
+    # Letters that were imported may all have the same day.
+    Edition.objects.update(published_at=datetime(2020, 1, 2, tzinfo=UTC))
+    three, two, one = listed_editions()
+    assert neighbours(two) == (one, three)
 
 
 def test_a_reply_link_escapes_address_and_title() -> None:

@@ -105,7 +105,9 @@ def test_other_files_are_refused_and_the_choices_stay(window, file, sentence):
 
 
 def test_wrong_colour_is_named_and_short_one_is_completed(window):
-    assert "“reddish” is no colour." in window.post(PAGE, **{**LOOK, "accent": "reddish"}).words
+    page = window.post(PAGE, **{**LOOK, "accent": "reddish"})
+    assert page.status == 422
+    assert "“reddish” is no colour." in page.words
     window.post(PAGE, **{**LOOK, "accent": "0AF"})
     assert Newsletter.objects.get().accent == "#00aaff"
 

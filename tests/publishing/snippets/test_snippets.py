@@ -62,6 +62,7 @@ def test_a_form_posted_twice_saves_one_snippet(window):
         ({"name": " signature "}, "There is a snippet “signature” already. Choose another name."),
         ({"name": "x" * 61}, "at most 60 characters"),
         ({"name": " "}, "This field is required."),
+        ({"name": "\u200b"}, "This field is required."),
         ({"name": "\x01 \ufffe"}, "This field is required."),
         ({"text": " \n"}, "This field is required."),
         ({"text": "x" * (LONGEST_TEXT + 1)}, "at most 10,000 characters"),

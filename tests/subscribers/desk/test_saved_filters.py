@@ -5,6 +5,7 @@ from django.contrib.admin.models import LogEntry
 from django.db import IntegrityError, transaction
 
 from publishing.activity.activity_sentences import plain_sentence_of
+from subscribers.fields.reader_values import shown_again
 from subscribers.models import SavedFilter, Tag
 from tests.publishing.author_browser import WindowOf
 from tests.subscribers.factories import SubscriberFactory
@@ -55,6 +56,9 @@ def test_all_authors_can_open_and_delete_a_saved_filter(window: WindowOf, birds:
         ("BIRDS", {"q": "ada"}, "Another filter is called “BIRDS”."),
         ("Nothing", {"q": " ", "state": "x"}, "Choose a filter or search first."),
         ("Ada", {"q": "ada@example.org"}, "A filter for one address cannot be saved."),
+        ("Ada", {"q": "Ada <ada@example.org>"}, "A filter for one address cannot be saved."),
+        ("ada@example.org", {"q": "ada"}, "A filter for one address cannot be saved."),
+        ("x" * 17_000, {"q": "ada"}, "At most 60 are allowed."),
         ("Fish", {"tag": "999"}, "The tag of this filter was deleted."),
     ],
 )
@@ -68,7 +72,12 @@ def test_a_refused_filter_is_explained_and_keeps_its_name(
     assert SavedFilter.objects.count() == 1
     if page.has_form_with("tag") and "Save this filter" in page.words:
         assert page.form_with("tag" if "tag" in filters else "q")
-        assert f'name="name" value="{name}"' in page.source
+        assert f'name="name" value="{shown_again(name)}"' in page.source
+
+
+def test_the_number_of_an_import_is_written_in_one_way(window: WindowOf) -> None:
+    window.post(SAVE, name="Moved", source="import-0000000000001")
+    assert SavedFilter.objects.get().source == "import-1"
 
 
 def test_a_deleted_tag_takes_its_filters_along(window: WindowOf, birds: Tag) -> None:

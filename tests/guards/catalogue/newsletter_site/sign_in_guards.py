@@ -67,7 +67,7 @@ an open session alone cannot delete a passkey
     passkey_page: if «error := identity_error(request) → False»: return
     test_every_change_needs_the_password
 the last sign-in method stays
-    remove_method: if «_is_last(author, method) → False»: return False
+    remove_method: if «rows.exists() and _is_last(author, method) → False»: return False
     test_the_last_sign_in_method_stays
 two removals at once leave one sign-in method
     locked_author: User.objects«.select_for_update()».get

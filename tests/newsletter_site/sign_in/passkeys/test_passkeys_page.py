@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 
 from newsletter_site.models import OrganisationAccount, Passkey
+from newsletter_site.sign_in.passkeys import passkey_store
 from publishing.activity.activity_sentences import plain_sentence_of
 from tests.newsletter_site.sign_in.passkeys.passkey_browser import PAGE, PasskeyBrowser
 from tests.newsletter_site.sign_in.passkeys.software_passkey import PRESENT, SoftwarePasskey
@@ -135,6 +136,16 @@ def test_the_last_sign_in_method_stays(
     for removal in removals:
         removal.result(PATIENCE_S)
     assert Passkey.objects.count() + OrganisationAccount.objects.count() == 1
+
+
+def test_a_deleted_passkey_is_neither_renamed_nor_the_last(
+    own: PasskeyBrowser, passkey: SoftwarePasskey, author: Any
+) -> None:
+    gone = Passkey.objects.get()
+    Passkey.objects.all().delete()
+    author.set_unusable_password()
+    assert not passkey_store.rename(author, gone, "Laptop")
+    assert passkey_store.remove(author, gone)
 
 
 def test_without_a_password_a_recent_sign_in_confirms(
