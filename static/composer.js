@@ -54,6 +54,8 @@ function saved(facts) {
     const remove = document.querySelector("[data-delete]");
     remove.href = `${facts.address}delete/`;
     remove.hidden = false;
+    const crumb = document.querySelector("[data-draft]");
+    if (crumb) crumb.textContent = crumb.dataset.draft;
   }
   keep();
   preview.say(facts);

@@ -11,6 +11,7 @@ function findInText(field, wanted, other, exact) {
   const place = () => `${field.selectionStart}-${field.selectionEnd}`;
   let shown = "";
   return {
+    mark() {},
     next() {
       const matches = found();
       if (!matches.length) return null;
@@ -33,22 +34,26 @@ function findInText(field, wanted, other, exact) {
 }
 
 function findInEditor({ view }, wanted, other, exact) {
-  const query = () => new SearchQuery({
-    search: wanted.value, replace: other.value.replaceAll("$", "$$$$"), caseSensitive: exact.checked, literal: true,
+  const query = (search = wanted.value) => new SearchQuery({
+    search, replace: other.value.replaceAll("$", "$$$$"), caseSensitive: exact.checked, literal: true,
   });
   const matches = () => {
     const found = [];
     for (let at = 0, one; (one = query().findNext(view.state, at)); at = one.to) found.push(one);
     return found;
   };
+  const mark = (search) => view.dispatch(setSearchState(view.state.tr, query(search)));
   const run = (command) => {
-    view.dispatch(setSearchState(view.state.tr, query()));
+    mark();
     command(view.state, view.dispatch);
   };
   return {
+    mark,
+    // The focus stays in the panel: in the letter, the next key would replace the match.
     next() {
       run(findNext);
-      view.focus();
+      const { node } = view.domAtPos(view.state.selection.from);
+      (node.nodeType === Node.TEXT_NODE ? node.parentElement : node).scrollIntoView({ block: "center" });
       const found = matches();
       const at = found.findIndex(({ from }) => from === view.state.selection.from);
       return found.length ? { place: at + 1, number: found.length } : null;
@@ -90,7 +95,15 @@ export function findAndReplace(form, letter) {
   };
 
   panel.addEventListener("click", ({ target }) => DO[target.dataset.search]?.());
-  panel.addEventListener("input", (event) => event.stopPropagation());
+  panel.addEventListener("input", (event) => {
+    event.stopPropagation();
+    finder().mark();
+  });
+  panel.addEventListener("toggle", () => {
+    if (panel.open) return;
+    finder().mark("");
+    letter.focus();
+  });
   // Enter in the textarea finds the next match too, because a line break would replace the shown match.
   form.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;

@@ -172,6 +172,10 @@ export function tools(form, refused) {
     if (stops.includes(target)) next?.focus();
   });
 
+  row.addEventListener("keydown", ({ key, target }) => {
+    if (key === "Escape" && isShown() && stops.includes(target) && !target.closest(".menu[open]")) editor.view.focus();
+  });
+
   // A menu closes when the author continues elsewhere. The panel to find words stays.
   const menus = [...row.querySelectorAll(".menu[name]")];
   document.addEventListener("pointerdown", ({ target }) => {

@@ -72,18 +72,21 @@ const quote = {
 };
 
 // Put blocks where the caret is: in place of an empty paragraph, otherwise after the block of the caret. Then the
-// caret is after them.
+// caret is in an empty paragraph after them.
 export function insertBlocks(tr, blocks) {
   const added = Fragment.from(blocks);
   const { $from } = tr.selection;
-  const isEmpty = $from.depth > 0 && $from.parent.type === nodes.paragraph && !$from.parent.content.size;
+  const isEmpty = $from.depth === 1 && $from.parent.type === nodes.paragraph && !$from.parent.content.size;
   const isInside = tr.selection.empty && $from.depth === 1 && $from.parent.isTextblock && $from.parentOffset;
   // In the middle of a paragraph, the words after the caret become a paragraph of their own.
-  if (isInside && $from.parentOffset < $from.parent.content.size) tr.split($from.pos);
-  const at = isEmpty ? $from.before() : isInside || $from.depth ? $from.after(1) : $from.pos;
+  const isDivided = isInside && $from.parentOffset < $from.parent.content.size;
+  if (isDivided) tr.split($from.pos);
+  const at = isEmpty ? $from.before() : isDivided ? $from.pos + 1 : $from.depth ? $from.after(1) : $from.pos;
   if (isEmpty) tr.replaceWith(at, $from.after(), added);
   else tr.insert(at, added);
-  return writeAfter(tr, at + added.size);
+  const end = at + added.size;
+  if (tr.doc.resolve(end).nodeAfter?.content.size !== 0) tr.insert(end, nodes.paragraph.create());
+  return writeAfter(tr, end);
 }
 
 // Put the caret into the block that begins here, or into a new paragraph.
@@ -121,8 +124,11 @@ function footnote(state, dispatch) {
   const label = freshLabel(state.doc);
   if (!state.selection.$to.parent.inlineContent || around(state.selection, nodes.footnote)) return false;
   const tr = state.tr.insert(state.selection.to, nodes.footnote_ref.create({ label }));
-  tr.insert(tr.doc.content.size, nodes.footnote.create({ label }, nodes.paragraph.create()));
-  dispatch?.(tr.setSelection(TextSelection.atEnd(tr.doc)).scrollIntoView());
+  // The empty paragraph at the end stays at the end.
+  const { content, lastChild } = tr.doc;
+  const at = content.size - (lastChild.content.size ? 0 : lastChild.nodeSize);
+  tr.insert(at, nodes.footnote.create({ label }, nodes.paragraph.create()));
+  dispatch?.(tr.setSelection(TextSelection.create(tr.doc, at + 2)).scrollIntoView());
   return true;
 }
 

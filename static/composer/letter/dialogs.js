@@ -1,5 +1,5 @@
 // The dialogs of the letter: a link or button, an image, and what a merge field says if it is empty.
-import { TextSelection } from "../../vendor/prosemirror.js";
+import { NodeSelection, TextSelection } from "../../vendor/prosemirror.js";
 import { insertBlocks, writeAfter } from "./commands.js";
 import { schema } from "./schema.js";
 
@@ -94,7 +94,8 @@ export async function editLink(view, { button = false, words = "" } = {}) {
       tr.setSelection(TextSelection.create(tr.doc, place.from + text.length));
     }
   }
-  view.dispatch(tr.removeStoredMark(marks.link).scrollIntoView());
+  // After a new link, the author writes on without it.
+  view.dispatch((present ? tr : tr.removeStoredMark(marks.link)).scrollIntoView());
 }
 
 // Ask for what the selected node says, and write it.
@@ -121,9 +122,11 @@ export async function editNode(view, at) {
   if (!node || !isEditable(node)) return;
   const attrs = await EDIT[node.type.name](node.attrs);
   view.focus();
-  const present = view.state.doc.nodeAt(at);
-  if (!attrs || present !== node) return;
-  const tr = view.state.tr.setNodeMarkup(at, null, attrs, node.marks);
+  if (view.state.doc.nodeAt(at) !== node) return;
+  const { tr } = view.state;
+  // The second click of a double click selects the blank beside the node, too.
+  if (!attrs) return view.dispatch(tr.setSelection(NodeSelection.create(tr.doc, at)));
+  tr.setNodeMarkup(at, null, attrs, node.marks);
   // The author writes on after the node: typed words would replace a selected one.
   const { parent, depth } = tr.doc.resolve(at);
   const isAlone = depth === 1 && node.type === nodes.image && parent.childCount === 1;

@@ -16,10 +16,10 @@ import {
   tableEditing,
 } from "../../vendor/prosemirror.js";
 import { clean } from "./clean-paste.js";
-import { TOOLS, around, inText, insertBlocks } from "./commands.js";
+import { TOOLS, around, inText, insertBlocks, writeAfter } from "./commands.js";
 import { editLink, editNode, isEditable } from "./dialogs.js";
 import { imagesOf, insertImages, placeholders } from "./images.js";
-import { FIELD, read, write } from "./markdown.js";
+import { FIELD, keepShortLines, read, write } from "./markdown.js";
 import { schema } from "./schema.js";
 import { slashMenu } from "./slash-menu.js";
 import { decorations, keys, lastParagraph, markdownSigns } from "./typing.js";
@@ -92,12 +92,19 @@ export class LetterEditor {
       },
       dispatchTransaction: (tr) => this.apply(tr),
       transformPastedHTML: (html) => clean(html, this.pictures),
-      handleDOMEvents: { copy: () => this.copied(), cut: () => this.copied() },
+      handleDOMEvents: {
+        copy: () => this.copied(),
+        cut: () => this.copied(),
+        mousedown: ({ state: { selection } }) => void (this.pressed = selection.node && selection.from),
+      },
       transformPasted: (slice) => new Slice(withChips(slice.content), slice.openStart, slice.openEnd),
       clipboardTextParser: (text, _$context, isPlain) => this.pastedText(text, isPlain),
+      handleTextInput: (view, _from, to, text) => this.typedBeside(view.state, to, text),
       handlePaste: (_view, event) => this.pasted(event),
       handleDrop: (view, event) => this.dropped(view, event),
       handleDoubleClickOn: (view, _pos, node, at) => isEditable(node) && (editNode(view, at), true),
+      // A phone has no double click: the second tap on a selected node opens its dialog, too.
+      handleClickOn: (view, _pos, node, at) => isEditable(node) && this.pressed === at && (editNode(view, at), true),
       handleKeyDown: (view, event) => this.key(view, event),
     });
   }
@@ -210,6 +217,14 @@ export class LetterEditor {
     return true;
   }
 
+  // What is typed goes after a selected image, field or divider, and does not replace it.
+  typedBeside({ selection, tr }, to, text) {
+    if (!(selection instanceof NodeSelection)) return false;
+    const after = selection.node.isInline ? tr.setSelection(TextSelection.create(tr.doc, to)) : writeAfter(tr, to);
+    this.view.dispatch(after.insertText(text).scrollIntoView());
+    return true;
+  }
+
   copied() {
     const { content } = this.view.state.selection.content();
     content.descendants(({ attrs }) => void (attrs.src && this.pictures.add(attrs.src)));
@@ -249,7 +264,7 @@ export class LetterEditor {
   // Pasted text is Markdown, unless the author pastes without formats.
   pastedText(text, isPlain) {
     const lines = text.replace(/\r\n?/g, "\n");
-    if (!isPlain) return Slice.maxOpen(read(lines, this.isVideo).content);
+    if (!isPlain) return Slice.maxOpen(read(keepShortLines(lines), this.isVideo).content);
     const paragraph = (words) => nodes.paragraph.create(null, words.split("\n").flatMap((line, at) => [
       ...(at ? [nodes.hard_break.create()] : []), ...(line ? [schema.text(line)] : []),
     ]));

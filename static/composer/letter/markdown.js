@@ -16,6 +16,7 @@ import { schema } from "./schema.js";
 export const FIELD = /(?<!(?<!\\)(?:\\\\)*\\)\{\{(?<!\{\{\{)(?!\{)[^{}|\n`]*(?:\|[^{}\n`]*)?\}\}(?!\})/g;
 const BUTTON = /\{\.button\}/y;
 const OF_IMAGE = /\{((?: ?(?:width=[1-9][0-9]{0,3}(?:%|px)?|align=(?:left|right|center)))+)\}/y;
+const SHORT_LINE = 50;
 const ALIGNED = /text-align:(\w+)/;
 const { nodes } = schema;
 
@@ -242,6 +243,18 @@ export function read(markdown, isVideo) {
   return nodes.doc.create(null, children.length ? children : nodes.paragraph.create());
 }
 
+// Pasted text keeps the ends of short lines, as in an address. Where a text was wrapped, its lines are longer.
+export function keepShortLines(text) {
+  const lines = text.split("\n");
+  for (const { type, level, map } of dialect.parse(text, {})) {
+    if (type !== "paragraph_open" || level) continue;
+    for (let at = map[0]; at < map[1] - 1; at++) {
+      if (lines[at].length < SHORT_LINE && !/(?:\\|\s\s)$/.test(lines[at])) lines[at] += "\\";
+    }
+  }
+  return lines.join("\n");
+}
+
 const isSame = (one, other) => one === other || Boolean(one && other?.eq(one));
 const DELIMITED = [schema.marks.strong, schema.marks.em, schema.marks.strike];
 const SIGNED = [schema.marks.link, schema.marks.code];
@@ -334,8 +347,9 @@ function serializerFor(isVideo) {
   const RULES = { left: ":---", center: ":---:", right: "---:" };
   const serializer = new MarkdownSerializer({
     ...basicNodes,
-    horizontal_rule(state, node) {
-      state.write("---");
+    horizontal_rule(state, node, parent) {
+      // At the beginning of a list item, the item would become a part of the rule.
+      state.write(parent.type === nodes.doc ? "---" : "___");
       state.closeBlock(node);
     },
     heading(state, node) {

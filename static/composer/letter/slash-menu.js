@@ -28,8 +28,10 @@ export function slashMenu(choices, list) {
   }
 
   function show(view, [words, wanted]) {
-    const found = choices().filter(({ label }) => label.toLowerCase().includes(wanted.trim().toLowerCase()));
-    if (!found.length || words === dismissed) return close(view);
+    const at = ({ label }) => ` ${label.toLowerCase()}`.indexOf(` ${wanted.trim().toLowerCase()}`);
+    // A name that begins with the typed letters comes before a name that has them in a later word.
+    const found = choices().filter((one) => at(one) >= 0).sort((one, other) => at(one) - at(other));
+    if (!found.length || (dismissed && words.startsWith(dismissed))) return close(view);
     if (found.map(({ label }) => label).join() !== shown.map(({ label }) => label).join()) chosen = 0;
     shown = found;
     list.replaceChildren(...found.map((entry, at) => {

@@ -96,6 +96,14 @@ const breakLine = (state, dispatch) => {
   return type === nodes.heading ? baseKeymap.Enter(state, dispatch) : isInTable(state);
 };
 
+// At the end of code, the right arrow leaves the code.
+const leaveCode = ({ selection: { empty, $from }, storedMarks, tr }, dispatch) => {
+  const isIn = (found) => Boolean(found && marks.code.isInSet(found));
+  if (!empty || !isIn(storedMarks ?? $from.marks()) || isIn($from.nodeAfter?.marks)) return false;
+  dispatch(tr.removeStoredMark(marks.code));
+  return true;
+};
+
 // Below a table, an image, a code block or a footnote at the end of the letter, the author can write on. An empty
 // paragraph is not a part of the Markdown.
 export const lastParagraph = new Plugin({
@@ -109,6 +117,7 @@ export const keys = [
   keymap({
     Tab: chainCommands(nextCell, sinkListItem(nodes.list_item)),
     "Shift-Tab": chainCommands(goToNextCell(-1), liftListItem(nodes.list_item)),
+    ArrowRight: leaveCode,
     "Shift-Enter": breakLine,
     "Mod-Enter": breakLine,
     "Mod-Shift-x": TOOLS.strike.run,
@@ -120,8 +129,10 @@ export const keys = [
   keymap(baseKeymap),
 ];
 
+const isButton = (node) => node.marks.some(({ type, attrs }) => type === marks.link && attrs.button);
+
 // Things that are not in the letter: the words of an empty letter, the numbers of footnotes, which footnotes no
-// reader gets, and which paragraphs become videos.
+// reader gets, and which paragraphs become videos and buttons.
 export function decorations({ placeholder, unused }, isVideo) {
   function of({ doc }) {
     const found = [];
@@ -138,6 +149,8 @@ export function decorations({ placeholder, unused }, isVideo) {
         found.push(Decoration.node(at, at + node.nodeSize, { "data-number": numbers.get(node.attrs.label), ...note }));
       } else if (parent === doc && node.type === nodes.paragraph && isVideo(node.textContent)) {
         found.push(Decoration.node(at, at + node.nodeSize, { class: "video" }));
+      } else if (node.type === nodes.paragraph && node.childCount && node.children.every(isButton)) {
+        found.push(Decoration.node(at, at + node.nodeSize, { class: "button" }));
       }
     });
     return DecorationSet.create(doc, found);

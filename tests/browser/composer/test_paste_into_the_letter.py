@@ -158,3 +158,11 @@ def test_pasted_markdown_is_read_and_an_address_becomes_a_link(composer: Page) -
     field.evaluate(PASTE, ["<b>x</b>", "Price\n---\n\n- milk"])
     composer.keyboard.up("Shift")
     expect(markdown(composer)).to_have_value("Price\\\n\\---\n\n\\- milk")
+    # An address keeps its lines. The lines of a text that was wrapped are joined.
+    composer.keyboard.press("ControlOrMeta+a")
+    wrapped = (
+        "Nine swifts came back to the tannery, and they stayed there\nuntil the third of August."
+    )
+    field.evaluate(PASTE, ["", f"Yours,\nEdith\n1 Lane\n\n{wrapped}"])
+    joined = wrapped.replace("\n", " ")
+    expect(markdown(composer)).to_have_value(f"Yours,\\\nEdith\\\n1 Lane\n\n{joined}")

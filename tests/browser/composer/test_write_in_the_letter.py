@@ -121,6 +121,10 @@ def test_tools_are_toggled_by_mouse_and_keyboard(empty: Page) -> None:
 
 def test_the_list_after_a_slash_inserts_what_is_chosen(empty: Page) -> None:
     offered = empty.get_by_role("listbox").get_by_role("option")
+    # Names that begin with the typed letters.
+    empty.keyboard.type("/vid")
+    expect(offered).to_have_text(["Video"])
+    empty.keyboard.press("ControlOrMeta+a")
     empty.keyboard.type("/tab")
     expect(offered).to_have_text(["Table"])
     empty.keyboard.press("Enter")
@@ -131,9 +135,26 @@ def test_the_list_after_a_slash_inserts_what_is_chosen(empty: Page) -> None:
     empty.keyboard.press("ControlOrMeta+End")
     empty.keyboard.type("/")
     empty.keyboard.press("Escape")
+    empty.keyboard.type("im")
     expect(offered).to_have_count(0)
     empty.keyboard.type("\nA / b\n/foot")
-    expect(markdown(empty)).to_have_value(re.compile(r"14 \|\n\n/\n\nA / b\n\n/foot$"))
+    expect(markdown(empty)).to_have_value(re.compile(r"14 \|\n\n/im\n\nA / b\n\n/foot$"))
+
+
+def test_a_block_is_inserted_where_the_caret_is(empty: Page) -> None:
+    empty.keyboard.type("A wet evening.")
+    for _ in range(len("evening.")):
+        empty.keyboard.press("ArrowLeft")
+    use(empty, "Divider", menu="Insert")
+    expect(markdown(empty)).to_have_value("A wet \n\n---\n\nevening.")
+    # The author writes on between the block and what follows it.
+    empty.keyboard.type("Then:")
+    expect(markdown(empty)).to_have_value("A wet \n\n---\n\nThen:\n\nevening.")
+    # In an item of a list, a rule of its own would end the list.
+    empty.keyboard.type("\n- \n")
+    empty.keyboard.type("- ")
+    use(empty, "Divider", menu="Insert")
+    expect(markdown(empty)).to_have_value(re.compile(r"Then:\n\n.*---\n\nevening\.$", re.DOTALL))
 
 
 def test_links_and_buttons_are_asked_for(empty: Page) -> None:
@@ -161,8 +182,13 @@ def test_links_and_buttons_are_asked_for(empty: Page) -> None:
     empty.keyboard.press("Enter")
     expect(markdown(empty)).to_have_value("See [this](<https://e.org/a b)>)")
 
-    # The caret in a link opens the same link.
+    # The caret in a link opens the same link, and a changed link goes on.
     empty.keyboard.press("ArrowLeft")
+    use(empty, "Link")
+    done(empty)
+    empty.keyboard.type("x")
+    empty.keyboard.press("Backspace")
+    expect(markdown(empty)).to_have_value("See [this](<https://e.org/a b)>)")
     use(empty, "Link")
     expect(address).to_have_value("https://e.org/a b)")
     address.fill("https://e.org/")
@@ -195,11 +221,20 @@ def test_a_field_is_a_chip_with_its_fallback(empty: Page) -> None:
     expect(empty.locator(".merge-field")).to_have_text("namefriend |")
     empty.keyboard.type(", hello")
     expect(markdown(empty)).to_have_value("Dear {{ name|friend | }}, hello")
+    # What is typed does not replace the selected field, also after a closed dialog.
+    empty.locator(".merge-field").click()
+    empty.keyboard.type("!")
+    expect(markdown(empty)).to_have_value("Dear {{ name|friend | }}!, hello")
+    empty.locator(".merge-field").dblclick()
+    empty.keyboard.press("Escape")
+    empty.keyboard.type("?")
+    expect(markdown(empty)).to_have_value("Dear {{ name|friend | }}?!, hello")
 
 
 def test_a_footnote_at_the_beginning_stays_a_number(empty: Page) -> None:
     use(empty, "Footnote", menu="Insert")
     empty.keyboard.type("On 3 August.")
+    is_saved(empty)
     empty.keyboard.press("ControlOrMeta+Home")
     # The first press selects the number.
     empty.keyboard.press("ArrowRight")

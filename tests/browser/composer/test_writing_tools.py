@@ -97,14 +97,15 @@ def test_find_and_replace_is_one_step_to_undo(writing, place):
     wanted = writing.get_by_label("Find", exact=True)
     selected = (
         "field => field.value?.slice(field.selectionStart, field.selectionEnd)"
-        " ?? `${getSelection()}`"
+        " ?? field.querySelector('.ProseMirror-active-search-match').textContent"
     )
 
     wanted.fill("swift (1)")
     wanted.press("Enter")
     expect(writing.get_by_text("1 of 2")).to_be_visible()
-    writing.get_by_role("button", name="Find next").click()
+    writing.keyboard.press("Enter")
     expect(writing.get_by_text("2 of 2")).to_be_visible()
+    expect(markdown(writing)).to_have_value(text)
     assert field.evaluate(selected) == "swift (1)"
     writing.get_by_label("Match case").check()
     writing.get_by_label("Replace with").fill("tern $&")
@@ -118,6 +119,8 @@ def test_find_and_replace_is_one_step_to_undo(writing, place):
     writing.get_by_role("button", name="Replace all").click()
     expect(writing.get_by_text("Replaced: 2")).to_be_visible()
     expect(markdown(writing)).to_have_value("tern $& (1), tern $&.\n\ntern $&s.")
+    writing.get_by_text("Find and replace").click()
+    expect(writing.locator(".ProseMirror-search-match")).to_have_count(0)
     field.press("Control+z")
     expect(markdown(writing)).to_have_value(text.replace("swift (1)", "tern $&"))
 

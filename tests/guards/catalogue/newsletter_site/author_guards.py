@@ -17,7 +17,8 @@ drafts go only to an author who can still write
     _hand_over: if «not successors_of(author).filter(pk=successor.pk).exists() → False»: raise
     test_what_changed_meanwhile_is_read_again
 sessions under an earlier secret key can be ended
-    _sessions_of: hashes = [author.get_session_auth_hash()«, *author.get_session_auth_fallback_hash()»]
+    _sessions_of: hashes = [author.get_session_auth_hash()«,
+        *author.get_session_auth_fallback_hash()»]
     test_sessions_under_an_earlier_secret_key_end_too
 the admin keeps the last account too
     _keep_last: «with accounts_locked(): → if True:» return
