@@ -100,9 +100,8 @@ export function findAndReplace(form, letter) {
     finder().mark();
   });
   panel.addEventListener("toggle", () => {
-    if (panel.open) return;
-    finder().mark("");
-    letter.focus();
+    if (panel.open) wanted.select();
+    else finder().mark("");
   });
   // Enter in the textarea finds the next match too, because a line break would replace the shown match.
   form.addEventListener("keydown", (event) => {

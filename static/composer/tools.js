@@ -185,7 +185,9 @@ export function tools(form, refused) {
     const menu = key === "Escape" && target.closest(".menu[open]");
     if (!menu) return;
     menu.open = false;
-    menu.querySelector("summary").focus();
+    // After a search, the author writes on at the match.
+    if (isShown() && menu.matches("[data-find-panel]")) editor.view.focus();
+    else menu.querySelector("summary").focus();
   });
   row.addEventListener("mousedown", (event) => {
     // A pressed tool leaves the focus, and so the selection, in the letter.

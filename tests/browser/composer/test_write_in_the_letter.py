@@ -182,7 +182,7 @@ def test_links_and_buttons_are_asked_for(empty: Page) -> None:
     empty.keyboard.press("Enter")
     expect(markdown(empty)).to_have_value("See [this](<https://e.org/a b)>)")
 
-    # The caret in a link opens the same link, and a changed link goes on.
+    # The caret in a link opens the same link, and a changed link continues.
     empty.keyboard.press("ArrowLeft")
     use(empty, "Link")
     done(empty)

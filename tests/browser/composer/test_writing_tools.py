@@ -95,6 +95,7 @@ def test_find_and_replace_is_one_step_to_undo(writing, place):
     field = place(writing)
     writing.get_by_text("Find and replace").click()
     wanted = writing.get_by_label("Find", exact=True)
+    expect(wanted).to_be_focused()
     selected = (
         "field => field.value?.slice(field.selectionStart, field.selectionEnd)"
         " ?? field.querySelector('.ProseMirror-active-search-match').textContent"
