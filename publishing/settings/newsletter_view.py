@@ -176,8 +176,6 @@ class NewsletterForm(_ModelForm):
         cleaned = super().clean() or self.cleaned_data
         if "name" in cleaned:
             cleaned["name"] = clean_name(cleaned["name"])
-            if not cleaned["name"]:
-                self.add_error("name", self.fields["name"].error_messages["required"])
         for name in cleaned.keys() & _ROWS.keys():
             lines = str(cleaned[name]).replace("\r\n", "\n").split("\n")
             if name not in _WRITTEN:

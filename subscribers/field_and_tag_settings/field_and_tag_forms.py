@@ -38,8 +38,6 @@ class _OneLineForm(_ModelForm):
             if not isinstance(text, str):
                 continue
             cleaned[name] = clean_name(text)
-            if text and not cleaned[name] and self.fields[name].required:
-                self.add_error(name, self.fields[name].error_messages["required"])
             if CONTROL_CHARACTERS.search(cleaned[name]):
                 self.add_error(name, _("The text contains control characters. Remove them."))
         return cleaned

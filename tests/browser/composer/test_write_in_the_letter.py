@@ -221,7 +221,7 @@ def test_a_field_is_a_chip_with_its_fallback(empty: Page) -> None:
     expect(empty.locator(".merge-field")).to_have_text("namefriend |")
     empty.keyboard.type(", hello")
     expect(markdown(empty)).to_have_value("Dear {{ name|friend | }}, hello")
-    # What is typed does not replace the selected field, also after a closed dialog.
+    # Typing does not replace a selected field, nor a field whose dialog was closed.
     empty.locator(".merge-field").click()
     empty.keyboard.type("!")
     expect(markdown(empty)).to_have_value("Dear {{ name|friend | }}!, hello")

@@ -146,6 +146,7 @@ def test_two_pages_keep_each_others_changes(operator):
     [
         ("time_zone", "Lisbonn", "“Lisbonn” is not a time zone. Did you mean Europe/Lisbon?"),
         ("footer", "Hello {\\{ name }}", "The text contains {{"),
+        ("name", "\u200b", "This field cannot be blank."),
         ("tagline", "Hello {{ name }}", "The text contains {{"),
         ("about", "Hello {{ name }}", "The text contains {{"),
         ("own_links", "Ada http://a.example", "“Ada http://a.example” has no https address"),

@@ -117,6 +117,7 @@ def test_a_tag_is_added_renamed_and_deleted(window: WindowOf) -> None:
     tag = Tag.objects.get()
     assert (tag.name, tag.is_topic) == ("Birds and fish", True)
     assert "There is a tag" in window.post(f"{TAGS}add/", name="BIRDS and fish").words
+    assert "This field cannot be blank." in window.post(f"{TAGS}add/", name="\u200b").words
     window.post(f"{TAGS}{tag.pk}/", name="Birds")
     having, left = SubscriberFactory(tags=[tag.pk]), SubscriberFactory(left_topics=[tag.pk])
     assert "1 reader has this tag." in window.get(f"{TAGS}{tag.pk}/").words
