@@ -9,9 +9,7 @@ from delivery.feedback.count_results import count_unsubscribed, merge_results
 from delivery.feedback.lift_for_mail import request_lifting, was_lifted_for_mail
 from delivery.feedback.poll_provider import PROVIDER_TASKS
 from delivery.feedback.send_suppression_changes import queue_suppression_change
-from delivery.postmark.message_rules import find_refusals
-from delivery.postmark.parse_events import (
-    WEBHOOK_TYPES,
+from delivery.provider.events import (
     AddressEvent,
     AddressReactivated,
     AddressSuppressed,
@@ -19,6 +17,13 @@ from delivery.postmark.parse_events import (
     BounceMeaning,
     bounce_types,
 )
+from delivery.provider.from_settings import (
+    batch_size,
+    capabilities,
+    provider_class,
+    provider_name,
+)
+from delivery.provider.provider_protocol import Judged
 from delivery.queue import edition_control, scheduled_editions
 from delivery.queue.batches.insert_and_split import batch_size_for
 from delivery.queue.batches.roll_up import roll_up_finished

@@ -2,12 +2,12 @@
 
 from django.urls import path
 
-from delivery.feedback.webhook_view import PostmarkWebhook
+from delivery.feedback.webhook_view import ProviderWebhook
 
 app_name = "delivery"
 
 urlpatterns = [
-    path("webhooks/postmark/", PostmarkWebhook.as_view(), name="webhook"),
+    path("webhooks/<slug:path>/", ProviderWebhook.as_view(), name="webhook"),
     # The path also works without the trailing slash: a redirect could turn the POST into a GET.
-    path("webhooks/postmark", PostmarkWebhook.as_view()),
+    path("webhooks/<slug:path>", ProviderWebhook.as_view()),
 ]

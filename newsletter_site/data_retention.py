@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery.humanise import counted
+from delivery.interface import capabilities
 from delivery.models import Edition
 from delivery.monitoring import worker_heartbeat
 from delivery.retention import expire_details
@@ -107,7 +108,7 @@ def retention_rules() -> list[RetentionRule]:
     provider_days, provider_details = details_retention_days(), details
     if provider_days > days:
         # Keep the provider's details as long as Postmark still has information about the message.
-        provider_details = _kept(provider_days, "POSTMARK_RETENTION_DAYS")
+        provider_details = _kept(provider_days, capabilities().remembers_setting)
     deliveries_kept = _("until dropped by hand (DELIVERIES_KEEP_DAYS)")
     if (deliveries_days := drop_old_deliveries.days_kept()) is not None:
         deliveries_kept = _kept(deliveries_days, "DELIVERIES_KEEP_DAYS")

@@ -290,15 +290,18 @@ STORAGES = {
 }
 WHITENOISE_USE_FINDERS = True
 
-# --- Postmark --------------------------------------------------------------------------------
+# --- The mail provider -----------------------------------------------------------------------
+MAIL_PROVIDER = env.text("MAIL_PROVIDER", "postmark")
 POSTMARK_SERVER_TOKEN = env.secret("POSTMARK_SERVER_TOKEN").strip()
 _IN_SANDBOX = DEBUG and not POSTMARK_SERVER_TOKEN
 POSTMARK_SERVER_TOKEN = POSTMARK_SERVER_TOKEN or "sandbox"
 POSTMARK_BASE_URL = env.url(
     "POSTMARK_BASE_URL", "http://127.0.0.1:8025" if _IN_SANDBOX else "https://api.postmarkapp.com"
 )
-POSTMARK_BROADCAST_STREAM = env.text("POSTMARK_BROADCAST_STREAM", "broadcast")
-POSTMARK_TRANSACTIONAL_STREAM = env.text("POSTMARK_TRANSACTIONAL_STREAM", "outbound")
+BROADCAST_STREAM = env.text("POSTMARK_BROADCAST_STREAM", "broadcast")
+TRANSACTIONAL_STREAM = env.text("POSTMARK_TRANSACTIONAL_STREAM", "outbound")
+# The page of the sandbox, which shows the mail that a development site sent.
+SANDBOX_URL = POSTMARK_BASE_URL if _IN_SANDBOX else ""
 POSTMARK_RETENTION_DAYS = env.whole("POSTMARK_RETENTION_DAYS", 45, least=7, most=365)
 POSTMARK_WEBHOOK_USER = env.text("POSTMARK_WEBHOOK_USER")
 POSTMARK_WEBHOOK_PASSWORD = env.secret("POSTMARK_WEBHOOK_PASSWORD")
@@ -314,7 +317,7 @@ UNSUBSCRIBE_HANDLING = env.choice("UNSUBSCRIBE_HANDLING", "own", ("own", "postma
 # --- Publishing, delivery, provider events ---------------------------------------------------
 PUBLISH_HOLD_S = env.seconds("PUBLISH_HOLD_S", 30)
 SCHEDULE_LATE_S = env.seconds("SCHEDULE_LATE_S", 3600, least=60)
-DELIVERY_BATCH_SIZE = env.whole("DELIVERY_BATCH_SIZE", 200, least=1, most=500)
+DELIVERY_BATCH_SIZE = env.optional_whole("DELIVERY_BATCH_SIZE", least=1, most=500)
 DELIVERY_CONCURRENCY = env.whole("DELIVERY_CONCURRENCY", 4, least=1, most=64)
 # Only Linux reports which cores this process may use.
 _CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

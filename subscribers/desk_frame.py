@@ -89,11 +89,8 @@ def desk_page(
     response: after the back button, a form must still have its text and its key.
     """
     newsletter = context.get("newsletter") or Newsletter.objects.get_current()
-    # Link to the sandbox's page, which shows the mail that a development site sent.
-    in_sandbox = settings.DEBUG and settings.POSTMARK_SERVER_TOKEN == "sandbox"  # noqa: S105
-    sandbox_url = settings.POSTMARK_BASE_URL if in_sandbox else ""
     with timezone.override(newsletter.zone):
-        frame = {"newsletter": newsletter, "sandbox_url": sandbox_url}
+        frame = {"newsletter": newsletter, "sandbox_url": settings.SANDBOX_URL}
         page = render(request, template, {**frame, **context}, status=status)
     page.headers["Cache-Control"] = "private, no-cache"
     return page

@@ -27,7 +27,7 @@ from delivery.mail.mark_test_letter import TEST_RECIPIENT
 from delivery.models import Alarm, Evidence, ProviderEvent
 from delivery.monitoring.alarms import raise_alarm
 from delivery.monitoring.database_fault import stops_all_writes
-from delivery.postmark.parse_events import (
+from delivery.provider.events import (
     Acceptance,
     AddressEvent,
     AddressReactivated,
@@ -36,9 +36,9 @@ from delivery.postmark.parse_events import (
     BounceMeaning,
     Delivered,
     WebhookEvent,
-    parse_webhook,
     received_by,
 )
+from delivery.provider.from_settings import provider_class
 from delivery.queue.record_evidence import record_acceptances, settle_by_evidence
 from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.rules.delivery_key import DeliveryKey
@@ -50,7 +50,7 @@ logger = logging.getLogger(__name__)
 # A worker reads this many events at once. A complaint that arrives meanwhile is applied after these
 # events.
 READ_AT_ONCE = 500
-# Postmark waits about ten seconds for an answer. Events that take longer to apply are left to the
+# Providers wait about ten seconds for an answer. Events that take longer to apply are left to the
 # workers.
 MAX_LOCK_WAIT_S = 3.0
 # If one lock was not free in time, the wait for each later lock is at most this long.
@@ -71,7 +71,8 @@ def store(body: bytes, trace: str | None = None) -> int | None:
 
 def store_all(bodies: Sequence[bytes], traces: Sequence[str | None] | None = None) -> list[int]:
     """Store several events in one statement; return the ids of new events, in order."""
-    parsed = [parse_webhook(body) for body in bodies]
+    parse = provider_class().parse_webhook
+    parsed = [parse(body) for body in bodies]
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -213,7 +214,7 @@ def _lock(
     cursor.execute(f"SET LOCAL lock_timeout = '{wait_s}s'")
     pending = ProviderEvent.objects.filter(pk=event_id, applied_at=None)
     event = pending.select_for_update(skip_locked=True).first()
-    return (parse_webhook(bytes(event.body)), event.received_at) if event else None
+    return (provider_class().parse_webhook(bytes(event.body)), event.received_at) if event else None
 
 
 def _mark_applied(event_id: int) -> None:

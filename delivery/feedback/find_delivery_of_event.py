@@ -13,7 +13,7 @@ from django.db.backends.utils import CursorWrapper
 from delivery.hooks import reader_hooks
 from delivery.mail.mark_test_letter import TEST_ISSUE
 from delivery.mail.transactional_mail_texts import KIND_BY_ISSUE
-from delivery.postmark.parse_events import WebhookEvent
+from delivery.provider.events import WebhookEvent
 from delivery.rules.delivery_key import DeliveryKey
 
 
@@ -73,9 +73,9 @@ def scope_of(event: WebhookEvent, delivery: EventDelivery | None) -> Scope:
             return Scope.OTHER_STREAM
         is_letter = delivery.key.issue not in KIND_BY_ISSUE and delivery.key.issue != TEST_ISSUE
         return Scope.NEWSLETTER if is_letter else Scope.ON_REQUEST
-    if event.stream in {"", settings.POSTMARK_BROADCAST_STREAM}:
+    if event.stream in {"", settings.BROADCAST_STREAM}:
         return Scope.NEWSLETTER
-    is_ours = event.stream == settings.POSTMARK_TRANSACTIONAL_STREAM
+    is_ours = event.stream == settings.TRANSACTIONAL_STREAM
     return Scope.ON_REQUEST if is_ours else Scope.OTHER_STREAM
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.db.backends.utils import CursorWrapper
 
 from delivery.models import ProviderSuppression
-from delivery.postmark.parse_events import AddressReactivated, AddressSuppressed
+from delivery.provider.events import AddressReactivated, AddressSuppressed
 
 
 def save_latest(cursor: CursorWrapper, event: AddressSuppressed | AddressReactivated) -> None:

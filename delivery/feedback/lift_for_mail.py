@@ -14,7 +14,7 @@ from django.db.models import Q
 from delivery.feedback.send_suppression_changes import MAX_CLOCK_SKEW
 from delivery.mail.transactional_mail_texts import ISSUE_BY_KIND
 from delivery.models import SuppressionChange
-from delivery.postmark.parse_events import AddressReactivated
+from delivery.provider.events import AddressReactivated
 from delivery.queue.enqueue_transactional import requeue_inactive
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules import delivery_key

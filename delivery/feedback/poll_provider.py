@@ -5,24 +5,17 @@ The thread that polls also sends the provider the changes of its suppression lis
 
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from datetime import datetime, timedelta
-from itertools import islice
-from tempfile import SpooledTemporaryFile
-from typing import IO
+from datetime import timedelta
 
 from django.conf import settings
 
 from delivery.feedback import event_inbox, lift_for_mail, send_suppression_changes
 from delivery.feedback.latest_suppression_entries import filter_changed
-from delivery.postmark.classify_responses import BOUNCE_LIST, BOUNCES, SUPPRESSION_LIST
-from delivery.postmark.client import MAX_SEARCH_RESULTS, PAGE_SIZE, Postmark, now_s
-from delivery.postmark.parse_events import AddressSuppressed, UnreadableDumpError, iter_suppressions
-from delivery.postmark.search_windows import Window, to_eastern
-from delivery.retry_policy_and_client import postmark_from_settings
-from delivery.rules.call_results import SearchFailed
-from delivery.rules.reason import Reason, ReasonCode
+from delivery.provider.events import AddressSuppressed
+from delivery.provider.from_settings import capabilities, provider_from_settings
+from delivery.provider.provider_protocol import Provider, QueryFailedError
 from delivery.tasks import periodic_task_lease
 from delivery.tasks.periodic_task_lease import Lease, TaskInterruptedError, TaskPostponedError
 from delivery.tasks.register_background_task import BackgroundTask
@@ -31,10 +24,9 @@ logger = logging.getLogger(__name__)
 
 # The deadline of a call, except for a suppression list, which may be long.
 MAX_CALL_S = 30.0
-IN_MEMORY_BYTES = 1024 * 1024
 # A lease is longer than a call plus the time to apply the call's events.
 LEASE_S = 180.0
-# Each poll overlaps the previous poll by this time, because Postmark lists some entries late and
+# Each poll overlaps the previous poll by this time, because providers list some entries late and
 # clocks differ.
 OVERLAP = timedelta(hours=2)
 RETRY_BASE_S = 60.0
@@ -43,8 +35,10 @@ _is_busy = threading.Event()
 
 
 def polling_tasks_by_stream() -> dict[str, str]:
-    """Return the name of the polling task for each stream in use."""
-    streams = (settings.POSTMARK_BROADCAST_STREAM, settings.POSTMARK_TRANSACTIONAL_STREAM)
+    """Return the name of the polling task for each stream that the provider lists."""
+    if not capabilities().is_polled:
+        return {}
+    streams = (settings.BROADCAST_STREAM, settings.TRANSACTIONAL_STREAM)
     return {stream: f"poll {stream}" for stream in streams}
 
 
@@ -60,93 +54,49 @@ def poll(is_stopping: Callable[[], bool]) -> None:
 def _poll_stream(stream: str, lease: Lease, is_stopping: Callable[[], bool]) -> None:
     every_s = settings.DELIVERY_POLL_EVERY_S
     with (
-        closing(postmark_from_settings()) as postmark,
+        closing(provider_from_settings()) as provider,
         periodic_task_lease.running(
             lease, again_in_s=every_s, retry_base_s=RETRY_BASE_S, retry_cap_s=every_s
         ),
     ):
-        run = _PollRun(postmark, stream, lease, is_stopping)
-        new = run.bounces() + run.suppressions()
+        run, can = _PollRun(provider, stream, lease, is_stopping), provider.capabilities()
+        try:
+            new = run.bounces() if can.lists_bounces else 0
+            new += run.suppressions() if can.has_suppression_list else 0
+        except QueryFailedError as error:
+            raise TaskPostponedError(error.reason, error.retry_after_s) from error
         if new:
             logger.info("polling %s found %d events that no webhook had reported", stream, new)
 
 
 class _PollRun:
     def __init__(
-        self, postmark: Postmark, stream: str, lease: Lease, is_stopping: Callable[[], bool]
+        self, provider: Provider, stream: str, lease: Lease, is_stopping: Callable[[], bool]
     ) -> None:
-        self._postmark, self._stream, self._lease = postmark, stream, lease
+        self._provider, self._stream, self._lease = provider, stream, lease
         self._is_stopping = is_stopping
-        retention = timedelta(days=settings.POSTMARK_RETENTION_DAYS)
+        retention = timedelta(days=provider.capabilities().remembers_days)
         self._since = (lease.last_success_at or lease.started_at - retention) - OVERLAP
 
     def bounces(self) -> int:
         """Read every bounce and complaint; return how many were new."""
-        new = 0
-        until: datetime | None = None
-        oldest_at: datetime | None = None
-        while True:
-            window = Window(to_eastern(self._since), to_eastern(until) if until else None)
-            for offset in range(0, MAX_SEARCH_RESULTS, PAGE_SIZE):
-                page = self._postmark.page(
-                    BOUNCE_LIST,
-                    window.query(),
-                    stream=self._stream,
-                    offset=offset,
-                    deadline_at_s=now_s() + min(MAX_CALL_S, self._postmark.deadline_s),
-                )
-                if isinstance(page, SearchFailed):
-                    raise TaskPostponedError(page.reason, page.retry_after_s)
-                new += self._apply(page.events)
-                oldest_at = page.oldest_at
-                if not page.events or offset + PAGE_SIZE >= page.total:
-                    return new
-            # One search shows a limited number of results. All further results are older than the
-            # last result shown, so the next search covers the time up to that result.
-            earlier = oldest_at + timedelta(seconds=1) if oldest_at is not None else None
-            if earlier is None or (until is not None and to_eastern(earlier) >= to_eastern(until)):
-                raise TaskPostponedError(Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=BOUNCES))
-            until = earlier
+        pages = self._provider.bounces(self._stream, since=self._since, call_s=MAX_CALL_S)
+        return sum(self._apply(page) for page in pages)
 
     def suppressions(self) -> int:
-        """Read every entry of the suppression list; return how many were new."""
-        # The first run reads the whole list. Later runs begin a day earlier than necessary, because
-        # Postmark reads the date in its own zone.
-        since = self._lease.last_success_at
-        filters = {"fromdate": f"{to_eastern(since - timedelta(days=2)):%Y-%m-%d}"} if since else {}
-        new = 0
-        with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as dump:
-            self._download(filters, dump)
-            dump.seek(0)
-            entries = iter_suppressions(dump, self._stream)
-            try:
-                while chunk := list(islice(entries, PAGE_SIZE)):
-                    new += self._apply_entries(chunk)
-            except UnreadableDumpError:
-                raise TaskPostponedError(
-                    Reason.of(ReasonCode.QUERY_UNREADABLE, subject=SUPPRESSION_LIST)
-                ) from None
-        return new
+        """Read every new entry of the suppression list; return how many were new.
 
-    def _download(self, filters: Mapping[str, str], dump: IO[bytes]) -> None:
-        deadline_s = self._postmark.deadline_s
-        self._extend_lease(lease_s=deadline_s + LEASE_S)
-
-        def write(chunk: bytes) -> None:
-            if self._is_stopping():
-                raise TaskInterruptedError
-            try:
-                dump.write(chunk)
-            except OSError as error:
-                raise TaskPostponedError(
-                    Reason.of(ReasonCode.NO_ROOM_FOR_LIST, error=str(error.strerror))
-                ) from error
-
-        refused = self._postmark.suppressions(
-            self._stream, filters=filters, write=write, deadline_at_s=now_s() + deadline_s
+        The first run reads the whole list.
+        """
+        self._extend_lease(lease_s=self._provider.deadline_s + LEASE_S)
+        chunks = self._provider.suppressions(
+            self._stream, since=self._lease.last_success_at, keep_on=self._stop_if_needed
         )
-        if refused is not None:
-            raise TaskPostponedError(refused.reason, refused.retry_after_s)
+        return sum(self._apply_entries(chunk) for chunk in chunks)
+
+    def _stop_if_needed(self) -> None:
+        if self._is_stopping():
+            raise TaskInterruptedError
 
     def _apply_entries(self, entries: Sequence[tuple[AddressSuppressed, bytes]]) -> int:
         bodies = {id(event): body for event, body in entries}

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import timedelta
-from typing import Literal
 
 from django.conf import settings
 from django.db import connection
@@ -12,22 +11,20 @@ from django.db.models.functions import Now
 
 from delivery.feedback.latest_suppression_entries import save_lifted
 from delivery.models import SuppressionChange
-from delivery.postmark.classify_responses import SUPPRESSION_CHANGE
-from delivery.postmark.client import Postmark, now_s
-from delivery.postmark.parse_events import AddressSuppressed
-from delivery.retry_policy_and_client import postmark_from_settings
+from delivery.provider.deadline_clock import now_s
+from delivery.provider.events import AddressSuppressed
+from delivery.provider.from_settings import capabilities, provider_from_settings
+from delivery.provider.provider_protocol import SUPPRESSION_CHANGE, Change, Provider
 from delivery.rules.call_results import SearchFailed
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.tasks import periodic_task_lease
 from delivery.tasks.periodic_task_lease import TaskPostponedError
 
-Change = Literal["suppress", "reactivate"]
-
 # The largest assumed difference between the provider's clock and the database's.
 MAX_CLOCK_SKEW = timedelta(minutes=5)
 
 NAME = "push suppression changes"
-# Postmark's limit of changes in one call.
+# The most changes in one call (delivery/provider/provider_protocol.py).
 MAX_CHANGES = 50
 MAX_CALL_S = 30.0
 # A lease is longer than a call, so that a second worker cannot send while the first is still
@@ -38,11 +35,16 @@ RETRY_CAP_S = 900.0
 
 
 def queue_suppression_change(address: str, change: Change, *, stream: str = "") -> None:
-    """Queue a change in the caller's transaction, by default on the broadcast stream."""
+    """Queue a change in the caller's transaction, by default on the broadcast stream.
+
+    Nothing is queued if the provider has no suppression list.
+    """
+    if not capabilities().has_suppression_list:
+        return
     SuppressionChange.objects.create(
         address=address,
         address_key=address.lower(),
-        stream=stream or settings.POSTMARK_BROADCAST_STREAM,
+        stream=stream or settings.BROADCAST_STREAM,
         change=change,
     )
 
@@ -73,13 +75,13 @@ def push_suppression_changes(is_stopping: Callable[[], bool]) -> None:
     if lease is None:
         return
     with (
-        closing(postmark_from_settings()) as postmark,
+        closing(provider_from_settings()) as provider,
         periodic_task_lease.running(
             lease, again_in_s=0, retry_base_s=RETRY_BASE_S, retry_cap_s=RETRY_CAP_S
         ),
     ):
         _send_all(
-            postmark,
+            provider,
             lambda: not is_stopping() and periodic_task_lease.extend_lease(lease, lease_s=LEASE_S),
         )
 
@@ -88,7 +90,7 @@ def _pending() -> QuerySet[SuppressionChange]:
     return SuppressionChange.objects.filter(state=SuppressionChange.State.WAITING)
 
 
-def _send_all(postmark: Postmark, may_continue: Callable[[], bool]) -> None:
+def _send_all(provider: Provider, may_continue: Callable[[], bool]) -> None:
     # Only the last change of an address is sent.
     same = {name: OuterRef(name) for name in ("address_key", "stream")}
     later = Exists(SuppressionChange.objects.filter(id__gt=OuterRef("id"), **same))
@@ -98,17 +100,17 @@ def _send_all(postmark: Postmark, may_continue: Callable[[], bool]) -> None:
         for change in changes:
             oldest = _pending().filter(~later, stream=stream, change=change).order_by("id")
             while may_continue() and (pending := list(oldest[:MAX_CHANGES])):
-                _send(postmark, stream, change, pending)
+                _send(provider, stream, change, pending)
 
 
 def _send(
-    postmark: Postmark, stream: str, change: Change, pending: Sequence[SuppressionChange]
+    provider: Provider, stream: str, change: Change, pending: Sequence[SuppressionChange]
 ) -> None:
-    results = postmark.change_suppressions(
+    results = provider.change_suppressions(
         change,
         stream,
         [each.address for each in pending],
-        deadline_at_s=now_s() + min(MAX_CALL_S, postmark.deadline_s),
+        deadline_at_s=now_s() + min(MAX_CALL_S, provider.deadline_s),
     )
     if isinstance(results, SearchFailed):
         raise TaskPostponedError(results.reason, results.retry_after_s)

@@ -1,7 +1,7 @@
 """The URL of the provider's webhooks.
 
-Postmark does not resend an event after a 4xx other than 408 and 429. So Homing answers with a 4xx
-(neither 408 nor 429) only if the password is wrong, or the body is larger than any event.
+Some providers do not resend an event after a 4xx. So Homing answers with a 4xx only if the address
+is of another provider, the password is wrong, or the body is larger than any event.
 """
 
 import base64
@@ -9,46 +9,50 @@ import binascii
 import hashlib
 import hmac
 import logging
+from collections.abc import Mapping
 
-from django.conf import settings
 from django.db import Error as AnyDatabaseError
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.decorators import method_decorator
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
 from delivery.feedback import event_inbox
 from delivery.monitoring.database_fault import fault_of_web_process
+from delivery.provider.from_settings import provider_class
+from delivery.provider.provider_protocol import Provider
 
 logger = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 1024 * 1024
-MAX_TRACE_LENGTH = 100
 # At most this many digits of a length are read, because Python refuses to convert thousands of
 # digits.
 MAX_DIGITS = 18
 
 
 @method_decorator(csrf_exempt, name="dispatch")
-class PostmarkWebhook(View):
-    """Store one event per POST.
+class ProviderWebhook(View):
+    """Store the events of a POST.
 
     The view is exempt from CSRF checks, because a password protects it.
     """
 
     http_method_names = ["post"]
 
-    def post(self, request: HttpRequest) -> HttpResponse:
-        """Store the event, then apply it."""
-        if not (settings.POSTMARK_WEBHOOK_USER and settings.POSTMARK_WEBHOOK_PASSWORD):
-            logger.error(
-                "a webhook was refused: set POSTMARK_WEBHOOK_USER and POSTMARK_WEBHOOK_PASSWORD"
-            )
+    def post(self, request: HttpRequest, path: str) -> HttpResponse:
+        """Store the events, then apply them. `path` names the provider."""
+        provider = provider_class()
+        can, login = provider.capabilities(), provider.webhook_login()
+        if not can.path or path != can.path:
+            raise Http404
+        names = " and ".join(can.login_settings)
+        if not login:
+            logger.error("a webhook was refused: set %s", names)
             return _respond(503, "Webhooks are not configured here.")
-        if not _is_authorised(request.headers.get("Authorization", "")):
+        if not _is_authorised(request.headers.get("Authorization", ""), login):
             logger.error(
-                "a webhook was refused and its event is lost: its user and password are not "
-                "POSTMARK_WEBHOOK_USER and POSTMARK_WEBHOOK_PASSWORD"
+                "a webhook was refused and its event is lost: its user and password are not %s",
+                names,
             )
             response = _respond(401, "The user and password of this webhook are wrong.")
             response["WWW-Authenticate"] = 'Basic realm="webhooks"'
@@ -59,20 +63,24 @@ class PostmarkWebhook(View):
         if length > MAX_BODY_BYTES:
             logger.error("a webhook of more than %d bytes was refused", MAX_BODY_BYTES)
             return _respond(413, f"An event may have {MAX_BODY_BYTES} bytes.")
-        return _store_and_apply(request.read(length), _trace(request))
+        return _store_and_apply(provider, request.read(length), request.headers)
 
 
-def _store_and_apply(body: bytes, trace: str | None) -> HttpResponse:
+def _store_and_apply(
+    provider: type[Provider], body: bytes, headers: Mapping[str, str]
+) -> HttpResponse:
+    found = provider.split_webhook(body, headers)
     try:
-        event = event_inbox.store(body, trace)
+        events = event_inbox.store_all([event for event, _ in found], [trace for _, trace in found])
     except AnyDatabaseError as error:
         logger.log(
             _level(logging.ERROR),
-            "a webhook could not be stored (%s); Postmark sends it again",
+            "a webhook could not be stored (%s); %s sends it again",
             type(error).__name__,
+            provider.capabilities().name,
         )
         return _respond(503, "The event could not be stored.")
-    if event is not None:
+    for event in events:
         try:
             event_inbox.apply(event)
         except AnyDatabaseError as error:
@@ -90,7 +98,7 @@ def _level(otherwise: int) -> int:
     return logging.DEBUG if fault_of_web_process.problem() else otherwise
 
 
-def _is_authorised(header: str) -> bool:
+def _is_authorised(header: str, login: str) -> bool:
     scheme, _, encoded = header.partition(" ")
     if scheme.lower() != "basic":
         return False
@@ -98,17 +106,10 @@ def _is_authorised(header: str) -> bool:
         given = base64.b64decode(encoded.strip(), validate=True)
     except (binascii.Error, ValueError):
         return False
-    expected = f"{settings.POSTMARK_WEBHOOK_USER}:{settings.POSTMARK_WEBHOOK_PASSWORD}".encode()
     # Both texts are hashed, because compare_digest is constant-time only for texts of the same
     # length.
-    return hmac.compare_digest(hashlib.sha256(given).digest(), hashlib.sha256(expected).digest())
-
-
-def _trace(request: HttpRequest) -> str | None:
-    """Read the id that all tries of an event share; None if it cannot be stored."""
-    trace = request.headers.get("X-PM-Webhook-Trace-Id", "").strip()
-    fits = 0 < len(trace) <= MAX_TRACE_LENGTH and trace.isascii() and trace.isprintable()
-    return trace if fits else None
+    hashes = (hashlib.sha256(text).digest() for text in (given, login.encode()))
+    return hmac.compare_digest(*hashes)
 
 
 def _content_length(request: HttpRequest) -> int | None:

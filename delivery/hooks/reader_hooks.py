@@ -8,7 +8,7 @@ function `readers_who_get_no_copy` answers another question about readers
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from delivery.postmark.parse_events import AddressEvent
+from delivery.provider.events import AddressEvent
 
 
 class Readers(Protocol):

@@ -1,6 +1,6 @@
 """Merge fields such as `{{ name|there }}`.
 
-Triple braces are Postmark's own placeholders. Braces after a backslash are text, which HTML writes
+Triple braces are placeholders of a provider. Braces after a backslash are text, which HTML writes
 with entities (docs/decisions/0052-fields-in-addresses-and-braces-as-text.md).
 """
 
@@ -24,7 +24,7 @@ BODY_FIELDS = (*TITLE_FIELDS, *URL_FIELDS)
 # Blanks around a name are stripped afterwards: a pattern with blanks would try every division of a
 # long run of blanks. The pattern begins with literal braces, so that the search can skip to them.
 FIELD_PATTERN = re.compile(r"\{\{(?<!\{\{\{)(?!\{)([^{}|]*)(?:\|([^{}]*))?\}\}(?!\})")
-POSTMARK_FIELD = re.compile(r"(?<!\{)\{{3}(?!\{)[^{}]*\}{3}(?!\})")
+PROVIDER_FIELD = re.compile(r"(?<!\{)\{{3}(?!\{)[^{}]*\}{3}(?!\})")
 # An odd number of backslashes, the opening braces, and the next closing braces.
 ESCAPED_BRACES = re.compile(
     r"(?<!\\)((?>(?:\\\\)*))\\(\{{2,}+)(?:((?>(?:[^{}]|\{(?!\{)|\}(?!\}))*))(\}{2,}+))?"
@@ -34,9 +34,9 @@ _BACKSLASHES = re.compile(r"(?<!\\)\\++(?=\{\{)")
 _BACKSLASHES_OR_LAST = re.compile(r"(?<!\\)\\++(?=\{\{|\Z)")
 _LITERAL_BRACES = re.compile(r"(?<!\\)(\\*+)(?=\{\{)(\{++)")
 TOUCHING_BRACES = re.compile(r"\{{2,}+|\}{2,}+")
-# Fields, escaped braces, and Postmark's own placeholders.
+# Fields, escaped braces, and placeholders of a provider.
 FIELD_OR_BRACES = re.compile(
-    f"{FIELD_PATTERN.pattern}|{ESCAPED_BRACES.pattern}|{POSTMARK_FIELD.pattern}"
+    f"{FIELD_PATTERN.pattern}|{ESCAPED_BRACES.pattern}|{PROVIDER_FIELD.pattern}"
 )
 # This pattern also matches unpaired braces, so that they can be distinguished from braces that were
 # written as entities.
@@ -225,8 +225,8 @@ class FieldTemplate:
         mark = next(sign for sign in map(chr, range(0xE000, 0x110000)) if sign not in used)
         text = mark.join(self._texts)
         found = find_places(
-            # Hide the blanks in Postmark's fields, because these blanks do not end an address.
-            POSTMARK_FIELD.sub(lambda field: "x" * len(field[0]), text),
+            # Hide the blanks in a provider's fields, because these blanks do not end an address.
+            PROVIDER_FIELD.sub(lambda field: "x" * len(field[0]), text),
             mark,
             [field.name in URL_FIELDS for field in self._fields],
             html=self._html,

@@ -1,10 +1,10 @@
-"""Render each reader's message for Postmark.
+"""Render each reader's message, in the form that the provider takes.
 
 When a message is tried again, only its attempt id differs.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from email.header import Header
 from email.utils import parseaddr
 from enum import Enum, auto
@@ -21,12 +21,9 @@ from delivery.models import Edition, Newsletter
 from delivery.reader_fields import FIELD_NAMES
 from delivery.rules.delivery_key import key_prefix
 
-# If Postmark handles unsubscribes, it replaces this text by its own link.
-POSTMARK_UNSUBSCRIBE = "{{{ pm:unsubscribe }}}"
-ONE_CLICK = {"Name": "List-Unsubscribe-Post", "Value": "List-Unsubscribe=One-Click"}
-KEEP_ID = {"Name": "X-PM-KeepID", "Value": "true"}
+ONE_CLICK = ("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
 # RFC 3834: vacation notices do not answer mail that a program sends.
-AUTOMATIC = {"Name": "Auto-Submitted", "Value": "auto-generated"}
+AUTOMATIC = ("Auto-Submitted", "auto-generated")
 MAX_SUBJECT_LENGTH = 2000
 
 # A row of a batch: the reader's id, the address, the values of `READER_FIELDS` in order, and the
@@ -46,19 +43,43 @@ class _Value(Enum):
     PREFERENCES_URL = auto()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message in words of no provider. `html` or `text` may be empty.
+
+    `headers` has names with their values, the Message-ID first. `metadata` names the copy and the
+    attempt.
+    """
+
+    sender: str
+    to: str
+    reply_to: str
+    subject: str
+    html: str
+    text: str
+    tag: str
+    stream: str
+    metadata: Mapping[str, str]
+    headers: Sequence[tuple[str, str]]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the message as a value that JSON can hold."""
+        return asdict(self)
+
+
 @dataclass(frozen=True, slots=True)
 class Links:
     """The targets of a reader's links.
 
     `unsubscribe_urls` and `preferences_urls` take recipients; `transactional_url` takes a kind of
-    mail, a recipient and the version. `handles_unsubscribes` is false if Postmark handles
-    unsubscribes.
+    mail, a recipient and the version. If the provider handles unsubscribes, it replaces
+    `provider_placeholder` by its own link; the placeholder is empty if Homing handles them.
     """
 
     unsubscribe_urls: Callable[[Sequence[int]], Sequence[str]]
     preferences_urls: Callable[[Sequence[int]], Sequence[str]]
     transactional_url: Callable[[str, int, int], str]
-    handles_unsubscribes: bool
+    provider_placeholder: str = ""
 
 
 def merge_values(address: T, values: Sequence[T], merge_fields: Sequence[str]) -> dict[str, T]:
@@ -79,11 +100,18 @@ class Renderer:
     """
 
     def __init__(
-        self, edition: Edition, newsletter: Newsletter, links: Links, *, sender: str
+        self,
+        edition: Edition,
+        newsletter: Newsletter,
+        links: Links,
+        *,
+        sender: str,
+        shape: Callable[[Message], Mapping[str, Any]] = Message.as_json,
     ) -> None:
+        """`shape` returns the value of JSON that the provider takes as a message."""
         self.is_transactional = edition.issue_id in KIND_BY_ISSUE
-        # Postmark handles unsubscribes on the newsletters' stream only.
-        self._has_own_links = links.handles_unsubscribes or edition.kind == Edition.Kind.WELCOME
+        # A provider handles unsubscribes on the newsletters' stream only.
+        self._has_own_links = not links.provider_placeholder or edition.kind == Edition.Kind.WELCOME
         is_automatic = self.is_transactional or edition.kind == Edition.Kind.WELCOME
         self._automatic_headers = [AUTOMATIC] if is_automatic else []
         self._edition = edition
@@ -109,15 +137,13 @@ class Renderer:
         self._key_prefix = key_prefix(edition.issue_id, edition.version)
         self._domain = parseaddr(sender)[1].rpartition("@")[2] or "localhost"
         self._list_id = _list_id(newsletter.name, self._domain)
-        self._common: dict[str, Any] = {
-            "From": sender,
-            "Tag": provider_tag(edition.issue_id),
-            "TrackOpens": False,
-            "TrackLinks": "None",
-            "MessageStream": edition.stream,
+        self._common = {
+            "sender": sender,
+            "reply_to": edition.reply_to or newsletter.reply_to,
+            "tag": provider_tag(edition.issue_id),
+            "stream": edition.stream,
         }
-        if reply_to := edition.reply_to or newsletter.reply_to:
-            self._common["ReplyTo"] = reply_to
+        self._shape = shape
         fixed = (title, html, text, self._list_id, self._key_prefix)
         texts = (repr(fixed), repr(self._common), repr(sorted(self._values.items())))
         self._template = self._split(ValueMarkers(*texts))
@@ -149,17 +175,17 @@ class Renderer:
             return [self._urls.transactional_url(kind, each, version) for each in recipients]
         if self._has_own_links:
             return self._urls.unsubscribe_urls(recipients)
-        return [POSTMARK_UNSUBSCRIBE] * len(recipients)
+        return [self._urls.provider_placeholder] * len(recipients)
 
-    def _list_headers(self, link: str) -> list[dict[str, str]]:
+    def _list_headers(self, link: str) -> list[tuple[str, str]]:
         if self.is_transactional:
             return []
-        list_id = {"Name": "List-Id", "Value": self._list_id}
+        list_id = ("List-Id", self._list_id)
         if not self._has_own_links:
             return [list_id]
         # RFC 8058 requires each of the two headers for unsubscribing exactly once, with one https
         # URL.
-        return [list_id, {"Name": "List-Unsubscribe", "Value": f"<{link}>"}, ONE_CLICK]
+        return [list_id, ("List-Unsubscribe", f"<{link}>"), ONE_CLICK]
 
     def _split(self, markers: ValueMarkers) -> JsonTemplate:
         """Split the message at the values of a reader."""
@@ -168,7 +194,7 @@ class Renderer:
         def fill(template: FieldTemplate, *, in_html: bool) -> str:
             def write(field: Field) -> str:
                 if key := self._own.get(field.name):
-                    # Postmark replaces its placeholder only if the placeholder is not encoded.
+                    # The provider finds its placeholder only if the placeholder is not encoded.
                     is_ours = key is not _Value.LINK or self._has_own_links
                     return markers.of(
                         key,
@@ -180,25 +206,22 @@ class Renderer:
 
             return template.fill_with(write)
 
-        message = {
+        message = Message(
             **self._common,
-            "To": markers.of(_Value.ADDRESS),
-            "Subject": markers.of(_Value.SUBJECT)
+            to=markers.of(_Value.ADDRESS),
+            subject=markers.of(_Value.SUBJECT)
             if self._title.fields
             else _as_subject(self._title.fill({})),
-            "Metadata": {"delivery": delivery, "attempt": markers.of(_Value.ATTEMPT)},
-            "Headers": [
-                {"Name": "Message-ID", "Value": f"<{delivery}@{self._domain}>"},
-                KEEP_ID,
+            metadata={"delivery": delivery, "attempt": markers.of(_Value.ATTEMPT)},
+            headers=[
+                ("Message-ID", f"<{delivery}@{self._domain}>"),
                 *self._automatic_headers,
                 *self._list_headers(markers.of(_Value.LINK)),
             ],
-        }
-        if self._html:
-            message["HtmlBody"] = fill(self._html, in_html=True)
-        if self._text:
-            message["TextBody"] = fill(self._text, in_html=False)
-        return markers.split(message)
+            html=fill(self._html, in_html=True) if self._html else "",
+            text=fill(self._text, in_html=False) if self._text else "",
+        )
+        return markers.split(self._shape(message))
 
 
 def _as_subject(title: str) -> str:

@@ -6,7 +6,7 @@ from django.db.models.functions import Now
 
 from delivery.models.shared_columns import ChoiceField, ReasonField
 
-# The `batch_id` of a check mail (delivery/postmark/check_mail.py), which carries no copies.
+# The `batch_id` of a check mail (delivery/provider/check_mail.py), which carries no copies.
 NO_BATCH = 0
 
 

@@ -12,6 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
 
+from delivery.provider.provider_protocol import BOUNCES, CHECK_FIELD, SEARCH
 from delivery.redact_addresses import read_text
 from delivery.rules.call_results import (
     AllAccepted,
@@ -43,13 +44,6 @@ RATE_LIMIT = 429
 # The provider's texts have no maximum length, but the tables and pages need one.
 MAX_TEXT_LENGTH = 300
 MAX_MESSAGE_ID_LENGTH = 100
-
-SEARCH = "search"
-# The metadata of a check mail (delivery/postmark/check_mail.py).
-CHECK_FIELD = "check"
-BOUNCES = "bounces"
-SUPPRESSION_LIST = "suppression_list"
-SUPPRESSION_CHANGE = "suppression_change"
 
 _ABOUT_THE_RECIPIENT = re.compile(r"^(Invalid|Error parsing)\s+'(To|Cc|Bcc)'", re.IGNORECASE)
 _ABOUT_THE_SENDER = re.compile(r"^(Invalid|Error parsing)\s+'(From|Reply-?To)'", re.IGNORECASE)

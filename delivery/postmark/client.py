@@ -20,8 +20,9 @@ from delivery.postmark.connection import (
     Connection,
     ResponseTooLongError,
     TooLateToStartError,
-    now_s,
 )
+from delivery.provider.deadline_clock import now_s
+from delivery.provider.provider_protocol import SEARCH, SUPPRESSION_CHANGE, SUPPRESSION_LIST
 from delivery.redact_addresses import read_text
 from delivery.rules.call_results import (
     CallResult,
@@ -33,8 +34,6 @@ from delivery.rules.call_results import (
     Unanswered,
 )
 from delivery.rules.reason import Reason, ReasonCode
-
-__all__ = ["MAX_SEARCH_RESULTS", "PAGE_SIZE", "Postmark", "now_s"]
 
 _BATCH = "/email/batch"
 # A worker reads the stream's setting when it starts. The worker must start even if Postmark does
@@ -111,7 +110,7 @@ class Postmark:
         found: list[FoundMessage] = []
         listed = total = 0
         parse = partial(classify_responses.parse_search, field_name=field_name, value=value)
-        listing = Listing(classify_responses.MESSAGES.path, classify_responses.SEARCH, parse)
+        listing = Listing(classify_responses.MESSAGES.path, SEARCH, parse)
         filters = {f"metadata_{field_name}": value}
         for offset in range(0, MAX_SEARCH_RESULTS, PAGE_SIZE):
             page = self.page(
@@ -126,9 +125,7 @@ class Postmark:
                 break
         if listed < total:
             # The search did not show every message. The message we look for may be missing.
-            return SearchFailed(
-                Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=classify_responses.SEARCH)
-            )
+            return SearchFailed(Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=SEARCH))
         return SearchAnswered(tuple(found))
 
     def page(
@@ -146,7 +143,7 @@ class Postmark:
         raw = self._call("GET", path, b"", deadline_at_s)
         return classify_responses.parse_query(raw, listing.subject, listing.parse)
 
-    def suppressions(
+    def list_suppressions(
         self,
         stream: str,
         *,
@@ -161,7 +158,7 @@ class Postmark:
         """
         path = f"{_suppressions(stream)}/dump?{urlencode(filters)}".rstrip("?")
         raw = self._call("GET", path, b"", deadline_at_s, write=write)
-        return classify_responses.error_of(raw, classify_responses.SUPPRESSION_LIST)
+        return classify_responses.error_of(raw, SUPPRESSION_LIST)
 
     def change_suppressions(
         self,
@@ -180,7 +177,7 @@ class Postmark:
         body = orjson.dumps({"Suppressions": [{"EmailAddress": each} for each in addresses]})
         raw = self._call("POST", path, body, deadline_at_s)
         return classify_responses.parse_query(
-            raw, classify_responses.SUPPRESSION_CHANGE, classify_responses.parse_suppression_results
+            raw, SUPPRESSION_CHANGE, classify_responses.parse_suppression_results
         )
 
     def unsubscribe_handling(self, stream: str) -> str | None:

@@ -9,7 +9,6 @@ import io
 import re
 import socket
 import struct
-import time
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -23,6 +22,7 @@ from urllib3.util import parse_url
 from urllib3.util.ssl_ import create_urllib3_context
 
 from delivery.postmark.classify_responses import RawResponse
+from delivery.provider.deadline_clock import now_s
 
 CONNECT_TIMEOUT_S = 10.0
 # An answer of 500 results is about 120 kB, far below this limit.
@@ -42,14 +42,6 @@ _USUAL_HEAD = re.compile(
     + _OTHER_HEADERS + rb"\r\n",
     re.IGNORECASE | re.VERBOSE,
 )  # fmt: skip
-
-
-def now_s() -> float:
-    """Read a clock in seconds.
-
-    If possible, the clock also runs while the machine sleeps.
-    """
-    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 class TooLateToStartError(Exception):

@@ -17,6 +17,7 @@ from delivery.mail.html_and_text import compose_transactional
 from delivery.mail.transactional_mail_texts import ISSUE_BY_KIND
 from delivery.models import Batch, Delivery, Edition, Newsletter
 from delivery.models.delivery import Outcome
+from delivery.provider.from_settings import batch_size
 from delivery.queue.batches.insert_and_split import (
     DRAWN_NUMBERS,
     batch_size_for,
@@ -80,7 +81,7 @@ def request_mail(
 
 
 def _insert_deliveries(edition: Edition, deliveries: Sequence[NewDelivery], *, ahead: bool) -> None:
-    size = batch_size_for(edition, settings.DELIVERY_BATCH_SIZE)
+    size = batch_size_for(edition, batch_size())
     with connection.cursor() as cursor:
         place = AHEAD_OF_ALL
         if not ahead:
@@ -112,7 +113,7 @@ def _edition(kind: Edition.Kind, version: int) -> Edition:
         content = "\0".join((title, mail.html, mail.text))
         return {
             "kind": kind,
-            "stream": settings.POSTMARK_TRANSACTIONAL_STREAM,
+            "stream": settings.TRANSACTIONAL_STREAM,
             "title": title,
             "html_mail": mail.html,
             "text_mail": mail.text,

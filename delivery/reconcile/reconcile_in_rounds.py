@@ -8,18 +8,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 
-from django.conf import settings
 from django.utils.translation import gettext as _
 
 from delivery import log_context
 from delivery.humanise import counted, digits
 from delivery.mail.mark_test_letter import TEST_ISSUE
 from delivery.mail.transactional_mail_texts import KIND_BY_ISSUE
+from delivery.provider.from_settings import (
+    capabilities,
+    policy_from_settings,
+    provider_from_settings,
+)
 from delivery.reconcile import record_findings
 from delivery.reconcile.reconcile_round import Obstacle, ReconcileRound, RoundReport
 from delivery.reconcile.record_findings import EditionRecord
 from delivery.reconcile.walk_provider_record import PatientSearch
-from delivery.retry_policy_and_client import policy_from_settings, postmark_from_settings
 from delivery.rules.after_call_or_lookup import delay_after
 
 # The number of times that a walk is repeated if the search lags or is incomplete, with backoff.
@@ -57,7 +60,7 @@ def reconcile(
     `start_sent` publishes and pauses a scheduled edition that the provider already has copies of.
     Raises `SearchUnavailableError`; earlier findings stay recorded.
     """
-    retention_days = settings.POSTMARK_RETENTION_DAYS
+    retention_days = capabilities().remembers_days
     editions = record_findings.load_editions(issue, retention_days=retention_days)
     to_walk = editions
     reports: dict[Group, RoundReport] = {}
@@ -78,11 +81,11 @@ def reconcile(
         }
         for group, members in groupby(sorted(to_walk, key=_group), key=_group):
             walked = list(members)
-            with closing(postmark_from_settings()) as postmark, log_context.scope():
+            with closing(provider_from_settings()) as provider, log_context.scope():
                 log_context.bind(issue=walked[0].issue)
                 report = ReconcileRound(
                     walked,
-                    PatientSearch(postmark, walked[0].stream),
+                    PatientSearch(provider, walked[0].stream),
                     start_sent=start_sent,
                     report_progress=report_progress,
                 ).run()

@@ -22,11 +22,11 @@ from delivery import log_context
 from delivery.humanise import counted, digits
 from delivery.mail.transactional_mail_texts import provider_tag
 from delivery.models import Edition
-from delivery.postmark.classify_responses import CHECK_FIELD
-from delivery.postmark.search_windows import span_around
+from delivery.provider.from_settings import capabilities
+from delivery.provider.provider_protocol import ATTEMPT_FIELD, CHECK_FIELD, DELIVERY_FIELD
 from delivery.reconcile import record_findings
 from delivery.reconcile.record_findings import EditionRecord
-from delivery.reconcile.walk_provider_record import PatientSearch, iter_pages
+from delivery.reconcile.walk_provider_record import PatientSearch
 from delivery.rules.call_results import FoundMessage
 from delivery.rules.delivery_key import DeliveryKey, read
 
@@ -215,7 +215,7 @@ class ReconcileRound:
         # Before the walk, search for the mail that was accepted last. If the search already shows
         # that mail, the walk will also show all earlier mail.
         last = record_findings.find_last_accepted(self._stream)
-        shows_later_mail = last is None or bool(self._search.about("attempt", last[0].hex))
+        shows_later_mail = last is None or bool(self._search.about(ATTEMPT_FIELD, last[0].hex))
         shows_later_mail &= self._shows_mail_after_the_restore()
         self._walk()
         # The versions are read after the walk, because a version may be published meanwhile.
@@ -225,7 +225,7 @@ class ReconcileRound:
         self._coverage = SearchCoverage(
             self._walked_at,
             last_lookup_after_s=self._last_lookup_after_s,
-            retention_days=settings.POSTMARK_RETENTION_DAYS,
+            retention_days=capabilities().remembers_days,
             shows_later_mail=shows_later_mail,
             last_accepted_at=last[1] if last else None,
             newest_shown_at=self._newest,
@@ -260,7 +260,7 @@ class ReconcileRound:
         if later is None:
             return False
         attempt, is_check_mail = later
-        field_name = CHECK_FIELD if is_check_mail else "attempt"
+        field_name = CHECK_FIELD if is_check_mail else ATTEMPT_FIELD
         return bool(self._search.about(field_name, attempt.hex))
 
     def _settle(self, walked: EditionRecord) -> None:
@@ -296,14 +296,12 @@ class ReconcileRound:
 
     def _walk(self) -> None:
         first = min(walked.published_at for walked in self._editions.values())
-        for messages, total in iter_pages(
-            self._search, provider_tag(self._issue), span_around(first, self._walked_at)
-        ):
+        for messages, total in self._search.walk(provider_tag(self._issue), first, self._walked_at):
             self._total = total
             by_version: dict[int, list[tuple[int, FoundMessage]]] = defaultdict(list)
             for listed in messages:
                 key = read(listed.delivery)
-                # Postmark does not document how its search compares values, so each result is
+                # A search may compare values in another way than Homing, so each result is
                 # compared again.
                 if key is None or key.issue != self._issue or key.version not in self._editions:
                     is_new = self._count_other(listed)
@@ -404,7 +402,7 @@ class ReconcileRound:
                     self._asked,
                 )
             )
-        shown = self._search.about("delivery", self._key(walked, recipient))
+        shown = self._search.about(DELIVERY_FIELD, self._key(walked, recipient))
         found = [(recipient, one) for one in shown]
         if found:
             self._record(walked, found)

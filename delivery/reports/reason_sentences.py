@@ -233,7 +233,7 @@ SENTENCES: Mapping[str, Promise] = {
     ),
 }
 
-# The requests that can fail, by the constants of postmark/classify_responses.py.
+# The requests that can fail, by the constants of provider/provider_protocol.py.
 _SUBJECTS: Mapping[str, Promise] = {
     "search": _("message search"),
     "bounces": _("list of bounces"),

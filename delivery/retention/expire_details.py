@@ -8,6 +8,7 @@ from delivery.mail.mark_test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.mail.transactional_mail_texts import INVITATION_ISSUE
 from delivery.models import Delivery, Edition, Evidence
 from delivery.models.attempt import NO_BATCH
+from delivery.provider.from_settings import capabilities
 from delivery.retention.batched_delete import OldRows, short_delete
 
 # A margin for differing clocks, days that begin at another hour, and operators on holiday.
@@ -39,7 +40,7 @@ _CALL_MAY_GO = f"""
 
 def provider_retention_days() -> int:
     """Return after how many days the provider certainly has no record of a message."""
-    return int(settings.POSTMARK_RETENTION_DAYS) + MARGIN_DAYS
+    return capabilities().remembers_days + MARGIN_DAYS
 
 
 def details_retention_days() -> int:

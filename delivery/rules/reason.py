@@ -42,7 +42,7 @@ class ReasonCode(StrEnum):
     NOT_THE_API = auto()  # status
 
     # The result of a look-up or of another query. `subject` is a constant of
-    # postmark/classify_responses.py.
+    # provider/provider_protocol.py.
     QUERY_STATUS = auto()  # subject, status
     QUERY_UNREADABLE = auto()  # subject
     QUERY_INCOMPLETE = auto()  # subject

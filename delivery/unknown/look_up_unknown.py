@@ -16,9 +16,9 @@ from delivery.models import Edition
 from delivery.models.attempt import NO_BATCH
 from delivery.monitoring.delivery_metrics import LOOKUPS
 from delivery.monitoring.metrics_storage import metrics_buffer
-from delivery.postmark.check_mail import send_check_mail
-from delivery.postmark.classify_responses import CHECK_FIELD
-from delivery.postmark.client import Postmark, now_s
+from delivery.provider.check_mail import send_check_mail
+from delivery.provider.deadline_clock import now_s
+from delivery.provider.provider_protocol import ATTEMPT_FIELD, CHECK_FIELD, DELIVERY_FIELD, Provider
 from delivery.queue.claim_due_batch import Claim
 from delivery.queue.settle_batch import settle_lookup
 from delivery.rules import after_call_or_lookup
@@ -70,7 +70,7 @@ class LookupContext:
     has_provider_id: bool
 
 
-def load_lookup_context(claim: Claim) -> LookupContext:
+def load_lookup_context(claim: Claim, *, remembers_days: int) -> LookupContext:
     """Load the context of a batch that was claimed for a look-up."""
 
     def key(recipient: int) -> str:
@@ -97,7 +97,7 @@ def load_lookup_context(claim: Claim) -> LookupContext:
             """,
             [
                 settings.DELIVERY_LOOKUP_AFTER_S[-1],
-                settings.POSTMARK_RETENTION_DAYS - 1,
+                remembers_days - 1,
                 claim.batch,
             ],
         )
@@ -169,18 +169,19 @@ def _load_later(
 
 def look_up(
     claim: Claim,
-    postmark: Postmark,
+    provider: Provider,
     policy: after_call_or_lookup.Policy,
     *,
     jitter: float,
     settle: Callable[[Claim, Settlement], bool] = settle_lookup,
 ) -> None:
     """Ask the provider about the unknown deliveries of a claimed batch; settle them."""
-    context = load_lookup_context(claim)
+    can = provider.capabilities()
+    context = load_lookup_context(claim, remembers_days=can.remembers_days)
     # All searches of a look-up share the time of one call, because the lease of the batch covers
     # that time.
-    deadline_at_s = now_s() + postmark.deadline_s
-    search = partial(postmark.search, stream=context.stream, deadline_at_s=deadline_at_s)
+    deadline_at_s = now_s() + provider.deadline_s
+    search = partial(provider.search, stream=context.stream, deadline_at_s=deadline_at_s)
     is_test = claim.kind == Edition.Kind.TEST
     # Copies of a cancelled edition that the provider does not have are put back under any policy.
     # The queue then withdraws these copies, so nobody has to decide about them.
@@ -200,7 +201,7 @@ def look_up(
         )
     ):
         sent = send_check_mail(
-            postmark,
+            provider,
             claim.edition,
             now=context.now,
             epoch=claim.epoch,
@@ -248,7 +249,7 @@ def _search_all(
     """
     later_mail = LaterMail.NONE
     if later is not None:
-        field_name = CHECK_FIELD if later.is_check_mail else "attempt"
+        field_name = CHECK_FIELD if later.is_check_mail else ATTEMPT_FIELD
         shown = search(field_name, later.attempt.hex)
         if isinstance(shown, SearchAnswered) and shown.found:
             later_mail = LaterMail.SHOWN
@@ -265,9 +266,8 @@ def _search(attempt: UUID | None, context: LookupContext, search: Search) -> Loo
     Without an attempt, search once per delivery.
     """
     by_id = {each.message_id: each for each in context.kept}
-    for field_name, value in (
-        [("attempt", attempt.hex)] if attempt else [("delivery", key) for key in context.unknown]
-    ):
+    by_copy = [(DELIVERY_FIELD, key) for key in context.unknown]
+    for field_name, value in [(ATTEMPT_FIELD, attempt.hex)] if attempt else by_copy:
         result = search(field_name, value)
         if isinstance(result, SearchFailed):
             return result

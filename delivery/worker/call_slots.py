@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from delivery.postmark.client import now_s
+from delivery.provider.deadline_clock import now_s
 
 # A call that takes longer than this is slow. A batch waits at most this long for its slot.
 QUICK_S = 1.0

@@ -20,7 +20,7 @@ from typing import Generic, Protocol, TypeVar
 from django.db import Error, connections
 
 from delivery.monitoring.database_fault import cause_of
-from delivery.postmark.client import now_s
+from delivery.provider.deadline_clock import now_s
 from delivery.rules import after_call_or_lookup
 from delivery.worker.worker_process import STOPPING_SIGNALS
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 from django.db import Error, connection
 
 from delivery.monitoring.database_fault import DatabaseFault, is_transient
-from delivery.postmark.client import now_s
+from delivery.provider.deadline_clock import now_s
 
 logger = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Collection
 
-from delivery.postmark.client import now_s
+from delivery.provider.deadline_clock import now_s
 
 # For this many seconds after a poll found due work, each thread for that work polls separately. A
 # rate limit may delay the work, or another worker may claim it.

@@ -25,7 +25,9 @@ from delivery.monitoring import delivery_metrics
 from delivery.monitoring.database_fault import DatabaseFault, is_transient
 from delivery.monitoring.delivery_metrics import Phase, Phases
 from delivery.monitoring.metrics_storage import metrics_buffer
-from delivery.postmark.client import Postmark, now_s
+from delivery.provider.deadline_clock import now_s
+from delivery.provider.from_settings import provider_class
+from delivery.provider.provider_protocol import Provider
 from delivery.queue.claim_due_batch import Claim, claim, claim_lookup, release
 from delivery.queue.settle_batch import (
     attempt_result,
@@ -68,7 +70,7 @@ class Dispatcher:
     def __init__(
         self,
         worker: uuid.UUID,
-        postmark: Postmark,
+        provider: Provider,
         *,
         policy: after_call_or_lookup.Policy,
         jitter: Callable[[], float],
@@ -84,7 +86,7 @@ class Dispatcher:
         the last step. `jitter` gives numbers from 0 to 1.
         """
         self._worker = worker
-        self._postmark = postmark
+        self._provider = provider
         self._policy = policy
         self._jitter = jitter
         self._lookup_lock = lookup_lock or threading.Lock()
@@ -142,7 +144,7 @@ class Dispatcher:
                     jitter=self._jitter,
                 )
 
-            look_up(claimed, self._postmark, self._policy, jitter=self._jitter(), settle=settle)
+            look_up(claimed, self._provider, self._policy, jitter=self._jitter(), settle=settle)
             return True
         finally:
             self._lookup_lock.release()
@@ -228,7 +230,7 @@ class Dispatcher:
                 rows = [by_id[recipient] for recipient in recipients]
                 body = renderer.body(rows, attempt)
             began_s = now_s()
-            result = self._postmark.send(
+            result = self._provider.send(
                 body,
                 [row[1] for row in rows],
                 deadline_at_s=deadline_at_s,
@@ -247,7 +249,7 @@ class Dispatcher:
         """Return the renderer of an edition. One renderer serves many batches.
 
         A new renderer is made when the newsletter's settings change. So an issue that stopped
-        because Postmark refused its sender continues with the new sender.
+        because the provider refused its sender continues with the new sender.
         """
         key = (claimed.edition, claimed.settings)
         renderer = self._renderers.pop(key, None)
@@ -351,7 +353,7 @@ def renderer_of(edition: Edition) -> Renderer:
     A transactional edition is open for years, so its mail has the newsletter's current look and
     language.
     """
-    newsletter = Newsletter.objects.get_current()
+    newsletter, provider = Newsletter.objects.get_current(), provider_class()
     if edition.issue_id in KIND_BY_ISSUE:
         edition.title, mail = compose_transactional(edition.kind, newsletter)
         edition.html_mail, edition.text_mail = mail.html, mail.text
@@ -359,10 +361,10 @@ def renderer_of(edition: Edition) -> Renderer:
         reader_hooks.registered().unsubscribe_urls,
         reader_hooks.registered().preferences_urls,
         reader_hooks.registered().mail_link,
-        handles_unsubscribes=settings.UNSUBSCRIBE_HANDLING == "own",
+        provider.capabilities().unsubscribe_placeholder,
     )
     sender = edition.sender or newsletter.sender
-    return Renderer(edition, newsletter, links, sender=sender)
+    return Renderer(edition, newsletter, links, sender=sender, shape=provider.shape)
 
 
 def bind_claim(claimed: Claim, attempt: uuid.UUID | None) -> None:

@@ -23,11 +23,11 @@ from django.db import DatabaseError, connection
 from delivery import log_context
 from delivery.monitoring import metrics_storage, worker_heartbeat
 from delivery.monitoring.database_fault import DatabaseFault
-from delivery.postmark.client import now_s
+from delivery.provider.deadline_clock import now_s
+from delivery.provider.from_settings import policy_from_settings, provider_from_settings
 from delivery.queue.claim_due_batch import is_call_due, release_all
 from delivery.queue.lease_reaper import recover_dead_worker, recover_expired_leases
 from delivery.reconcile import database_identity
-from delivery.retry_policy_and_client import policy_from_settings, postmark_from_settings
 from delivery.rules import after_call_or_lookup
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.tasks import register_background_task
@@ -274,10 +274,10 @@ class Worker:
                 return False, None
 
     def _send(self, unsent: UnsentCall) -> None:
-        with closing(postmark_from_settings()) as postmark:
+        with closing(provider_from_settings()) as provider:
             dispatcher = Dispatcher(
                 self.id,
-                postmark,
+                provider,
                 policy=self._policy,
                 jitter=self._random.random,
                 lookup_lock=self._lookup_lock,

@@ -20,7 +20,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.crypto import get_random_string
 
-from delivery.interface import WEBHOOK_TYPES
+from delivery.interface import capabilities
 from delivery.models import WorkerHeartbeat
 from newsletter_site.demo.child_processes import Children
 from newsletter_site.demo.demo_browser import TIMEOUT_S, Browser
@@ -157,7 +157,7 @@ def start_services(children: Children, *, hold_s: int = HOLD_S) -> Services:
             "Url": f"{site.url}/webhooks/postmark/",
             "MessageStream": stream,
             "HttpAuth": {"Username": "sandbox", "Password": webhook_password},
-            "Triggers": {kind: {"Enabled": True} for kind in WEBHOOK_TYPES},
+            "Triggers": {kind: {"Enabled": True} for kind in capabilities().webhook_events},
         }
         token, url = {"X-Postmark-Server-Token": "demo"}, f"{sandbox.url}/webhooks"
         answer = sandbox.session.post(url, headers=token, json=webhook, timeout=TIMEOUT_S)

@@ -11,7 +11,13 @@ from django.conf import settings
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from delivery.interface import batch_size_for, edition_control, scheduled_editions, together
+from delivery.interface import (
+    batch_size,
+    batch_size_for,
+    edition_control,
+    scheduled_editions,
+    together,
+)
 from delivery.models import Edition
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
@@ -216,7 +222,7 @@ def _do(action: str, edition: Edition) -> Mapping[str, Any] | None:
         case "close":
             return _numbers(edition) if edition_control.close(edition.pk) else None
         case "send-to-missed":
-            size = batch_size_for(edition, settings.DELIVERY_BATCH_SIZE)
+            size = batch_size_for(edition, batch_size())
             number = edition_control.send_to_missed(edition.pk, batch_size=size)
         case "ask-again":
             silences = len(settings.DELIVERY_LOOKUP_AFTER_S) - 1

@@ -41,7 +41,7 @@ def edition_columns(content: Content, newsletter: Newsletter | None = None) -> d
     mail = compose_content(frozen, newsletter)
     return {
         **{one.column: text for one, text in texts_of(frozen)},
-        "stream": settings.POSTMARK_BROADCAST_STREAM,
+        "stream": settings.BROADCAST_STREAM,
         "merge_fields": used_fields(frozen, fields),
         "html_mail": mail.html,
         "text_mail": mail.text,

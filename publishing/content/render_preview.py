@@ -79,19 +79,18 @@ def render_preview(
         lambda ids: [leave] * len(ids),
         lambda ids: [choose] * len(ids),
         lambda *_: "",
-        handles_unsubscribes=True,
     )
     renderer = Renderer(edition, newsletter, links, sender=newsletter.sender)
     message = orjson.loads(renderer.body([reader], uuid.UUID(int=0)))[0]
     return Preview(
         sender=parseaddr(newsletter.sender)[0] or newsletter.sender,
-        reply_to=message.get("ReplyTo") or parseaddr(newsletter.sender)[1],
+        reply_to=message["reply_to"] or parseaddr(newsletter.sender)[1],
         reader=reader[1],
-        subject=message["Subject"],
+        subject=message["subject"],
         preview_text=FieldTemplate(edition.preview_text, html=False).fill(
             merge_values(reader[1], reader[2:], used)
         ),
-        html=message.get("HtmlBody", ""),
-        text=message.get("TextBody", ""),
+        html=message["html"],
+        text=message["text"],
         size=MailParts(edition.html_mail, edition.text_mail).size,
     )

@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from delivery.humanise import clock_and_day, counted, digits
-from delivery.interface import database_time
+from delivery.interface import database_time, provider_class
 from delivery.models import Alarm, Edition, Newsletter
 from delivery.monitoring.alarms import load_unseen_by_edition
 from delivery.reports.load_edition_counts import (
@@ -238,7 +238,7 @@ def _health(newsletter: Newsletter) -> list[HealthLine]:
         found,
         newsletter.zone,
         ceiling_per_s=settings.DELIVERY_RATE_PER_S,
-        takes_webhooks=bool(settings.POSTMARK_WEBHOOK_PASSWORD),
+        takes_webhooks=bool(provider_class().webhook_login()),
     )
     return [*lines, _sender_domain(newsletter, found.now), _imports()]
 

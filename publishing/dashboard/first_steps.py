@@ -13,7 +13,7 @@ from enum import StrEnum
 from django.conf import settings
 from django.urls import reverse
 
-from delivery.interface import WEBHOOK_TYPES
+from delivery.interface import capabilities, provider_class
 from delivery.mail.mark_test_letter import TEST_ISSUE
 from delivery.models import Delivery, Newsletter, ProviderEvent
 from delivery.models.delivery import Outcome
@@ -60,18 +60,19 @@ class FirstSteps:
     @property
     def takes_webhooks(self) -> bool:
         """Whether an operator has set the name and the password for webhooks."""
-        return bool(settings.POSTMARK_WEBHOOK_USER and settings.POSTMARK_WEBHOOK_PASSWORD)
+        return bool(provider_class().webhook_login())
 
     @property
     def webhook_url(self) -> str:
-        """The webhook's address for Postmark, with placeholders for name and password."""
+        """The webhook's address for the provider, with placeholders for name and password."""
         scheme, _, host = settings.SITE_URL.partition("://")
-        return f"{scheme}://USER:PASSWORD@{host}{reverse('delivery:webhook')}"
+        path = reverse("delivery:webhook", args=[capabilities().path])
+        return f"{scheme}://USER:PASSWORD@{host}{path}"
 
     @property
     def webhook_types(self) -> str:
         """The events that Postmark should report, with the names on Postmark's own page."""
-        return ", ".join(WEBHOOK_TYPES.values())
+        return ", ".join(capabilities().webhook_events.values())
 
 
 def choose_steps(may: Collection[Step], done: Collection[Step]) -> tuple[tuple[Step, bool], ...]:

@@ -9,13 +9,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Lower
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from delivery.interface import enqueue
+from delivery.interface import batch_size, enqueue
 from delivery.models import Delivery, Edition, Evidence
 from delivery.models.delivery import Outcome
 from delivery.reports.edition_sentences import audience_words
@@ -120,7 +119,7 @@ def enqueue_audience(edition: Edition) -> None:
             fields=edition.merge_fields,
             tags=TagChoice.of(edition),
         )
-        enqueue(edition, audience, batch_size=settings.DELIVERY_BATCH_SIZE)
+        enqueue(edition, audience, batch_size=batch_size())
 
 
 def join_ids(ids: Iterable[int]) -> str:

@@ -49,7 +49,7 @@ def turn_on(
         )
         columns = {
             **(columns or edition_columns(content)),
-            "stream": settings.POSTMARK_TRANSACTIONAL_STREAM,
+            "stream": settings.TRANSACTIONAL_STREAM,
         }
         letter = Edition.objects.create(
             issue=issue,

@@ -22,14 +22,15 @@ from django.db.models.functions import Now
 from django.urls import reverse
 
 from delivery.interface import (
+    Judged,
+    batch_size,
     batch_size_for,
-    find_refusals,
+    provider_class,
     renderer_of,
     short_transaction,
 )
 from delivery.models import Batch, Edition
 from delivery.plan_methods import NESTED_LOOPS, plan_without
-from delivery.rules.reason import Reason
 from delivery.rules.reason import dumps as dump_reason
 from delivery.tasks.leased_task_columns import TaskState
 from delivery.tasks.run_leased_task import ClaimedTask, cancel, run_next
@@ -73,14 +74,13 @@ class RehearsalReport:
         self.calls += 1
         self.bytes += len(call)
 
-    def add_message(self, recipient: int, message: dict[str, Any], refusal: Reason | None) -> None:
-        """Count a message; `refusal` is the reason why it would be refused, or None."""
-        html = len(message.get("HtmlBody", "").encode())
+    def add_message(self, recipient: int, judged: Judged) -> None:
+        """Count a message that the provider's rules judged."""
         self.checked += 1
-        self._sizes[html + len(message.get("TextBody", "").encode())] += 1
-        self._clipped += html > GMAIL_CLIPS_AT
-        if refusal is not None:
-            reason = dump_reason(refusal)
+        self._sizes[judged.html_bytes + judged.text_bytes] += 1
+        self._clipped += judged.html_bytes > GMAIL_CLIPS_AT
+        if judged.refusal is not None:
+            reason = dump_reason(judged.refusal)
             self.refused[reason] += 1
             if len(self.named) < MOST_NAMED:
                 self.named.append({"reader": recipient, "reason": reason})
@@ -169,7 +169,7 @@ def _rehearse(running: ClaimedTask[Rehearsal]) -> None:
     running.heartbeat(done=0, total=audience.count(), started_at=Now())
     report, attempt = RehearsalReport(), uuid.uuid4()
     renderer = renderer_of(edition)
-    size = batch_size_for(edition, settings.DELIVERY_BATCH_SIZE)
+    size = batch_size_for(edition, batch_size())
     saved_s, rests = 0.0, 0
     with _frozen(audience, size) as batches:
         for batch in batches:
@@ -177,8 +177,8 @@ def _rehearse(running: ClaimedTask[Rehearsal]) -> None:
             rows = [(*row[:-1], *row[-1]) for row in batch] if edition.merge_fields else batch
             call = renderer.body(rows, attempt)
             report.add_call(call)
-            for row, (message, refusal) in zip(rows, find_refusals(call), strict=True):
-                report.add_message(row[0], message, refusal)
+            for row, judged in zip(rows, provider_class().judge(call), strict=True):
+                report.add_message(row[0], judged)
             now_s = time.monotonic()
             if now_s - saved_s >= SAVE_EVERY_S:
                 running.heartbeat(done=report.checked)

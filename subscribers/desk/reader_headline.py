@@ -70,7 +70,7 @@ def _why_request_was_refused(data: PersonalData) -> str:
     if not requested or requested[-1]["reason_code"] != ReasonCode.INACTIVE_RECIPIENT:
         return ""
     for one in data.provider_suppressions:
-        if one["refuses"] and one["stream"] == settings.POSTMARK_TRANSACTIONAL_STREAM:
+        if one["refuses"] and one["stream"] == settings.TRANSACTIONAL_STREAM:
             return words_of_code(provider_code(one["reason"], one["origin"]))
     return _("the mail provider suppresses it and does not say why")
 

@@ -129,8 +129,8 @@ def with_suppressed(readers: QuerySet[Subscriber]) -> QuerySet[Any]:
         address_key=OuterRef("email_key"), stream=OuterRef("next_stream"), refuses=True
     )
     streams = Case(
-        When(state=Subscriber.State.CONFIRMED, then=Value(settings.POSTMARK_BROADCAST_STREAM)),
-        default=Value(settings.POSTMARK_TRANSACTIONAL_STREAM),
+        When(state=Subscriber.State.CONFIRMED, then=Value(settings.BROADCAST_STREAM)),
+        default=Value(settings.TRANSACTIONAL_STREAM),
     )
     return readers.alias(next_stream=streams).annotate(
         suppressed=Coalesce(

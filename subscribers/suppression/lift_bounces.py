@@ -138,5 +138,5 @@ def _refusals(key: str, *more_streams: str) -> QuerySet[ProviderSuppression]:
 
 
 def _streams() -> list[str]:
-    both = (settings.POSTMARK_BROADCAST_STREAM, settings.POSTMARK_TRANSACTIONAL_STREAM)
+    both = (settings.BROADCAST_STREAM, settings.TRANSACTIONAL_STREAM)
     return list(dict.fromkeys(both))

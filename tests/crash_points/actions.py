@@ -6,19 +6,18 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db import connection
 from django.db.models import F
 
 from delivery.feedback import event_inbox
 from delivery.models import Attempt, DatabaseIdentity, Edition
-from delivery.postmark.client import Postmark
+from delivery.postmark.postmark_provider import PostmarkProvider
+from delivery.provider.from_settings import policy_from_settings
 from delivery.queue.claim_due_batch import Claim, claim
 from delivery.queue.settle_batch import settle_call
 from delivery.queue.start_call import start
 from delivery.reconcile import reconcile_in_rounds
 from delivery.reports.load_edition_counts import load_counts
-from delivery.retry_policy_and_client import policy_from_settings
 from delivery.rules import after_call_or_lookup
 from delivery.rules.call_results import CallResult, Deferred
 from delivery.rules.edition_counts import EditionCounts
@@ -56,7 +55,7 @@ def _discard(line: str) -> None:
     """Discard a line of progress."""
 
 
-class Interrupted(Postmark):
+class Interrupted(PostmarkProvider):
     """A client that runs another action, one time only, before it returns an answer."""
 
     meanwhile: Callable[[], object] | None = None
@@ -89,16 +88,12 @@ class Hands:
         self.stage = stage
         self._provider = provider
         self._newsroom = Newsroom()
-        self._postmark = Interrupted(
-            settings.POSTMARK_BASE_URL,
-            settings.POSTMARK_SERVER_TOKEN,
-            deadline_s=settings.DELIVERY_HTTP_DEADLINE_S,
-        )
+        self._client = Interrupted()
         worker = uuid.uuid4()
         self._unsent = UnsentCalls(worker) if stage.one_machine else None
         self._dispatcher = Dispatcher(
             worker,
-            self._postmark,
+            self._client,
             policy=policy_from_settings(),
             jitter=steady_dice,
             unsent=self._unsent and self._unsent.entry(0),
@@ -145,7 +140,7 @@ class Hands:
             pass
 
     def before_the_next_answer_is_read(self, meanwhile: Callable[[], object]) -> None:
-        self._postmark.meanwhile = meanwhile
+        self._client.meanwhile = meanwhile
 
     def a_worker_is_lost_before_its_call(self) -> None:
         with watch.not_counted():

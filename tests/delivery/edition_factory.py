@@ -14,10 +14,10 @@ from django.test.utils import override_settings
 
 from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.models.attempt import NO_BATCH
+from delivery.provider.from_settings import policy_from_settings, provider_from_settings
 from delivery.queue.lease_reaper import recover_expired_leases
 from delivery.reports.audit import find_violations
 from delivery.reports.load_edition_counts import load_counts
-from delivery.retry_policy_and_client import policy_from_settings, postmark_from_settings
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, state_of
 from delivery.worker.step import Dispatcher
@@ -98,7 +98,7 @@ class Newsroom:
         """Make a worker's dispatcher with the current settings."""
         return Dispatcher(
             uuid.uuid4(),
-            postmark_from_settings(),
+            provider_from_settings(),
             policy=policy_from_settings(),
             jitter=steady_dice,
         )

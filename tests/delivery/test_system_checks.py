@@ -6,8 +6,8 @@ import pytest
 
 from delivery.check_settings import (
     check_settings,
-    check_unsubscribe_handling,
 )
+from delivery.postmark.check_postmark_settings import find_unsubscribe_problem
 from delivery.postmark.client import Postmark
 from delivery.reports.reason_sentences import reason_sentence
 from tests.delivery.http_responses import answering, http
@@ -52,10 +52,10 @@ def test_half_of_the_webhook_credentials_is_a_warning(
 
 def warning_of(settings: Any, ours: str, answer: bytes) -> str:
     settings.UNSUBSCRIBE_HANDLING = ours
-    settings.POSTMARK_BROADCAST_STREAM = "letters"
+    settings.BROADCAST_STREAM = "letters"
     with ScriptedServer(answering(answer)) as server:
         client = Postmark(server.url, "secret-token", deadline_s=20.0)
-        problem = check_unsubscribe_handling(client)
+        problem = find_unsubscribe_problem(client)
         client.close()
     return reason_sentence(problem)
 

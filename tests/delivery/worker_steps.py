@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from django.db import connection
 
 from delivery.models import Batch, Delivery, Edition
+from delivery.provider.from_settings import policy_from_settings
 from delivery.queue.claim_due_batch import Claim, claim, claim_lookup
 from delivery.queue.settle_batch import attempt_result, settle_call
 from delivery.queue.start_call import start
-from delivery.retry_policy_and_client import policy_from_settings
 from delivery.rules.after_call_or_lookup import AttemptCounters, after_call
 from delivery.rules.call_results import CallResult
 from delivery.rules.delivery_key import DeliveryKey

@@ -11,7 +11,7 @@ from django.db import OperationalError, connection
 
 from delivery.models import Alarm, Batch, Delivery, Evidence, WorkerHeartbeat
 from delivery.monitoring.database_fault import DatabaseFault, load_refusals
-from delivery.postmark.client import now_s
+from delivery.provider.deadline_clock import now_s
 from delivery.reports.waiting_sentence import waiting_sentence
 from newsletter_site.operations.health.health_checks import run_check
 from newsletter_site.operations.metrics.metrics_catalogue import read_gauges

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import orjson
 
 from delivery.models import Attempt
-from delivery.postmark.check_mail import CHECK_MAIL_ADDRESS
 from delivery.postmark.client import Postmark
+from delivery.postmark.postmark_provider import CHECK_MAIL_ADDRESS, PostmarkProvider
 from delivery.rules import after_call_or_lookup
 from delivery.rules.call_results import AllAccepted, Answered, CallResult, LookupResult
 from delivery.rules.outcomes import Failed, Suppressed
@@ -68,11 +68,11 @@ class HistoryWorker:
         return False
 
 
-class CheckedClient(Postmark):
+class CheckedClient(PostmarkProvider):
     """The real client, with a check before every call."""
 
     def __init__(self, sandbox: Sandbox, url: str, facts: Facts) -> None:
-        super().__init__(url, "sandbox", deadline_s=DEADLINE_S)
+        Postmark.__init__(self, url, "sandbox", deadline_s=DEADLINE_S)
         self._sandbox, self._facts = sandbox, facts
         self.fault = ""
         self.lost_at: LossPoint | None = None

@@ -15,7 +15,7 @@ def test_every_import_rule_holds(capsys: pytest.CaptureFixture[str]) -> None:
 
     report = capsys.readouterr().out
     assert kept, report
-    assert "13 kept, 0 broken" in report  # The number is fixed, so that a deleted rule is noticed.
+    assert "14 kept, 0 broken" in report  # The number is fixed, so that a deleted rule is noticed.
 
 
 MOST_MODULES = 15

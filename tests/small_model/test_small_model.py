@@ -254,7 +254,7 @@ class RealQueue:
 
     def _settle_look_up(self, who: str, what: str) -> None:
         claimed = self.claims[who]
-        context = load_lookup_context(claimed)
+        context = load_lookup_context(claimed, remembers_days=45)
         answer: call_results.LookupResult
         match what:
             case "found":

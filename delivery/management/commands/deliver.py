@@ -15,10 +15,10 @@ from django.db import connection
 from django.utils.translation import gettext as _
 
 from delivery import log_context
-from delivery.check_settings import check_unsubscribe_handling, log_findings
+from delivery.check_settings import log_findings
 from delivery.monitoring.database_fault import DatabaseFault
-from delivery.postmark.client import now_s
-from delivery.retry_policy_and_client import postmark_from_settings
+from delivery.provider.deadline_clock import now_s
+from delivery.provider.from_settings import provider_from_settings
 from delivery.worker import drain
 from delivery.worker.process_group import ProcessGroup
 from delivery.worker.retry_write import retry_write
@@ -153,7 +153,7 @@ class Command(BaseCommand):
 
 
 def _check_stream(worker: Worker) -> None:
-    problem = check_unsubscribe_handling(postmark_from_settings())
+    problem = provider_from_settings().find_unsubscribe_problem()
     if problem is not None:
         worker.problems_at_start.append(problem)
         logger.warning("UNSUBSCRIBE_HANDLING does not match the stream: %s", problem)

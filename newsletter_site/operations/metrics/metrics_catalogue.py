@@ -15,6 +15,7 @@ import django
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
+from delivery.interface import provider_class
 from delivery.models import Alarm, Attempt, Batch
 from delivery.models.delivery import Outcome
 from delivery.monitoring import delivery_metrics
@@ -239,9 +240,7 @@ def read_gauges(cursor: CursorWrapper) -> dict[str, Reading]:
         "homing_provider_events_pending": queue.events_pending,
         "homing_oldest_pending_provider_event_age_seconds": queue.events_pending_age_s or 0,
         "homing_provider_events_failed": queue.events_failed,
-        "homing_webhooks_configured": bool(
-            settings.POSTMARK_WEBHOOK_USER and settings.POSTMARK_WEBHOOK_PASSWORD
-        ),
+        "homing_webhooks_configured": bool(provider_class().webhook_login()),
         "homing_last_webhook_age_seconds": queue.webhook_age_s,
         "homing_task_failures": queue.tasks,
         "homing_database_identity_differs": queue.identity_differs,

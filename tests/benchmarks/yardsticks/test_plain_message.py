@@ -10,6 +10,7 @@ from benchmarks.letter import HOST, LETTER, SENDER, TITLE
 from benchmarks.yardsticks.bare_loop import plain_message
 from delivery.mail.message_for_reader import Links, Renderer
 from delivery.models import Edition, Newsletter
+from delivery.postmark.postmark_provider import PostmarkProvider
 
 READER = (4711, "reader4711@example.net", "Ada Marlow")
 
@@ -31,8 +32,9 @@ def test_yardstick_sends_a_2_kb_message_like_the_workers() -> None:
     headers = {header["Name"]: header["Value"] for header in plain["Headers"]}
     link = headers["List-Unsubscribe"].strip("<>")
     edition = Edition(issue_id=issue, version=1, stream="broadcast", title=TITLE, html_mail=LETTER)
-    links = Links(lambda _: [link], lambda _: [], lambda *_: "", handles_unsubscribes=True)
-    renderer = Renderer(edition, Newsletter(name="The Homing Letter"), links, sender=SENDER)
+    links = Links(lambda _: [link], lambda _: [], lambda *_: "")
+    newsletter, shape = Newsletter(name="The Homing Letter"), PostmarkProvider.shape
+    renderer = Renderer(edition, newsletter, links, sender=SENDER, shape=shape)
     written = renderer.body([READER], attempt)
     [message] = orjson.loads(written)
 

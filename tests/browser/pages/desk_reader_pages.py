@@ -10,7 +10,7 @@ from uuid import uuid4
 from django.db import transaction
 from playwright.sync_api import Page, expect
 
-from delivery.postmark.parse_events import Bounced
+from delivery.provider.events import Bounced
 from publishing.content.edition_content import Content
 from publishing.past_issues.move_task import run_next_move
 from publishing.publish.publish_edition import publish

@@ -163,10 +163,10 @@ def leave_alone(name: str, hours: int) -> None:
 @pytest.fixture
 def mistyped(newsroom: Newsroom, settings: Any) -> str:
     """Poll a stream under a wrong name, fail three times, then correct the name."""
-    right = settings.POSTMARK_TRANSACTIONAL_STREAM
-    settings.POSTMARK_TRANSACTIONAL_STREAM = "brodcast"
+    right = settings.TRANSACTIONAL_STREAM
+    settings.TRANSACTIONAL_STREAM = "brodcast"
     poll_provider.poll(never)
-    settings.POSTMARK_TRANSACTIONAL_STREAM = right
+    settings.TRANSACTIONAL_STREAM = right
     poll_provider.poll(never)
     PeriodicTask.objects.filter(name="poll brodcast").update(failures=3)
     return "poll brodcast"

@@ -41,7 +41,7 @@ Dump = Callable[[Query], bytes | Iterable[bytes]]
 @pytest.fixture(autouse=True)
 def one_stream(newsroom: Newsroom, settings: Any) -> None:
     """Send both kinds of mail over one stream, so that one poll reads all entries."""
-    settings.POSTMARK_TRANSACTIONAL_STREAM = settings.POSTMARK_BROADCAST_STREAM
+    settings.TRANSACTIONAL_STREAM = settings.BROADCAST_STREAM
 
 
 class Asked:

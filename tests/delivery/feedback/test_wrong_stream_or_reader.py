@@ -125,7 +125,7 @@ def test_a_change_of_the_newsletters_stream_unsubscribes(sent: Edition, named: s
 
 
 def test_a_letter_of_a_renamed_stream_still_unsubscribes(sent: Edition, settings: Any) -> None:
-    settings.POSTMARK_BROADCAST_STREAM = "letters"
+    settings.BROADCAST_STREAM = "letters"
     mine = copies_of(sent)[0]
     tell(sent, mine.recipient_id, mine.address, "SubscriptionChange")
     assert Subscriber.objects.get(pk=mine.recipient_id).state == "unsubscribed"

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from delivery.mail.merge_fields import BODY_FIELDS, FieldTemplate
 from delivery.mail.message_for_reader import (
     MAX_SUBJECT_LENGTH,
-    POSTMARK_UNSUBSCRIBE,
     Links,
     Recipient,
     Renderer,
 )
 from delivery.mail.message_json_template import ValueMarkers
 from delivery.models import Edition, Newsletter
+from delivery.postmark.postmark_provider import UNSUBSCRIBE_PLACEHOLDER, PostmarkProvider
 
 ISSUE = uuid.UUID("0d9c8b7a-6f5e-4d3c-8b1a-09f8e7d6c5b4")
 ATTEMPT = uuid.UUID("11111111-2222-4333-8444-555555555555")
@@ -65,10 +65,10 @@ def message(
         ],
         preferences_urls,
         lambda *_: "",
-        handles_unsubscribes=handles_unsubscribes,
+        "" if handles_unsubscribes else UNSUBSCRIBE_PLACEHOLDER,
     )
     settings = Newsletter(name=newsletter, reply_to=reply_to)
-    renderer = Renderer(edition, settings, links, sender=sender)
+    renderer = Renderer(edition, settings, links, sender=sender, shape=PostmarkProvider.shape)
     [made] = orjson.loads(renderer.body([copy], attempt))
     assert isinstance(made, dict)
     return made
@@ -213,15 +213,15 @@ def test_a_subject_is_no_longer_than_postmark_takes() -> None:
 
 def test_postmark_unsubscribes_use_its_placeholder_without_our_header() -> None:
     made = message(handles_unsubscribes=False)
-    assert f'<a href="{POSTMARK_UNSUBSCRIBE}">' in made["HtmlBody"]
-    assert POSTMARK_UNSUBSCRIBE in made["TextBody"]
+    assert f'<a href="{UNSUBSCRIBE_PLACEHOLDER}">' in made["HtmlBody"]
+    assert UNSUBSCRIBE_PLACEHOLDER in made["TextBody"]
     assert set(headers(made)) == {"Message-ID", "X-PM-KeepID", "List-Id"}
 
 
 def test_postmarks_own_placeholder_is_never_encoded() -> None:
     text = "https://x.org/?u={{ unsubscribe_url }}&e={{ email }}"
     sent = message(text=text, handles_unsubscribes=False)["TextBody"]
-    assert sent == f"https://x.org/?u={POSTMARK_UNSUBSCRIBE}&e=Reader%2Bx%40example.net"
+    assert sent == f"https://x.org/?u={UNSUBSCRIBE_PLACEHOLDER}&e=Reader%2Bx%40example.net"
 
 
 def test_metadata_keeps_to_postmarks_limits_for_the_largest_numbers() -> None:
@@ -338,9 +338,9 @@ def renderer(title: str, html: str, text: str) -> Renderer:
         lambda recipients: [url_of(recipient) for recipient in recipients],
         unused,
         lambda *_: "",
-        handles_unsubscribes=True,
     )
-    return Renderer(edition, newsletter, links, sender="Ada <letter@news.example.org>")
+    sender = "Ada <letter@news.example.org>"
+    return Renderer(edition, newsletter, links, sender=sender, shape=PostmarkProvider.shape)
 
 
 @given(

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from delivery.postmark import connection
-from delivery.postmark.client import Postmark, now_s
+from delivery.postmark.client import Postmark
+from delivery.provider.deadline_clock import now_s
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.call_results import (
     AllAccepted,
@@ -363,7 +364,7 @@ def test_overlong_list_is_not_read_fully(client: Client) -> None:
         written += len(piece)
 
     with ScriptedServer(endless) as server:
-        answer = client(server.url).suppressions(
+        answer = client(server.url).list_suppressions(
             "broadcast", filters={}, write=write, deadline_at_s=now_s() + LONG_S
         )
         assert server.was_cut_off.wait(PATIENCE_S)
@@ -377,7 +378,7 @@ def test_list_that_is_read_in_part_is_closed(client: Client) -> None:
 
     answer = answering(http("200 OK", b"[" * 200_000))
     with ScriptedServer(answer) as server, pytest.raises(EOFError) as failed:
-        client(server.url).suppressions(
+        client(server.url).list_suppressions(
             "broadcast", filters={}, write=write, deadline_at_s=now_s() + LONG_S
         )
     [reading] = [one for one in failed.traceback if one.name == "_read_unusual_answer"]

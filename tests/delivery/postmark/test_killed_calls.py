@@ -6,7 +6,8 @@ from contextlib import closing
 
 import pytest
 
-from delivery.postmark.client import Postmark, now_s
+from delivery.postmark.client import Postmark
+from delivery.provider.deadline_clock import now_s
 from delivery.rules.call_results import AllAccepted
 from tests.delivery.http_responses import GOOD, answering
 from tests.delivery.postmark_responses import addresses

@@ -15,7 +15,8 @@ from delivery.postmark.classify_responses import (
     parse_query,
     parse_search,
 )
-from delivery.postmark.client import Postmark, now_s
+from delivery.postmark.client import Postmark
+from delivery.provider.deadline_clock import now_s
 from delivery.rules.call_results import FoundMessage, LookupResult, SearchAnswered, SearchFailed
 from delivery.rules.reason import Reason, ReasonCode
 from tests.delivery.http_responses import Pages, http

@@ -16,6 +16,10 @@ from delivery.postmark.parse_events import (
     MAX_KIND_LENGTH,
     MAX_WORD_LENGTH,
     WEBHOOK_TYPES,
+    parse_event,
+    parse_webhook,
+)
+from delivery.provider.events import (
     Acceptance,
     AddressReactivated,
     AddressSuppressed,
@@ -23,8 +27,6 @@ from delivery.postmark.parse_events import (
     BounceMeaning,
     Delivered,
     WebhookEvent,
-    parse_event,
-    parse_webhook,
     received_by,
 )
 from delivery.rules.delivery_key import DeliveryKey

@@ -5,9 +5,9 @@ import uuid
 import pytest
 
 from delivery.models import Batch, Edition
+from delivery.provider.from_settings import policy_from_settings, provider_from_settings
 from delivery.queue import edition_control
 from delivery.queue.start_call import start
-from delivery.retry_policy_and_client import policy_from_settings, postmark_from_settings
 from delivery.rules.call_results import AllAccepted, Answered, Deferred, RejectedForAll, Unanswered
 from delivery.rules.outcomes import Sent
 from delivery.unknown.look_up_unknown import look_up
@@ -109,7 +109,7 @@ def test_batch_in_flight_at_resume_passes_the_probe_on(newsroom: Newsroom, stage
     elif stage == "accepted as a whole":
         on_its_way.ends(AllAccepted(["m-1", "m-2"], [None, None]))
     else:
-        look_up(in_question, postmark_from_settings(), policy_from_settings(), jitter=0.5)
+        look_up(in_question, provider_from_settings(), policy_from_settings(), jitter=0.5)
     for _ in range(3):
         newsroom.deliver_after(1000)
 

@@ -16,8 +16,9 @@ from django.utils import timezone
 
 from delivery.models import Alarm, Attempt, Batch, Edition
 from delivery.models.attempt import NO_BATCH
+from delivery.postmark import walk_messages
 from delivery.queue import edition_control
-from delivery.reconcile import database_identity, record_findings, walk_provider_record
+from delivery.reconcile import database_identity, record_findings
 from delivery.reconcile.record_findings import end_reconciliation, load_editions
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.reason import Reason, ReasonCode
@@ -497,7 +498,7 @@ def test_large_search_is_split_by_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # A search shows at most 10,000 results. The test uses a smaller limit.
-    monkeypatch.setattr(walk_provider_record, "MAX_SEARCH_RESULTS", 500)
+    monkeypatch.setattr(walk_messages, "MAX_SEARCH_RESULTS", 500)
     edition = newsroom.publish(MANY, batch_size=500)
     backup = KeptRows()
     newsroom.deliver_all()

@@ -11,13 +11,13 @@ from django.db.models.functions import Now
 from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.models.attempt import NO_BATCH
 from delivery.monitoring import worker_heartbeat
+from delivery.provider.from_settings import provider_from_settings
 from delivery.queue.claim_due_batch import Claim, claim_lookup
 from delivery.queue.edition_control import ask_again
 from delivery.queue.lease_reaper import recover_dead_worker
 from delivery.queue.settle_batch import settle_call, settle_lookup
 from delivery.queue.start_call import start
 from delivery.reports.waiting_sentence import waiting_sentence
-from delivery.retry_policy_and_client import postmark_from_settings
 from delivery.rules import after_call_or_lookup
 from delivery.rules.call_results import Answered, Deferred, Unanswered
 from delivery.rules.outcomes import Next, Settlement
@@ -199,7 +199,7 @@ def test_deferred_copies_are_not_parked_with_unknown_ones(newsroom: Newsroom) ->
     newsroom.let_time_pass(61)
     unconfirmed = asked()
 
-    look_up(unconfirmed, postmark_from_settings(), policy, jitter=0.5)
+    look_up(unconfirmed, provider_from_settings(), policy, jitter=0.5)
     newsroom.deliver_all()
 
     assert sorted(newsroom.outcomes(edition)) == ["sent", "unknown"]
@@ -293,7 +293,7 @@ def test_finding_earlier_mail_does_not_prove_absence(newsroom: Newsroom) -> None
     newsroom.step()
     newsroom.let_time_pass(61)
     unconfirmed = asked()
-    assert load_lookup_context(unconfirmed).later is None
+    assert load_lookup_context(unconfirmed, remembers_days=45).later is None
 
 
 def publish_with_late_search(newsroom: Newsroom, earlier: int = 0) -> Edition:
@@ -425,12 +425,12 @@ def test_later_mail_on_another_stream_proves_nothing(newsroom: Newsroom) -> None
     newsroom.let_time_pass(61)
     changed_stream = {"stream": "outbound", "started_at": Now(), "accepted": 1}
     other = a_copy_of(newsroom.attempts(edition)[0], **changed_stream)
-    assert load_lookup_context(asked()).later is None
+    assert load_lookup_context(asked(), remembers_days=45).later is None
 
     Attempt.objects.filter(pk=other.pk).update(stream="broadcast")
     newsroom.let_time_pass(200)
     newsroom.recover_expired_leases()
-    later = load_lookup_context(asked()).later
+    later = load_lookup_context(asked(), remembers_days=45).later
     assert later is not None
     assert later.attempt == other.pk
 
@@ -440,7 +440,7 @@ def test_mail_before_the_clock_was_set_back_is_not_later(newsroom: Newsroom) -> 
     newsroom.let_time_pass(61)
     in_an_hour = Now() + timedelta(hours=1)
     a_copy_of(newsroom.attempts(edition)[0], started_at=in_an_hour, accepted=1)
-    assert load_lookup_context(asked()).later is None
+    assert load_lookup_context(asked(), remembers_days=45).later is None
 
 
 def a_copy_of(attempt: Attempt, **values: object) -> Attempt:
@@ -457,13 +457,13 @@ def test_copies_prove_more_than_a_check_mail(newsroom: Newsroom) -> None:
     newsroom.deliver_after(61)
     newsroom.deliver_after(300)
     claimed = asked_after(newsroom, 900)
-    check = load_lookup_context(claimed).later
+    check = load_lookup_context(claimed, remembers_days=45).later
     assert check is not None
     assert check.is_check_mail
 
     other = a_copy_of(newsroom.attempts(edition)[0], started_at=Now(), accepted=1)
 
-    later = load_lookup_context(claimed).later
+    later = load_lookup_context(claimed, remembers_days=45).later
     assert later is not None
     assert (later.attempt, later.is_check_mail) == (other.pk, False)
 

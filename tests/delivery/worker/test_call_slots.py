@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 from delivery.models import Attempt, Batch
-from delivery.postmark.client import now_s
+from delivery.provider.deadline_clock import now_s
 from delivery.queue.claim_due_batch import claim
 from delivery.worker.call_slots import QUICK_S, CallSlots, Slot
 from delivery.worker.worker_process import Worker

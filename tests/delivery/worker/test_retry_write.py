@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from psycopg import errors
 
 from delivery.monitoring.database_fault import DatabaseFault, is_transient
-from delivery.postmark.client import now_s
+from delivery.provider.deadline_clock import now_s
 from delivery.worker.retry_write import LONGEST_PAUSE_S, pause_after, retry_write
 
 FAILURES = st.integers(1, 10_000)

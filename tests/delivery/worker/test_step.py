@@ -11,8 +11,8 @@ from django.db import connection
 
 from delivery import log_context
 from delivery.models import Delivery, Edition
+from delivery.provider.from_settings import policy_from_settings, provider_from_settings
 from delivery.queue.claim_due_batch import claim, claim_lookup
-from delivery.retry_policy_and_client import policy_from_settings, postmark_from_settings
 from delivery.worker.step import Dispatcher
 from delivery.worker.worker_process import Worker
 from postmark_sandbox.server import SandboxServer
@@ -33,7 +33,7 @@ def dispatcher(look_ups: threading.Lock, *, claims_ahead: bool = False) -> Dispa
     """Make the dispatcher of one thread. All threads of a worker share `look_ups`."""
     return Dispatcher(
         uuid.uuid4(),
-        postmark_from_settings(),
+        provider_from_settings(),
         policy=policy_from_settings(),
         jitter=steady_dice,
         lookup_lock=look_ups,

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from delivery.interface import WEBHOOK_TYPES
+from delivery.interface import capabilities
 from delivery.models import Newsletter, ProviderEvent
 from publishing.dashboard.first_steps import (
     OF_SETTINGS,
@@ -96,7 +96,8 @@ def test_the_desk_shows_a_user_their_own_steps(new_author, settings):
     settings.POSTMARK_WEBHOOK_USER = settings.POSTMARK_WEBHOOK_PASSWORD = "a long password"
     address = "https://USER:PASSWORD@letter.example.org/webhooks/postmark/"
     assert address in operator.get(DESK).words
-    assert f"for these events: {', '.join(WEBHOOK_TYPES.values())}." in operator.get(DESK).words
+    events = ", ".join(capabilities().webhook_events.values())
+    assert f"for these events: {events}." in operator.get(DESK).words
 
     SubscriberFactory()
     publisher = WindowOf(new_author("edith", "publish_edition", "manage_readers"))

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.contrib.admin.models import LogEntry
 
+from delivery.interface import Judged
 from delivery.models import Batch, Delivery, Edition, Newsletter
 from delivery.rules.reason import Reason, ReasonCode
 from publishing.editions.audience import select_audience
@@ -122,8 +123,7 @@ def test_sizes_and_refusals_add_up() -> None:
     report, refusal = RehearsalReport(), Reason.of(ReasonCode.INACTIVE_RECIPIENT)
     report.add_call(b"12345")
     for recipient, size in enumerate((10, 30, 20, 200_000)):
-        message = {"HtmlBody": "é" * (size // 2), "TextBody": ""}
-        report.add_message(recipient, message, refusal if recipient == 1 else None)
+        report.add_message(recipient, Judged(size, 0, refusal if recipient == 1 else None))
     found = report.as_json()
     assert [found[name] for name in ("smallest", "median", "largest", "clipped", "bytes")] == [
         10,

@@ -7,7 +7,6 @@ import orjson
 import pytest
 from django.db import connection
 
-from delivery.check_settings import check_unsubscribe_handling
 from delivery.feedback import event_inbox, poll_provider
 from delivery.feedback.send_suppression_changes import (
     push_suppression_changes,
@@ -20,8 +19,8 @@ from delivery.models import (
     ProviderSuppression,
     SuppressionChange,
 )
+from delivery.provider.from_settings import provider_from_settings
 from delivery.reports.reason_sentences import reason_sentence
-from delivery.retry_policy_and_client import postmark_from_settings
 from delivery.rules.reason import dumps
 from subscribers.data_requests.erase import erase
 from subscribers.models import Bounce, Subscriber
@@ -159,7 +158,7 @@ def test_polled_lists_are_stored_without_addresses_in_texts(polled: Pages) -> No
 def test_a_setting_of_the_stream_is_reported_without_addresses(polled: Pages) -> None:
     setting = {"SubscriptionManagementConfiguration": {"UnsubscribeHandlingType": f"{NAMED}, odd"}}
     polled.pages.append(http("200 OK", body(setting)))
-    problem = check_unsubscribe_handling(postmark_from_settings())
+    problem = provider_from_settings().find_unsubscribe_problem()
     assert "odd" in reason_sentence(problem)
     assert LOCAL_PART not in dumps(problem)
     assert not Delivery.objects.exists()

@@ -45,7 +45,7 @@ def test_a_sign_up_is_pending_and_gets_one_mail(settings: LazySettings) -> None:
     # The mail is queued ahead of newsletters and does not contain the typed name.
     edition, copy = Edition.objects.get(), Delivery.objects.get()
     assert edition.kind == Edition.Kind.CONFIRMATION
-    assert edition.stream == settings.POSTMARK_TRANSACTIONAL_STREAM
+    assert edition.stream == settings.TRANSACTIONAL_STREAM
     assert Batch.objects.get().position == 0
     assert "bad.example" not in f"{edition.html_mail}{edition.text_mail}{edition.title}{copy.name}"
 

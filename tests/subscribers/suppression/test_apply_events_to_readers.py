@@ -10,7 +10,7 @@ import pytest
 from django.db import connection, transaction
 
 from delivery.models import SuppressionChange
-from delivery.postmark.parse_events import (
+from delivery.provider.events import (
     AddressEvent,
     AddressReactivated,
     AddressSuppressed,

@@ -78,7 +78,7 @@ the attempt of a call that needs the edition's lock is recorded too
         messages=len(recipients), **values) → pass»
     test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn
 the attempt's record is committed before the first byte is sent
-    Dispatcher.send: now_s() + settings.DELIVERY_HTTP_DEADLINE_S «→ ¶self._postmark.send(body,
+    Dispatcher.send: now_s() + settings.DELIVERY_HTTP_DEADLINE_S «→ ¶self._provider.send(body,
         [row[1] for row in rows], deadline_at_s=deadline_at_s)»
     test_an_attempt_is_committed_before_a_call
 transactions of the queue are outermost

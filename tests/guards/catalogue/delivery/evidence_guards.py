@@ -48,14 +48,13 @@ copies still queued after evidence settled others of a cancelled edition are not
 
 # --- Webhooks ---
 a webhook without the password is refused
-    PostmarkWebhook.post: if «→ False and» not _is_authorised(
+    ProviderWebhook.post: if «→ False and» not _is_authorised(
     test_wrong_password_is_refused_and_stores_no_event
 without credentials webhooks are refused
-    PostmarkWebhook.post: «not (settings.POSTMARK_WEBHOOK_USER and
-        settings.POSTMARK_WEBHOOK_PASSWORD) → False»
+    PostmarkProvider.webhook_login: return f"{user}:{password}" «if user and password else ""»
     test_missing_credentials_answer_503_so_postmark_retries
 a webhook larger than any event is refused
-    PostmarkWebhook.post: if «length > MAX_BODY_BYTES → False»:
+    ProviderWebhook.post: if «length > MAX_BODY_BYTES → False»:
     test_a_body_larger_than_any_event_is_refused
 a length with thousands of digits is not parsed
     _content_length: «[:MAX_DIGITS]»

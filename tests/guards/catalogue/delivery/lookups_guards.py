@@ -37,8 +37,9 @@ silence is compared with later mail
     test_search_later_than_the_schedule_causes_no_second_copy
 later mail is searched first
     _search_all: «→ result = _search(attempt, context, search)¶» later_mail = LaterMail.NONE if
-        later is not None: field_name = CHECK_FIELD if later.is_check_mail else "attempt" shown =
-        search(field_name, later.attempt.hex) if isinstance(shown, SearchAnswered) and shown.found:
+        later is not None: field_name = CHECK_FIELD if later.is_check_mail else ATTEMPT_FIELD
+        shown = search(field_name, later.attempt.hex) if isinstance(shown, SearchAnswered) and
+        shown.found:
         later_mail = LaterMail.SHOWN elif later.is_check_mail: later_mail =
         LaterMail.CHECK_MAIL_HIDDEN else: later_mail = LaterMail.HIDDEN return later_mail,
         «_search(attempt, context, search) → result»

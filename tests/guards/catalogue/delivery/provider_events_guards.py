@@ -35,7 +35,7 @@ an event of another stream than its copy changes nothing
     scope_of: if «event.stream not in {"", delivery.stream} → False»:
     test_an_event_of_another_stream_than_its_copy_changes_nothing
 an event of another program's stream changes nothing
-    scope_of: is_ours = «event.stream == settings.POSTMARK_TRANSACTIONAL_STREAM → True»
+    scope_of: is_ours = «event.stream == settings.TRANSACTIONAL_STREAM → True»
     test_an_event_of_another_programs_stream_changes_nothing
 an event of an erased reader is compared with the hash
     _is_other_address: return reader not in (None, recipient) «and not

@@ -91,7 +91,7 @@ nothing continues while the search shows no later mail
     test_an_obstacle_is_named
 later mail is searched before the scan
     ReconcileRound.run: (self._stream) «→ ¶self._walk()» shows_later_mail = last is None or
-        bool(self._search.about("attempt", last[0].hex)) shows_later_mail &=
+        bool(self._search.about(ATTEMPT_FIELD, last[0].hex)) shows_later_mail &=
         self._shows_mail_after_the_restore() «self._walk()»
     test_lagging_search_causes_no_second_copy
 nothing continues before the whole search was read
@@ -123,7 +123,8 @@ only mail on the same stream is the last accepted
     find_last_accepted: filter(«stream=stream,» accepted__gt=0)
     test_later_mail_of_another_stream_or_clock_reconciles_nothing
 later mail is searched before an edition continues
-    ReconcileRound.run: = «last is None or bool(self._search.about("attempt", last[0].hex)) → True»
+    ReconcileRound.run: = «last is None or bool(self._search.about(ATTEMPT_FIELD, last[0].hex)) →
+        True»
     test_server_without_the_recorded_mail_reconciles_nothing
 
 # --- Search hits ---

@@ -67,7 +67,7 @@ a welcome letter skips a reader who left
     readers_who_get_no_copy: IF p_kind IN ('newsletter'«, 'welcome'») THEN
     test_readers_who_may_be_mailed_are_not_listed
 a welcome letter has its own link if Postmark handles unsubscribes
-    Renderer.__init__: links.handles_unsubscribes «or edition.kind == Edition.Kind.WELCOME»
+    Renderer.__init__: not links.provider_placeholder «or edition.kind == Edition.Kind.WELCOME»
     test_a_welcome_letter_always_has_its_own_unsubscribe_link
 the edition of transactional mail never ends
     sql: ALTER TABLE edition DROP CONSTRAINT mail_on_request_never_ends

@@ -9,47 +9,33 @@ import logging
 import uuid
 from datetime import datetime
 
-import orjson
 from django.db import connection
 
 from delivery.models import Attempt, Edition, Newsletter
 from delivery.models.attempt import NO_BATCH
-from delivery.postmark.classify_responses import CHECK_FIELD
-from delivery.postmark.client import Postmark
+from delivery.provider.provider_protocol import Provider
 from delivery.rules.call_results import AllAccepted, Answered
 from delivery.rules.outcomes import Sent
 
 logger = logging.getLogger(__name__)
 
-# Postmark's address for tests: mail to it is accepted, listed in the search and dropped.
-CHECK_MAIL_ADDRESS = "test@blackhole.postmarkapp.com"
-SUBJECT = TEXT = "homing-check-mail"
-
 
 def send_check_mail(
-    postmark: Postmark, edition_id: int, *, now: datetime, epoch: int = 0, deadline_at_s: float
+    provider: Provider, edition_id: int, *, now: datetime, epoch: int = 0, deadline_at_s: float
 ) -> uuid.UUID | None:
     """Send a check mail on the edition's stream; return its attempt.
 
-    Returns None if the mail is not accepted. `now` is the database's time, read before the call.
-    The attempt is recorded only after its acceptance. A lost record does no harm, because a check
-    mail reaches nobody.
+    Returns None if the mail is not accepted, or the provider has no such mail. `now` is the
+    database's time, read before the call. The attempt is recorded only after its acceptance. A lost
+    record does no harm, because a check mail reaches nobody.
     """
     edition = Edition.objects.only("stream", "sender").get(pk=edition_id)
     attempt = uuid.uuid4()
-    message = {
-        "From": edition.sender or Newsletter.objects.get_current().sender,
-        "To": CHECK_MAIL_ADDRESS,
-        "Subject": SUBJECT,
-        "TextBody": TEXT,
-        "TrackOpens": False,
-        "TrackLinks": "None",
-        "MessageStream": edition.stream,
-        "Metadata": {CHECK_FIELD: attempt.hex},
-    }
-    result = postmark.send(
-        orjson.dumps([message]), [CHECK_MAIL_ADDRESS], deadline_at_s=deadline_at_s
-    )
+    sender = edition.sender or Newsletter.objects.get_current().sender
+    mail = provider.check_mail(sender, edition.stream, attempt.hex)
+    if mail is None:
+        return None
+    result = provider.send(mail.body, [mail.address], deadline_at_s=deadline_at_s)
     # An acceptance may lack its ErrorCode.
     if not isinstance(result, AllAccepted | Answered) or not all(
         isinstance(message, Sent) for message in result.messages

@@ -1,0 +1,58 @@
+"""The provider and the retry policy that the settings name."""
+
+from functools import cache
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from delivery.provider.provider_protocol import Capabilities, Provider
+from delivery.rules import after_call_or_lookup
+
+# Another value of MAIL_PROVIDER is the path of a class.
+PROVIDERS = {
+    "postmark": "delivery.postmark.postmark_provider.PostmarkProvider",
+    "django": "delivery.django_mail.django_mail_provider.DjangoMail",
+}
+
+
+def provider_class() -> type[Provider]:
+    """Return the configured provider's class. Raises `ImportError`."""
+    return _class_at(settings.MAIL_PROVIDER)
+
+
+@cache
+def _class_at(name: str) -> type[Provider]:
+    found: type[Provider] = import_string(PROVIDERS.get(name, name))
+    return found
+
+
+def capabilities() -> Capabilities:
+    """Return what the configured provider can do."""
+    return provider_class().capabilities()
+
+
+def provider_name() -> str:
+    """Return the configured provider's name in sentences."""
+    return capabilities().name
+
+
+def batch_size() -> int:
+    """Return the number of messages in a call that the operator or the provider chose."""
+    can = capabilities()
+    return min(settings.DELIVERY_BATCH_SIZE or can.batch, can.largest_batch)
+
+
+def provider_from_settings() -> Provider:
+    """Make a client of the configured provider, for one thread."""
+    return provider_class()()
+
+
+def policy_from_settings() -> after_call_or_lookup.Policy:
+    """Read the operator's policy for retries and look-ups."""
+    return after_call_or_lookup.Policy(
+        retry_base_s=settings.DELIVERY_RETRY_BASE_S,
+        retry_cap_s=settings.DELIVERY_RETRY_CAP_S,
+        max_tries=settings.DELIVERY_MAX_ATTEMPTS,
+        lookup_after_s=settings.DELIVERY_LOOKUP_AFTER_S,
+        resend_when_absent=settings.DELIVERY_UNKNOWN_POLICY == "resend",
+    )
