@@ -36,7 +36,18 @@ _READ = """
 @register("homing")
 def check_settings(**kwargs: Any) -> Iterable[CheckMessage]:
     """Return a message for settings that contradict each other or are unsafe together."""
-    yield from provider_class().check_settings()
+    provider = provider_class()
+    yield from provider.check_settings()
+    can = provider.capabilities()
+    if settings.DELIVERY_UNKNOWN_POLICY == "resend" and not can.can_be_asked:
+        yield Error(
+            _(
+                "DELIVERY_UNKNOWN_POLICY is “resend”, but {provider} cannot be asked what it "
+                "accepted. Readers could get a second copy."
+            ).format(provider=can.name),
+            hint=_("Set DELIVERY_UNKNOWN_POLICY to hold."),
+            id="delivery.E003",
+        )
     # A call may be accepted until its deadline, so the last look-up must not come earlier.
     last = settings.DELIVERY_LOOKUP_AFTER_S[-1]
     if last < settings.DELIVERY_HTTP_DEADLINE_S:

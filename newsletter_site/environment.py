@@ -26,6 +26,20 @@ YEAR_S = 31_536_000.0
 LIKENESS_OF_TYPOS = 0.85
 LOOPBACK = {"127.0.0.1", "[::1]", "localhost"}
 NUMBER = r"[0-9]{1,8}(\.[0-9]{1,6})?"
+# The schemes of EMAIL_URL, each with the scheme of django-environ that means the same, and with its
+# usual port. There, smtps means STARTTLS.
+SMTP_SCHEMES = {
+    "smtp": ("smtp", 25),
+    "submission": ("smtp+tls", 587),
+    "smtp+tls": ("smtp+tls", 587),
+    "smtps": ("smtp+tls", 587),
+    "submissions": ("smtp+ssl", 465),
+    "smtp+ssl": ("smtp+ssl", 465),
+}
+SMTP_SETTINGS = (
+    *("EMAIL_HOST", "EMAIL_PORT", "EMAIL_HOST_USER", "EMAIL_HOST_PASSWORD"),
+    *("EMAIL_USE_TLS", "EMAIL_USE_SSL"),
+)
 A_DATABASE = (
     "postgres://user:password@host:5432/name, with %2F for each / in the password or in the folder "
     "of a socket, such as postgres://user@%2Frun%2Fpostgresql/name"
@@ -164,6 +178,32 @@ class Environment:
         return self.matching(
             name, default, is_url, "an address such as https://letter.example.org"
         ).rstrip("/")
+
+    def smtp_server(self, name: str) -> dict[str, Any]:
+        """Return Django's settings of the SMTP server at an address, empty if it is unset.
+
+        No error message shows the address, because the address may contain a password.
+        """
+        found = dict.fromkeys(SMTP_SETTINGS, "") | {"EMAIL_PORT": 0}
+        if name not in self:
+            return found
+        scheme, separator, rest = self.text(name).partition("://")
+        expected = (
+            "submission://user:password@smtp.example.org:587, or the scheme submissions (TLS from "
+            "the first byte) or smtp (without TLS), with %2F for each / in the password"
+        )
+        if not separator or scheme not in SMTP_SCHEMES:
+            fail(name, "not an SMTP address (value hidden)", expected)
+        read_as, port = SMTP_SCHEMES[scheme]
+        try:
+            read = environ.Env.email_url_config(f"{read_as}://{rest}")  # type: ignore[no-untyped-call]
+        except (ImproperlyConfigured, ValueError, KeyError):
+            fail(name, "not readable (value hidden)", expected)
+        if not read["EMAIL_HOST"] or read["EMAIL_FILE_PATH"]:
+            fail(name, "an address without a host, or with a path (value hidden)", expected)
+        return {key: read.get(key) or default for key, default in found.items()} | {
+            "EMAIL_PORT": read["EMAIL_PORT"] or port
+        }
 
     def database(self, name: str) -> dict[str, Any]:
         """Return Django's settings of the PostgreSQL database at an address.

@@ -38,7 +38,11 @@ if not DEBUG:
         {
             "SITE_URL": _HTTPS,
             "SECRET_KEY": "a long random text, because DEBUG is off",
-            "POSTMARK_SERVER_TOKEN": "the token of a Postmark server, because DEBUG is off",
+            **(
+                {"POSTMARK_SERVER_TOKEN": "the token of a Postmark server, because DEBUG is off"}
+                if env.text("MAIL_PROVIDER", "postmark") == "postmark"
+                else {}
+            ),
         },
         besides="DATABASE_URL",
     )
@@ -291,7 +295,19 @@ STORAGES = {
 WHITENOISE_USE_FINDERS = True
 
 # --- The mail provider -----------------------------------------------------------------------
-MAIL_PROVIDER = env.text("MAIL_PROVIDER", "postmark")
+MAIL_PROVIDER = env.matching(
+    "MAIL_PROVIDER",
+    "postmark",
+    r"postmark|django|[A-Za-z_]\w*(\.[A-Za-z_]\w*)+",
+    "postmark, django, or the path of a class such as our_mail.provider.OurProvider",
+)
+if MAIL_PROVIDER == "django" and "EMAIL_URL" not in env:
+    fail("EMAIL_URL", "not set", "the address of an SMTP server, because MAIL_PROVIDER is django")
+# Django's settings of the SMTP server. Without EMAIL_URL, Django itself sends no mail.
+_EMAIL = env.smtp_server("EMAIL_URL")
+EMAIL_HOST, EMAIL_PORT = _EMAIL["EMAIL_HOST"], _EMAIL["EMAIL_PORT"]
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _EMAIL["EMAIL_HOST_USER"], _EMAIL["EMAIL_HOST_PASSWORD"]
+EMAIL_USE_TLS, EMAIL_USE_SSL = _EMAIL["EMAIL_USE_TLS"], _EMAIL["EMAIL_USE_SSL"]
 POSTMARK_SERVER_TOKEN = env.secret("POSTMARK_SERVER_TOKEN").strip()
 _IN_SANDBOX = DEBUG and not POSTMARK_SERVER_TOKEN
 POSTMARK_SERVER_TOKEN = POSTMARK_SERVER_TOKEN or "sandbox"
@@ -328,7 +344,17 @@ DELIVERY_RATE_PER_S = env.optional_rate("DELIVERY_RATE_PER_S")
 DELIVERY_HTTP_DEADLINE_S = env.seconds("DELIVERY_HTTP_DEADLINE_S", 120, least=0.1)
 DELIVERY_LEASE_S = env.seconds("DELIVERY_LEASE_S", 30, least=0.1)
 DELIVERY_LOOKUP_AFTER_S = env.seconds_list("DELIVERY_LOOKUP_AFTER_S", "60,300,900")
-DELIVERY_UNKNOWN_POLICY = env.choice("DELIVERY_UNKNOWN_POLICY", "resend", ("resend", "hold"))
+DELIVERY_UNKNOWN_POLICY = env.choice(
+    "DELIVERY_UNKNOWN_POLICY",
+    "resend" if MAIL_PROVIDER == "postmark" else "hold",
+    ("resend", "hold"),
+)
+if DELIVERY_UNKNOWN_POLICY == "resend" and MAIL_PROVIDER == "django":
+    fail(
+        "DELIVERY_UNKNOWN_POLICY",
+        "'resend'",
+        "hold, because an SMTP server cannot be asked what it accepted",
+    )
 DELIVERY_RETRY_BASE_S = env.seconds("DELIVERY_RETRY_BASE_S", 5)
 DELIVERY_RETRY_CAP_S = env.seconds("DELIVERY_RETRY_CAP_S", 900)
 DELIVERY_MAX_ATTEMPTS = env.whole("DELIVERY_MAX_ATTEMPTS", 10, least=1, most=1000)
@@ -387,6 +413,7 @@ LOGGING = {
                 SECRET_KEY,
                 *SECRET_KEY_FALLBACKS,
                 *([] if _IN_SANDBOX else [POSTMARK_SERVER_TOKEN]),
+                EMAIL_HOST_PASSWORD,
                 POSTMARK_WEBHOOK_PASSWORD,
                 OIDC_CLIENT_SECRET,
                 basic_credentials(POSTMARK_WEBHOOK_USER, POSTMARK_WEBHOOK_PASSWORD),

@@ -54,5 +54,6 @@ def policy_from_settings() -> after_call_or_lookup.Policy:
         retry_cap_s=settings.DELIVERY_RETRY_CAP_S,
         max_tries=settings.DELIVERY_MAX_ATTEMPTS,
         lookup_after_s=settings.DELIVERY_LOOKUP_AFTER_S,
-        resend_when_absent=settings.DELIVERY_UNKNOWN_POLICY == "resend",
+        resend_when_absent=settings.DELIVERY_UNKNOWN_POLICY == "resend"
+        and capabilities().can_be_asked,
     )

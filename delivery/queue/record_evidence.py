@@ -22,6 +22,8 @@ from delivery.monitoring.alarms import raise_alarm
 from delivery.plan_methods import SCANS, plan_without
 from delivery.queue.batches.batch_state import withdraw_if_cancelled
 from delivery.queue.edition_control import pass_probe_on, stop
+from delivery.queue.short_transaction import lock_edition, short_transaction
+from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.outcomes import Sent
 from delivery.rules.reason import Reason, ReasonCode
 
@@ -153,6 +155,34 @@ def _log_contradictions(cursor: CursorWrapper, edition: int, values: dict[str, A
         )
 
 
+def treat_as_sent(edition: int) -> int | None:
+    """Count the unknown deliveries that wait for a decision as sent; return how many.
+
+    Returns None if the edition is closed. The decision takes the place of the provider's id. A
+    reader whose copy was lost gets none; the operator accepts that risk.
+    """
+    with short_transaction() as cursor:
+        if lock_edition(cursor, edition) == "closed":
+            return None
+        cursor.execute(
+            """
+            SELECT issue_id, version, recipient_id FROM delivery
+            WHERE outcome = 'unknown' AND batch_id = ANY (ARRAY(
+                SELECT id FROM batch
+                WHERE edition_id = %s AND batch_is_open_1(batch) AND state = 'parked'))
+            """,
+            [edition],
+        )
+        decided = [
+            (recipient, Sent(f"decided:{DeliveryKey(issue, version, recipient)}", None))
+            for issue, version, recipient in cursor.fetchall()
+        ]
+        recipients = [recipient for recipient, _ in decided]
+        record_acceptances(cursor, edition, None, decided, Evidence.Source.OPERATOR)
+        settle_by_evidence(cursor, edition, recipients)
+    return len(decided)
+
+
 def raise_duplicate_alarms(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> int:
     """Raise an alarm for every second copy of these deliveries.
 
@@ -162,10 +192,14 @@ def raise_duplicate_alarms(cursor: CursorWrapper, edition: int, recipients: Sequ
     """
     cursor.execute(
         f"""
-        SELECT recipient_id, max(provider_message_id), array_agg(message_id ORDER BY seen.id)
-        FROM {_THEIR_DELIVERIES}, {_ITS_EVIDENCE}
+        -- An operator's decision is no acceptance, so a report after it is no second copy.
+        SELECT recipient_id, max(own), array_agg(message_id ORDER BY seen.id)
+        FROM {_THEIR_DELIVERIES}, {_ITS_EVIDENCE},
+             LATERAL (SELECT CASE WHEN delivery.evidence IS DISTINCT FROM 'operator'
+                                  THEN provider_message_id END) AS accepted (own)
+        WHERE seen.source <> 'operator'
         GROUP BY recipient_id
-        HAVING count(*) > 1 OR max(message_id) <> max(provider_message_id)
+        HAVING count(*) > 1 OR max(message_id) <> max(own)
         ORDER BY recipient_id
         """,  # noqa: S608 -- constants
         {"edition": edition, "recipients": list(recipients)},

@@ -53,6 +53,7 @@ SENTENCES: Mapping[str, Promise] = {
     Code.DATABASE_AWAY: _("The database was unavailable when the call was about to start."),
     Code.NO_RESPONSE_IN_TIME: _("Postmark's answer was not complete before the deadline."),
     Code.CONNECTION_BROKE: _("The connection broke before Postmark answered ({error})."),
+    Code.CONNECTION_ENDED: _("The connection ended before these copies were sent."),
     Code.RESPONSE_TOO_LONG: _("Postmark's answer was too long."),
     Code.RESPONSE_UNREADABLE: _("Postmark's answer could not be read."),
     Code.RESPONSE_COUNT_WRONG: _(
@@ -138,6 +139,14 @@ SENTENCES: Mapping[str, Promise] = {
     ),
     Code.NOT_FOUND_RESENT: _(
         "Postmark did not answer and does not have these copies. Homing sends them again."
+    ),
+    Code.NOT_REPORTED_YET: _(
+        "The connection ended before an answer came. Homing waits for a report of these copies."
+    ),
+    Code.CANNOT_BE_ASKED: _(
+        "The connection ended before an answer came, and nothing can say whether these copies were "
+        "accepted. Treat them as sent, or send them again: a reader whose first copy did arrive "
+        "then gets a second one."
     ),
     Code.PROVIDER_HAS_FORGOTTEN: _(
         "Postmark did not answer, and it no longer keeps records of that time "
@@ -279,6 +288,8 @@ REMEDIES: Mapping[str, Promise] = {
     Remedy.SHORTEN_ISSUE: _("Shorten the issue: a single copy of it is too large."),
     Remedy.NETWORK: _("Check POSTMARK_BASE_URL and the network between this machine and Postmark."),
     Remedy.BASE_URL: _("Check POSTMARK_BASE_URL, then resume."),
+    Remedy.MAIL_LOGIN: _("Check the user and the password in EMAIL_URL, then resume."),
+    Remedy.MAIL_SETTINGS: _("Check the scheme and the port in EMAIL_URL, then resume."),
     Remedy.HOMING_FAULT: _(
         "This is a fault in Homing, not in your list. No reader was marked as failed."
     ),

@@ -16,6 +16,7 @@ from delivery.rules.call_results import (
     LookupResult,
     MessageResult,
     NotSent,
+    NotTried,
     RefusedByProxy,
     RejectedForAll,
     SearchAnswered,
@@ -169,6 +170,7 @@ def _after_messages(
     put_off: dict[int, Reason] = {}
     stop: Reason | None = None
     unanswered: Reason | None = None
+    untried: Reason | None = None
     for recipient, message in zip(recipients, messages, strict=True):
         match message:
             case Unanswered(reason):
@@ -176,6 +178,8 @@ def _after_messages(
                 unanswered = unanswered or reason
             case Deferred(reason):
                 put_off[recipient] = reason
+            case NotTried(reason):
+                untried = untried or reason
             case RejectedForAll(reason):
                 stop = stop or reason
             case _:
@@ -191,6 +195,9 @@ def _after_messages(
         )
     if stop:
         return replace(_stop(stop), outcomes=outcomes)
+    if untried:
+        # Tries are counted by batch, and the provider did not judge these copies.
+        return replace(try_again, outcomes=outcomes, reason=untried)
     if not put_off:
         return Settlement(Next.DONE, outcomes)
     if tries + 1 >= policy.max_tries:
@@ -292,6 +299,35 @@ def after_lookup(
     else:
         decided = _after_absence(absent, len(unknown) == 1, history, policy)
     return replace(decided, outcomes={**outcomes, **decided.outcomes}, duplicates=duplicates)
+
+
+def after_wait(
+    found: Sequence[FoundMessage],
+    unknown: Mapping[str, int],
+    history: AttemptCounters,
+    *,
+    may_be_reported: bool,
+    policy: Policy,
+) -> Settlement:
+    """Decide what follows if the provider cannot be asked.
+
+    `found` are the copies whose acceptance was reported meanwhile. If the provider reports nothing,
+    waiting longer is useless. Only an author or operator sends the other copies again.
+    """
+    outcomes, duplicates = _found(found, unknown)
+    if len(outcomes) == len(unknown):
+        return Settlement(Next.DONE, outcomes, duplicates=duplicates)
+    if may_be_reported and history.lookups + 1 < len(policy.lookup_after_s):
+        return Settlement(
+            Next.LOOK_UP,
+            outcomes,
+            lookup_after_s=policy.lookup_after_s[history.lookups + 1],
+            reason=Reason.of(ReasonCode.NOT_REPORTED_YET),
+            confirmed_absent=True,
+            duplicates=duplicates,
+        )
+    decided = _wait_for_decision(ReasonCode.CANNOT_BE_ASKED)
+    return replace(decided, outcomes=outcomes, duplicates=duplicates)
 
 
 def _wait_for_later_mail(

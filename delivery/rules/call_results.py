@@ -22,11 +22,15 @@ class Unanswered(WithReason):
     """A message or call without a usable answer: the mail may have been accepted."""
 
 
+class NotTried(WithReason):
+    """A message that did not leave: the connection or the time ended before."""
+
+
 class RejectedForAll(WithReason):
     """A refusal of the account, a setting or the content, which affects every message."""
 
 
-MessageResult = Sent | Suppressed | Failed | Deferred | Unanswered | RejectedForAll
+MessageResult = Sent | Suppressed | Failed | Deferred | NotTried | Unanswered | RejectedForAll
 
 
 @dataclass(frozen=True, slots=True)

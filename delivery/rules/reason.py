@@ -20,6 +20,7 @@ class ReasonCode(StrEnum):
     # Why a call has no usable response.
     NO_RESPONSE_IN_TIME = auto()
     CONNECTION_BROKE = auto()  # error
+    CONNECTION_ENDED = auto()
     RESPONSE_TOO_LONG = auto()
     RESPONSE_UNREADABLE = auto()
     RESPONSE_COUNT_WRONG = auto()  # answered, sent
@@ -57,6 +58,8 @@ class ReasonCode(StrEnum):
     NOT_FOUND_HELD = auto()
     NOT_FOUND_UNPROVED = auto()
     NOT_FOUND_RESENT = auto()
+    NOT_REPORTED_YET = auto()
+    CANNOT_BE_ASKED = auto()
     PROVIDER_HAS_FORGOTTEN = auto()
     ASKED_AGAIN = auto()
     RESENT_BY_OPERATOR = auto()
@@ -155,6 +158,8 @@ class Remedy(StrEnum):
     SHORTEN_ISSUE = auto()
     NETWORK = auto()
     BASE_URL = auto()
+    MAIL_LOGIN = auto()
+    MAIL_SETTINGS = auto()
     HOMING_FAULT = auto()
     LOOK_UP_CODE = auto()
 

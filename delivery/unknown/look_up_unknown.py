@@ -18,7 +18,13 @@ from delivery.monitoring.delivery_metrics import LOOKUPS
 from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.provider.check_mail import send_check_mail
 from delivery.provider.deadline_clock import now_s
-from delivery.provider.provider_protocol import ATTEMPT_FIELD, CHECK_FIELD, DELIVERY_FIELD, Provider
+from delivery.provider.provider_protocol import (
+    ATTEMPT_FIELD,
+    CHECK_FIELD,
+    DELIVERY_FIELD,
+    Asks,
+    Provider,
+)
 from delivery.queue.claim_due_batch import Claim
 from delivery.queue.settle_batch import settle_lookup
 from delivery.rules import after_call_or_lookup
@@ -178,11 +184,22 @@ def look_up(
     """Ask the provider about the unknown deliveries of a claimed batch; settle them."""
     can = provider.capabilities()
     context = load_lookup_context(claim, remembers_days=can.remembers_days)
+    is_test = claim.kind == Edition.Kind.TEST
+    if not can.can_be_asked:
+        waited = after_call_or_lookup.after_wait(
+            context.kept,
+            context.unknown,
+            claim.history,
+            may_be_reported=bool(can.path),
+            policy=policy,
+        )
+        _settle_all(claim, context, waited, is_test=is_test, settle=settle)
+        return
     # All searches of a look-up share the time of one call, because the lease of the batch covers
     # that time.
     deadline_at_s = now_s() + provider.deadline_s
     search = partial(provider.search, stream=context.stream, deadline_at_s=deadline_at_s)
-    is_test = claim.kind == Edition.Kind.TEST
+    attempt = claim.attempt if can.asks is Asks.BY_ATTEMPT else None
     # Copies of a cancelled edition that the provider does not have are put back under any policy.
     # The queue then withdraws these copies, so nobody has to decide about them.
     policy = dataclasses.replace(
@@ -191,7 +208,7 @@ def look_up(
         and not context.has_provider_id,
     )
     later = context.later
-    later_mail, result = _search_all(claim.attempt, context, later, search)
+    later_mail, result = _search_all(attempt, context, later, search)
     if (
         later is None
         and context.may_check
@@ -209,7 +226,7 @@ def look_up(
         )
         if sent is not None:
             later = LaterAttempt(sent, is_check_mail=True, age_s=0.0)
-            later_mail, result = _search_all(claim.attempt, context, later, search)
+            later_mail, result = _search_all(attempt, context, later, search)
     shown = result.found if isinstance(result, SearchAnswered) else None
     metric = "no_information" if shown is None else "found" if shown else "absent"
     metrics_buffer.add(LOOKUPS, result=metric)
@@ -224,6 +241,17 @@ def look_up(
         jitter=jitter,
         policy=policy,
     )
+    _settle_all(claim, context, settlement, is_test=is_test, settle=settle)
+
+
+def _settle_all(
+    claim: Claim,
+    context: LookupContext,
+    settlement: Settlement,
+    *,
+    is_test: bool,
+    settle: Callable[[Claim, Settlement], bool],
+) -> None:
     if is_test:
         settlement = after_call_or_lookup.fail_instead_of_waiting(
             settlement, list(context.unknown.values())

@@ -19,8 +19,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 # Addresses that accept forms from other sites, each with the reason.
 TAKES_FORMS_FROM_ELSEWHERE = {
-    "webhooks/postmark/",  # has a separate password
-    "webhooks/postmark",
+    "webhooks/<slug:path>/",  # has a separate password
+    "webhooks/<slug:path>",
     "unsubscribe/<str:token>/",  # one-click, RFC 8058: the token is the permission
     r"^[/]*(?=(?i:unsubscribe)/)[A-Za-z]+/+(?P<token>[\s\S]*)$",
     "preferences/<str:token>/",  # the token is the permission here too

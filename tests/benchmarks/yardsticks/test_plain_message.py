@@ -33,8 +33,8 @@ def test_yardstick_sends_a_2_kb_message_like_the_workers() -> None:
     link = headers["List-Unsubscribe"].strip("<>")
     edition = Edition(issue_id=issue, version=1, stream="broadcast", title=TITLE, html_mail=LETTER)
     links = Links(lambda _: [link], lambda _: [], lambda *_: "")
-    newsletter, shape = Newsletter(name="The Homing Letter"), PostmarkProvider.shape
-    renderer = Renderer(edition, newsletter, links, sender=SENDER, shape=shape)
+    newsletter, as_call = Newsletter(name="The Homing Letter"), PostmarkProvider.shape
+    renderer = Renderer(edition, newsletter, links, sender=SENDER, shape=as_call)
     written = renderer.body([READER], attempt)
     [message] = orjson.loads(written)
 

@@ -48,7 +48,7 @@ a failed search for later mail confirms nothing
     _search_all: if isinstance«(shown, SearchAnswered) and → (shown, SearchFailed) or» shown.found:
     test_a_failed_search_for_later_mail_proves_nothing
 the search is repeated after the check mail
-    look_up: later_mail, «result → _» = _search_all(claim.attempt, context, later, search)
+    look_up: later_mail, «result → _» = _search_all(attempt, context, later, search)
         shown =
     test_a_copy_indexed_with_the_check_mail_is_found
 only mail accepted later is later mail

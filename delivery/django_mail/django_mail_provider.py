@@ -1,0 +1,138 @@
+"""Django's e-mail framework as a provider: an SMTP server."""
+
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.core.checks import CheckMessage
+from django.core.checks import Warning as Advice
+from django.core.mail import EmailMultiAlternatives
+from django.utils.translation import gettext as _
+
+from delivery.django_mail.classify_smtp import classify_error, classify_opening
+from delivery.django_mail.watched_smtp import Watch, WatchedBackend
+from delivery.provider.deadline_clock import now_s
+from delivery.provider.provider_protocol import Asks, Capabilities, Provider
+from delivery.rules.call_results import (
+    AllAccepted,
+    Answered,
+    CallResult,
+    MessageResult,
+    NotSent,
+    NotTried,
+    Unanswered,
+)
+from delivery.rules.outcomes import Sent
+from delivery.rules.reason import Reason, ReasonCode
+
+# With a larger batch, more copies would be unconfirmed if a worker is killed.
+LARGEST_BATCH, BATCH = 100, 20
+COPY_HEADER, TAG_HEADER = "X-Homing-Copy", "X-Homing-Tag"
+# An SMTP server reports nothing later. Records of calls are kept for a month, for people.
+KEPT_DAYS = 30
+
+
+class DjangoMail(Provider):
+    """A kept connection to the configured SMTP server."""
+
+    def __init__(self) -> None:
+        self.deadline_s = settings.DELIVERY_HTTP_DEADLINE_S
+        self._backend = WatchedBackend(Watch(), fail_silently=False)
+        # A client that is dropped without `close` leaves no open socket.
+        weakref.finalize(self, self._backend.drop)
+        self._url = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
+
+    @classmethod
+    def capabilities(cls) -> Capabilities:
+        """Return what an SMTP server can do: it answers for each message, and no more."""
+        return Capabilities(
+            name=settings.EMAIL_HOST,
+            asks=Asks.NEVER,
+            largest_batch=LARGEST_BATCH,
+            batch=BATCH,
+            remembers_days=KEPT_DAYS,
+        )
+
+    @classmethod
+    def check_settings(cls) -> Iterator[CheckMessage]:
+        """Warn about a password that the network can read."""
+        is_plain = not (settings.EMAIL_USE_TLS or settings.EMAIL_USE_SSL)
+        is_local = settings.EMAIL_HOST in {"127.0.0.1", "localhost", "::1"}
+        if is_plain and settings.EMAIL_HOST_PASSWORD and not is_local:
+            sentence = _("EMAIL_URL has no TLS, so the password for {host} is sent unencrypted.")
+            yield Advice(
+                sentence.format(host=settings.EMAIL_HOST),
+                hint=_("Use the scheme submission or submissions."),
+                id="delivery.W008",
+            )
+
+    def close(self) -> None:
+        """Close the idle connection."""
+        self._backend.drop()
+
+    def send(
+        self,
+        body: bytes,
+        addresses: Sequence[str],
+        *,
+        deadline_at_s: float,
+        about_to_complete: Callable[[], None] = lambda: None,
+    ) -> CallResult:
+        """Send the messages one after another over one connection."""
+        messages = [_email(one) for one in orjson.loads(body)]
+        if now_s() >= deadline_at_s:
+            return NotSent(Reason.of(ReasonCode.NO_TIME_LEFT))
+        results: list[MessageResult] = []
+        with self._backend.call(deadline_at_s, self.deadline_s, about_to_complete):
+            try:
+                self._backend.make_ready()
+            except Exception as error:  # noqa: BLE001 -- each kind has its result
+                self._backend.drop()
+                return classify_opening(error, self._url)
+            for message in messages:
+                results.append(self._send_one(message))
+        accepted = [one for one in results if isinstance(one, Sent)]
+        if len(accepted) == len(results):
+            return AllAccepted([one.message_id for one in accepted], [None] * len(accepted))
+        return Answered(results)
+
+    def _send_one(self, message: EmailMultiAlternatives) -> MessageResult:
+        watch = self._backend.watch
+        if now_s() >= watch.deadline_at_s:
+            return NotTried(Reason.of(ReasonCode.NO_TIME_LEFT))
+        if not self._backend.is_open:
+            return NotTried(Reason.of(ReasonCode.CONNECTION_ENDED))
+        try:
+            self._backend.send_one(message)
+        except OSError as error:
+            is_late = now_s() >= watch.deadline_at_s
+            result = classify_error(error, is_complete=watch.is_complete, is_late=is_late)
+            # What a broken connection would do with the next message is unknown.
+            if isinstance(result, NotTried | Unanswered):
+                self._backend.drop()
+            return result
+        return Sent(message.extra_headers[COPY_HEADER], None)
+
+
+def _email(message: Mapping[str, Any]) -> EmailMultiAlternatives:
+    """Make Django's message, with a header that names the copy and the attempt.
+
+    This name is the proof of an acceptance, because a server gives an id only to its own log.
+    """
+    html, text = message["html"], message["text"]
+    copy = "{delivery}@{attempt}".format_map(message["metadata"])
+    made = EmailMultiAlternatives(
+        message["subject"],
+        text or html,
+        message["sender"],
+        [message["to"]],
+        reply_to=[message["reply_to"]] if message["reply_to"] else None,
+        headers=dict(message["headers"]) | {COPY_HEADER: copy, TAG_HEADER: message["tag"]},
+    )
+    if html and text:
+        made.attach_alternative(html, "text/html")
+    elif html:
+        made.content_subtype = "html"
+    return made
