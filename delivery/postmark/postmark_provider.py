@@ -116,8 +116,7 @@ class PostmarkProvider(Postmark, Provider):
             html, text = (message.get(name, "").encode() for name in ("HtmlBody", "TextBody"))
             yield Judged(len(html), len(text), refusal)
 
-    @classmethod
-    def check_mail(cls, sender: str, stream: str, check: str) -> CheckMail:
+    def check_mail(self, sender: str, stream: str, check: str) -> CheckMail:
         """Return a mail to Postmark's address for tests."""
         message = {
             "From": sender,

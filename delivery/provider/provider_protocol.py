@@ -197,8 +197,7 @@ class Provider(ABC):
         """Find all messages on `stream` whose metadata `field_name` is `value`."""
         raise NotImplementedError
 
-    @classmethod
-    def check_mail(cls, sender: str, stream: str, check: str) -> CheckMail | None:  # noqa: ARG003
+    def check_mail(self, sender: str, stream: str, check: str) -> CheckMail | None:
         """Return a mail that reaches nobody, with `check` as its metadata CHECK_FIELD.
 
         Such a mail shows whether the search is up to date. None if the provider has no address for
