@@ -2,17 +2,18 @@
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from email.utils import formatdate
 from typing import Any
 
 import orjson
 from django.conf import settings
 from django.core.checks import CheckMessage
 from django.core.checks import Warning as Advice
-from django.core.mail import EmailMultiAlternatives
 from django.utils.translation import gettext as _
 
 from delivery.django_mail.classify_smtp import classify_error, classify_opening
 from delivery.django_mail.watched_smtp import Watch, WatchedBackend
+from delivery.django_mail.write_mime import write_mime
 from delivery.provider.deadline_clock import now_s
 from delivery.provider.provider_protocol import Asks, Capabilities, Provider
 from delivery.rules.call_results import (
@@ -81,7 +82,7 @@ class DjangoMail(Provider):
         about_to_complete: Callable[[], None] = lambda: None,
     ) -> CallResult:
         """Send the messages one after another over one connection."""
-        messages = [_email(one) for one in orjson.loads(body)]
+        messages, date = orjson.loads(body), formatdate()
         if now_s() >= deadline_at_s:
             return NotSent(Reason.of(ReasonCode.NO_TIME_LEFT))
         results: list[MessageResult] = []
@@ -92,20 +93,22 @@ class DjangoMail(Provider):
                 self._backend.drop()
                 return classify_opening(error, self._url)
             for message in messages:
-                results.append(self._send_one(message))
+                results.append(self._send_one(message, date))
         accepted = [one for one in results if isinstance(one, Sent)]
         if len(accepted) == len(results):
             return AllAccepted([one.message_id for one in accepted], [None] * len(accepted))
         return Answered(results)
 
-    def _send_one(self, message: EmailMultiAlternatives) -> MessageResult:
+    def _send_one(self, message: Mapping[str, Any], date: str) -> MessageResult:
         watch = self._backend.watch
         if now_s() >= watch.deadline_at_s:
             return NotTried(Reason.of(ReasonCode.NO_TIME_LEFT))
         if not self._backend.is_open:
             return NotTried(Reason.of(ReasonCode.CONNECTION_ENDED))
+        proof = copy_of(message)
+        written = write_mime(message, date, {COPY_HEADER: proof, TAG_HEADER: message["tag"]})
         try:
-            self._backend.send_one(message)
+            self._backend.send_one(message["sender"], message["to"], written)
         except OSError as error:
             is_late = now_s() >= watch.deadline_at_s
             result = classify_error(error, is_complete=watch.is_complete, is_late=is_late)
@@ -113,26 +116,13 @@ class DjangoMail(Provider):
             if isinstance(result, NotTried | Unanswered):
                 self._backend.drop()
             return result
-        return Sent(message.extra_headers[COPY_HEADER], None)
+        return Sent(proof, None)
 
 
-def _email(message: Mapping[str, Any]) -> EmailMultiAlternatives:
-    """Make Django's message, with a header that names the copy and the attempt.
+def copy_of(message: Mapping[str, Any]) -> str:
+    """Return the name of a copy and its attempt. It is the proof of the acceptance.
 
-    This name is the proof of an acceptance, because a server gives an id only to its own log.
+    A server gives an id only to its own log, so Homing's own name takes the place of an id.
     """
-    html, text = message["html"], message["text"]
-    copy = "{delivery}@{attempt}".format_map(message["metadata"])
-    made = EmailMultiAlternatives(
-        message["subject"],
-        text or html,
-        message["sender"],
-        [message["to"]],
-        reply_to=[message["reply_to"]] if message["reply_to"] else None,
-        headers=dict(message["headers"]) | {COPY_HEADER: copy, TAG_HEADER: message["tag"]},
-    )
-    if html and text:
-        made.attach_alternative(html, "text/html")
-    elif html:
-        made.content_subtype = "html"
-    return made
+    metadata: Mapping[str, str] = message["metadata"]
+    return f"{metadata['delivery']}@{metadata['attempt']}"

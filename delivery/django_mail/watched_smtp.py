@@ -11,11 +11,12 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
+from email.utils import parseaddr
+from functools import lru_cache, partial
 from typing import Any
 
-from django.core.mail import EmailMessage
 from django.core.mail.backends.smtp import EmailBackend
+from django.core.mail.message import sanitize_address
 
 from delivery.provider.deadline_clock import now_s
 
@@ -26,6 +27,16 @@ END = b".\r\n"
 IDLE_S = 5.0
 # Bytes that were not sent before the deadline must not be sent after it.
 _DISCARD_ON_CLOSE = (socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+@lru_cache(maxsize=1000)
+def _envelope(mailbox: str) -> str:
+    """Return the address of a mailbox, with an international domain in ASCII."""
+    return parseaddr(sanitize_address(parseaddr(mailbox)[1], "utf-8"))[1]
+
+
+def _is_usual(address: str) -> bool:
+    return address.isascii() and not any(sign in address for sign in '<>"( ')
 
 
 class TooLateError(OSError):
@@ -162,10 +173,13 @@ class WatchedBackend(EmailBackend):
             self.timeout = min(CONNECT_TIMEOUT_S, self.watch.remaining_s())
             self.open()
 
-    def send_one(self, message: EmailMessage) -> None:
-        """Send one message over the open connection. Raises what `smtplib` raises."""
+    def send_one(self, sender: str, address: str, message: bytes) -> None:
+        """Send a written message over the open connection. Raises what `smtplib` raises."""
         self.watch.is_complete = False
-        self.send_messages([message])
+        to = address if _is_usual(address) else _envelope(address)
+        # Without a connection, `is_open` is false, and nothing is sent.
+        assert self.connection is not None  # noqa: S101
+        self.connection.sendmail(_envelope(sender), [to], message)
 
     @property
     def is_open(self) -> bool:

@@ -25,33 +25,13 @@ from delivery.rules.call_results import (
     Unanswered,
 )
 from delivery.rules.outcomes import Failed, Sent
+from tests.delivery.django_mail.smtp_calls import ATTEMPT, message
 from tests.delivery.django_mail.smtp_server import CUT, HANG, SmtpServer
 from tests.postgres_cluster import ROOT
 
 pytestmark = pytest.mark.process
 
-ATTEMPT = "0b" * 16
 CERTIFICATE = ROOT / "tests" / "delivery" / "loopback.pem"
-
-
-def message(number: int, **changed: Any) -> dict[str, Any]:
-    return {
-        "sender": "Ada’s Letter <letter@news.example.org>",
-        "to": f"reader{number}@example.net",
-        "reply_to": "ada@example.org",
-        "subject": "Ebb & flöw",
-        "html": "<p>Dear reader</p>",
-        "text": "Dear reader\n.\n.. dots\n",
-        "tag": "issue-1",
-        "stream": "broadcast",
-        "metadata": {"delivery": f"issue.1.{number}", "attempt": ATTEMPT},
-        "headers": [
-            ["Message-ID", f"<issue.1.{number}@news.example.org>"],
-            ["List-Id", '"The Letter" <letter.news.example.org>'],
-            ["List-Unsubscribe", f"<https://letter.example.org/unsubscribe/t{number}/>"],
-            ["List-Unsubscribe-Post", "List-Unsubscribe=One-Click"],
-        ],
-    } | changed
 
 
 def send(

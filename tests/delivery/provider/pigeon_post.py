@@ -1,4 +1,4 @@
-"""A made-up provider: pigeons carry letters, and a loft book lists which birds left.
+"""A made-up provider: pigeons, and a loft book of those that left.
 
 It shows what somebody has to write for a provider of their own (docs/providers.md). The loft can
 be asked about one copy at a time, has no streams, and reports arrivals by webhook.
