@@ -294,7 +294,7 @@ def _parked(params: Params) -> str:
 
 
 def _in_words(params: Params) -> Params:
-    """Convert lists, durations and rates to the words for sentences, and name the provider."""
+    """Convert parameters to the words for sentences, and name the provider."""
     can = capabilities()
     words = {
         "provider": can.name,
