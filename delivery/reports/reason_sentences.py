@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.conf import settings
 from django.utils.formats import number_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext
@@ -299,7 +298,8 @@ def _in_words(params: Params) -> Params:
     words = {
         "provider": can.name,
         "setting": can.remembers_setting or duration(86_400 * can.remembers_days),
-        "value": settings.MAIL_PROVIDER,
+        # The name of the provider as a value of UNSUBSCRIBE_HANDLING.
+        "value": can.name.lower(),
     } | {
         name: ", ".join(value) if isinstance(value, list) else value
         for name, value in params.items()
