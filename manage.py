@@ -14,7 +14,7 @@ NOT_OFFERED = {
     "flush": _NO_ROWS.format("Drop the database and create it again"),
     "sqlflush": _NO_ROWS.format("Drop the database and create it again"),
     "addstatictoken": "Nobody would see who signs in. Run ./homing remove_second_factor instead.",
-    "sendtestemail": "Homing sends through Postmark. Send a test letter on the desk instead.",
+    "sendtestemail": "Homing sends through a provider. Send a test letter on the desk instead.",
     "loaddata": _NO_ROWS.format("Restore a backup (docs/restore.md)"),
     "test": "It knows none of Homing's tests. Run ./homing test instead.",
     "testserver": "It needs fixtures, which Homing does not have. Run ./homing demo instead.",

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class DeliveryConfig(AppConfig):
-    """Batches, the worker, the Postmark client and the evidence."""
+    """Batches, the worker, the providers and the evidence."""
 
     name = "delivery"
 

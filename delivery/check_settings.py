@@ -11,7 +11,7 @@ from django.db import DatabaseError, connections
 from django.db.backends.utils import CursorWrapper
 from django.utils.translation import gettext as _
 
-from delivery.provider.from_settings import provider_class
+from delivery.provider.from_settings import provider_class, provider_name
 from delivery.worker.call_slots import connections_needed
 
 logger = logging.getLogger(__name__)
@@ -54,9 +54,13 @@ def check_settings(**kwargs: Any) -> Iterable[CheckMessage]:
         yield Advice(
             _(
                 "The last value of DELIVERY_LOOKUP_AFTER_S, {last} s, is before the call deadline "
-                "of {deadline} s (DELIVERY_HTTP_DEADLINE_S). A copy that Postmark accepts in "
+                "of {deadline} s (DELIVERY_HTTP_DEADLINE_S). A copy that {provider} accepts in "
                 "between would be sent twice."
-            ).format(last=f"{last:g}", deadline=f"{settings.DELIVERY_HTTP_DEADLINE_S:g}"),
+            ).format(
+                last=f"{last:g}",
+                deadline=f"{settings.DELIVERY_HTTP_DEADLINE_S:g}",
+                provider=provider_name(),
+            ),
             hint=_("Set the last look-up several minutes after the deadline."),
             id="delivery.W002",
         )

@@ -23,7 +23,7 @@ from delivery.provider.from_settings import (
     provider_class,
     provider_name,
 )
-from delivery.provider.provider_protocol import Judged
+from delivery.provider.provider_protocol import Capabilities, Judged
 from delivery.queue import edition_control, scheduled_editions
 from delivery.queue.batches.insert_and_split import batch_size_for
 from delivery.queue.batches.roll_up import roll_up_finished

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
 
-# A million characters have at most 4 MB; Postmark accepts 5 MB for each part.
+# A million characters have at most 4 MB, and providers accept 5 MB for each part.
 LONGEST_PART = 1_000_000
 
 

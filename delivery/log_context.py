@@ -15,7 +15,7 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 IDS = ("request", "author", "worker", "issue", "version", "batch", "attempt", "import")
-# These ids are written as 32 hexadecimal digits, as Postmark shows attempts.
+# These ids are written as 32 hexadecimal digits, as the provider shows attempts.
 _WITHOUT_HYPHENS = ("request", "worker", "attempt")
 
 

@@ -14,6 +14,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.http.request import validate_host
 
 from delivery.check_settings import log_findings
+from delivery.interface import capabilities
 from delivery.models import Newsletter
 from newsletter_site.environment import host_of
 
@@ -91,11 +92,12 @@ def check_tables_are_released(
 @register("homing", deploy=True)
 def check_deployment(**kwargs: Any) -> Iterable[CheckMessage]:
     """Check the settings that matter for a site with real readers."""
-    if not settings.POSTMARK_WEBHOOK_USER and not settings.POSTMARK_WEBHOOK_PASSWORD:
+    can = capabilities()
+    login = can.login_settings if can.path else ()
+    if login and not any(getattr(settings, name) for name in login):
         yield Advice(
-            "POSTMARK_WEBHOOK_USER and POSTMARK_WEBHOOK_PASSWORD are not set, so webhooks are "
-            "refused.",
-            hint="Set both, and use them in the address of the webhook at Postmark.",
+            f"{' and '.join(login)} are not set, so webhooks are refused.",
+            hint=f"Set both, and use them in the address of the webhook at {can.name}.",
             id="homing.W001",
         )
     if not getattr(staticfiles_storage, "is_collected", True):
@@ -107,7 +109,9 @@ def check_deployment(**kwargs: Any) -> Iterable[CheckMessage]:
     if not (settings.SENDER_IS_NAMED or _has_sender()):
         yield Advice(
             f"FROM_EMAIL is not set, so the sender would be {settings.FROM_EMAIL!r}.",
-            hint="Set it to a sender that is confirmed at Postmark, or choose one under Settings.",
+            hint=(
+                f"Set it to a sender that is confirmed at {can.name}, or choose one under Settings."
+            ),
             id="homing.W003",
         )
     if not settings.DEBUG and not settings.TRUST_PROXY:
@@ -122,7 +126,7 @@ def check_deployment(**kwargs: Any) -> Iterable[CheckMessage]:
             hint="The site works only at the root of a host. Use a separate host name.",
             id="homing.W005",
         )
-    for name in ("METRICS_TOKEN", "POSTMARK_WEBHOOK_PASSWORD"):
+    for name in ("METRICS_TOKEN", *login[-1:]):
         length = len(getattr(settings, name))
         if 0 < length < MIN_SECRET_LENGTH:
             yield Advice(

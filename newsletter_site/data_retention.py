@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery.humanise import counted
-from delivery.interface import capabilities
+from delivery.interface import capabilities, provider_name
 from delivery.models import Edition
 from delivery.monitoring import worker_heartbeat
 from delivery.retention import expire_details
@@ -50,8 +50,8 @@ WHAT = {
     "pending": gettext_lazy("pending sign-ups with their data"),
     "files": gettext_lazy("uploaded files that were not imported"),
     "rejected_rows": gettext_lazy("rejected and skipped rows of imports"),
-    "calls": gettext_lazy("calls to Postmark"),
-    "events": gettext_lazy("applied events of Postmark’s webhooks"),
+    "calls": gettext_lazy("calls to {provider}"),
+    "events": gettext_lazy("applied events of {provider}’s webhooks"),
     "test_letters": gettext_lazy("test letters and invitations with their addresses"),
     "pictures": gettext_lazy("unused images"),
     "looks": gettext_lazy("saved checks of domains and links"),
@@ -86,7 +86,7 @@ class RetentionRule:
     @property
     def what(self) -> str:
         """Return the label of the rows that the rule deletes."""
-        return str(WHAT[self.name])
+        return str(WHAT[self.name]).format(provider=provider_name())
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def retention_rules() -> list[RetentionRule]:
     days, details = settings.DETAILS_KEEP_DAYS, _kept_by("DETAILS_KEEP_DAYS")
     provider_days, provider_details = details_retention_days(), details
     if provider_days > days:
-        # Keep the provider's details as long as Postmark still has information about the message.
+        # Keep the provider's details as long as it still has information about the message.
         provider_details = _kept(provider_days, capabilities().remembers_setting)
     deliveries_kept = _("until dropped by hand (DELIVERIES_KEEP_DAYS)")
     if (deliveries_days := drop_old_deliveries.days_kept()) is not None:

@@ -16,9 +16,9 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 from subscribers.refusal_sentences import InputRefusal, refuse
 
 LONGEST_LOCAL_PART = 64  # RFC 5321 4.5.3.1.1, in octets
-# Before the @, Postmark accepts the characters of RFC 5322 except `?`. For the domain, Postmark
-# accepts what email-validator accepts.
-POSTMARK_LOCAL_PART = re.compile(r"[A-Za-z0-9.!#$%&'`*+\-/=^_{}|~]+")
+# The characters before the @ that every provider accepts: those of RFC 5322 except `?`. For the
+# domain, providers accept what email-validator accepts.
+LOCAL_PART = re.compile(r"[A-Za-z0-9.!#$%&'`*+\-/=^_{}|~]+")
 
 # This pattern is stricter than needed: it allows no doubled hyphen in the domain (punycode), and
 # only letters after the last dot. An address that does not match is validated in full.
@@ -108,7 +108,7 @@ def _careful(typed: str) -> str | InputRefusal:
     except EmailNotValidError:
         return _why_invalid(typed)
     local_part = typed.rpartition("@")[0]
-    if not POSTMARK_LOCAL_PART.fullmatch(local_part):
+    if not LOCAL_PART.fullmatch(local_part):
         return refuse("address_question_mark")
     return f"{local_part}@{found.ascii_domain.lower()}"
 
@@ -120,7 +120,7 @@ def _why_invalid(typed: str) -> InputRefusal:
         return refuse("address_no_at_sign")
     if any(character.isspace() for character in typed):
         return refuse("address_space")
-    if wrong := dict.fromkeys(POSTMARK_LOCAL_PART.sub("", local_part)):
+    if wrong := dict.fromkeys(LOCAL_PART.sub("", local_part)):
         return refuse("address_characters", characters=_codes(wrong))
     if not all(local_part.split(".")) or len(local_part) > LONGEST_LOCAL_PART:
         return refuse("address_before_at_sign")

@@ -16,6 +16,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from delivery.interface import provider_name
 from delivery.models import Newsletter
 from subscribers.reader_permissions import CHANGE_NEWSLETTER, MANAGE
 
@@ -90,7 +91,11 @@ def desk_page(
     """
     newsletter = context.get("newsletter") or Newsletter.objects.get_current()
     with timezone.override(newsletter.zone):
-        frame = {"newsletter": newsletter, "sandbox_url": settings.SANDBOX_URL}
+        frame = {
+            "newsletter": newsletter,
+            "provider": provider_name(),
+            "sandbox_url": settings.SANDBOX_URL,
+        }
         page = render(request, template, {**frame, **context}, status=status)
     page.headers["Cache-Control"] = "private, no-cache"
     return page

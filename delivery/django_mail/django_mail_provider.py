@@ -9,7 +9,9 @@ import orjson
 from django.conf import settings
 from django.core.checks import CheckMessage
 from django.core.checks import Warning as Advice
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from delivery.django_mail.classify_smtp import classify_error, classify_opening
 from delivery.django_mail.watched_smtp import Watch, WatchedBackend
@@ -26,11 +28,15 @@ from delivery.rules.call_results import (
     Unanswered,
 )
 from delivery.rules.outcomes import Sent
-from delivery.rules.reason import Reason, ReasonCode
+from delivery.rules.reason import Reason, ReasonCode, Remedy
 
 # With a larger batch, more copies would be unconfirmed if a worker is killed.
 LARGEST_BATCH, BATCH = 100, 20
 COPY_HEADER, TAG_HEADER = "X-Homing-Copy", "X-Homing-Tag"
+REMEDIES: Mapping[str, Promise] = {
+    Remedy.MAIL_LOGIN: gettext_lazy("Check the user and the password in EMAIL_URL, then resume."),
+    Remedy.MAIL_SETTINGS: gettext_lazy("Check the scheme and the port in EMAIL_URL, then resume."),
+}
 # An SMTP server reports nothing later. Records of calls are kept for a month, for people.
 KEPT_DAYS = 30
 
@@ -68,6 +74,11 @@ class DjangoMail(Provider):
                 hint=_("Use the scheme submission or submissions."),
                 id="delivery.W008",
             )
+
+    @classmethod
+    def remedy_sentence(cls, remedy: str) -> str:
+        """Return what to do about the login or the connection."""
+        return str(REMEDIES.get(remedy, ""))
 
     def close(self) -> None:
         """Close the idle connection."""

@@ -10,11 +10,13 @@ from typing import IO, Any
 import orjson
 from django.conf import settings
 from django.core.checks import CheckMessage
+from django.utils.translation import gettext_noop
 
 from delivery.mail.message_for_reader import Message
 from delivery.postmark import check_postmark_settings, message_rules, parse_events, walk_messages
 from delivery.postmark.classify_responses import BOUNCE_LIST
 from delivery.postmark.client import MAX_SEARCH_RESULTS, PAGE_SIZE, Postmark
+from delivery.postmark.remedy_sentences import REMEDIES
 from delivery.postmark.search_windows import Window, span_around, to_eastern
 from delivery.provider.deadline_clock import now_s
 from delivery.provider.events import AddressSuppressed, WebhookEvent
@@ -50,7 +52,7 @@ RECORDS = SenderRecords(
     return_path="pm-bounces",
     dkim="pm._domainkey",
     page="Sender Signatures",
-    records=(("Return-Path, CNAME", "pm-bounces", "pm.mtasv.net"),),
+    records=((gettext_noop("Return path, CNAME"), "pm-bounces", "pm.mtasv.net"),),
 )
 
 
@@ -83,6 +85,7 @@ class PostmarkProvider(Postmark, Provider):
             has_suppression_list=True,
             lists_bounces=True,
             unsubscribe_placeholder="" if is_own else UNSUBSCRIBE_PLACEHOLDER,
+            console_url="https://account.postmarkapp.com/servers",
             sender_records=RECORDS,
         )
 
@@ -90,6 +93,11 @@ class PostmarkProvider(Postmark, Provider):
     def check_settings(cls) -> Iterable[CheckMessage]:
         """Yield the problems of Postmark's settings."""
         return check_postmark_settings.find_problems()
+
+    @classmethod
+    def remedy_sentence(cls, remedy: str) -> str:
+        """Return what to do in Postmark, or in the settings for Postmark."""
+        return str(REMEDIES.get(remedy, ""))
 
     @classmethod
     def shape(cls, message: Message) -> Mapping[str, Any]:

@@ -77,7 +77,7 @@ class Capabilities:
     messages in a call, and `batch` the number by default. `remembers_days`: events and answers
     about a message may come for so long; the operator sets it by `remembers_setting`, if that is
     not empty. `unsubscribe_placeholder` is the text that the provider replaces by its own
-    unsubscribe link.
+    unsubscribe link. `console_url` is the page on which an author signs in to the provider.
     """
 
     name: str
@@ -94,6 +94,7 @@ class Capabilities:
     has_suppression_list: bool = False
     lists_bounces: bool = False
     unsubscribe_placeholder: str = ""
+    console_url: str = ""
     sender_records: SenderRecords | None = None
 
     @property
@@ -153,6 +154,14 @@ class Provider(ABC):
     def check_settings(cls) -> Iterable[CheckMessage]:
         """Yield the problems of the provider's settings."""
         return ()
+
+    @classmethod
+    def remedy_sentence(cls, remedy: str) -> str:  # noqa: ARG003
+        """Return what to do about a `Remedy` at this provider.
+
+        If it is empty, reports/reason_sentences.py has the sentence.
+        """
+        return ""
 
     @classmethod
     def shape(cls, message: Message) -> Mapping[str, Any]:

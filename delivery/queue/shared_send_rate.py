@@ -127,7 +127,8 @@ def slow_down(
             slowed_at=Now() + quiet,
         )
     logger.warning(
-        "Postmark asked for a lower rate: all workers together send %g copies per second for now",
+        "The provider asked for a lower rate: all workers together send %g copies per second for "
+        "now",
         round(slowdown.to_per_s, 1),
     )
     return True

@@ -18,6 +18,7 @@ from delivery.provider.from_settings import (
     capabilities,
     policy_from_settings,
     provider_from_settings,
+    provider_name,
 )
 from delivery.reconcile import record_findings
 from delivery.reconcile.reconcile_round import Obstacle, ReconcileRound, RoundReport
@@ -67,9 +68,10 @@ def reconcile(
     in_the_way: dict[int, tuple[EditionRecord, Obstacle, datetime]] = {}
     deferrals = 0
     comparing = counted(
-        "Comparing {n} edition with Postmark's record.",
-        "Comparing {n} editions with Postmark's record.",
+        "Comparing {n} edition with {provider}'s record.",
+        "Comparing {n} editions with {provider}'s record.",
         len(editions),
+        provider=provider_name(),
     )
     report_progress(comparing)
     while True:

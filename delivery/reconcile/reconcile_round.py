@@ -19,10 +19,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery import log_context
-from delivery.humanise import counted, digits
+from delivery.humanise import counted, digits, duration
 from delivery.mail.transactional_mail_texts import provider_tag
 from delivery.models import Edition
-from delivery.provider.from_settings import capabilities
+from delivery.provider.from_settings import capabilities, provider_name
 from delivery.provider.provider_protocol import ATTEMPT_FIELD, CHECK_FIELD, DELIVERY_FIELD
 from delivery.reconcile import record_findings
 from delivery.reconcile.record_findings import EditionRecord
@@ -110,7 +110,13 @@ class Obstacle(Enum):
     def sentence(self, issue: UUID, reconcilable_at: datetime) -> str:
         """Write why an edition of this issue is not reconciled, and what to do."""
         at = f"{reconcilable_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
-        return str(_SENTENCES[self]).format(issue=issue, time=at)
+        can = capabilities()
+        return str(_SENTENCES[self]).format(
+            issue=issue,
+            time=at,
+            provider=can.name,
+            setting=can.remembers_setting or duration(86_400 * can.remembers_days),
+        )
 
     @property
     def is_worth_waiting_for(self) -> bool:
@@ -120,23 +126,23 @@ class Obstacle(Enum):
 
 _SENTENCES: Mapping[Obstacle, Promise] = {
     Obstacle.COUNTS_DO_NOT_BALANCE: gettext_lazy(
-        "The counts do not balance, so Postmark's results could not be recorded. Run "
+        "The counts do not balance, so {provider}'s results could not be recorded. Run "
         "`./homing audit {issue}`, and reconcile again once the counts balance."
     ),
     Obstacle.FORGOTTEN_BY_PROVIDER: gettext_lazy(
-        "Copies may have been sent so long ago that Postmark no longer has a record of them "
-        "(POSTMARK_RETENTION_DAYS). Nobody can know who received them. Cancel the edition."
+        "Copies may have been sent so long ago that {provider} no longer has a record of them "
+        "({setting}). Nobody can know who received them. Cancel the edition."
     ),
     Obstacle.TOO_EARLY: gettext_lazy(
-        "Postmark's search may not show the latest mail yet. Its results are reliable from {time} "
-        "UTC."
+        "{provider}'s search may not show the latest mail yet. Its results are reliable from "
+        "{time} UTC."
     ),
     Obstacle.SEARCH_LAGS: gettext_lazy(
-        "Postmark's search does not show mail that is recorded as accepted. The search lags, or "
-        "POSTMARK_SERVER_TOKEN belongs to another server."
+        "{provider}'s search does not show mail that is recorded as accepted. The search lags, or "
+        "the settings name another account or server."
     ),
     Obstacle.SEARCH_INCOMPLETE: gettext_lazy(
-        "Postmark's search showed fewer messages than it counts. Run the command again. If that "
+        "{provider}'s search showed fewer messages than it counts. Run the command again. If that "
         "does not help, cancel the edition."
     ),
 }
@@ -317,8 +323,8 @@ class ReconcileRound:
                         if recipient not in self._seen[version]:
                             self._count_other(listed)
             self._report_progress(
-                _("Read {shown} of {total} messages from Postmark.").format(
-                    shown=digits(self._shown), total=digits(total)
+                _("Read {shown} of {total} messages from {provider}.").format(
+                    shown=digits(self._shown), total=digits(total), provider=provider_name()
                 )
             )
 

@@ -8,6 +8,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from delivery.humanise import quoted
+from delivery.provider.from_settings import provider_name
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
 
@@ -42,9 +43,9 @@ ARCHIVE_ONLY = _("Not mailed: archive only.")
 
 # The words for an alarm, by `Alarm.Kind`.
 ALARM_WORDS: Mapping[str, Promise] = {
-    "accepted_twice": _("Postmark accepted a second copy"),
+    "accepted_twice": _("{provider} accepted a second copy"),
     "marked_unsettled": _("Marked as sent but not settled"),
-    "not_at_provider": _("Recorded as sent, but Postmark does not show it"),
+    "not_at_provider": _("Recorded as sent, but {provider} does not show it"),
     "bounce_threshold": _("Too many bounces or complaints"),
     "other_address": _("An event names another address than its copy"),
     "batch_crashing": _("A batch crashes its workers"),
@@ -88,4 +89,4 @@ def audience_of(counts: EditionCounts) -> str:
 
 def alarm_words(kind: str) -> str:
     """Name a kind of alarm."""
-    return str(ALARM_WORDS.get(kind, kind))
+    return str(ALARM_WORDS.get(kind, kind)).format(provider=provider_name())

@@ -11,6 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from delivery.humanise import counted, digits, duration
+from delivery.provider.from_settings import capabilities, provider_class, provider_name
 from delivery.rules.reason import WRITE_FAULTS, Reason, Remedy
 from delivery.rules.reason import ReasonCode as Code
 from delivery.rules.scheduled_time import LOCAL, ScheduledTime
@@ -27,8 +28,14 @@ def reason_sentence(reason: Reason | None) -> str:
     except KeyError:
         # A newer version of Homing wrote this reason: its code or its parameters are unknown here.
         sentence = f"{reason.code.replace('_', ' ').capitalize()}."
-    remedy = REMEDIES.get(reason.params.get("remedy", ""), "")
-    return f"{sentence} {remedy}".strip()
+    return f"{sentence} {_remedy(reason.params)}".strip()
+
+
+def _remedy(params: Params) -> str:
+    remedy = params.get("remedy", "")
+    return provider_class().remedy_sentence(remedy) or str(REMEDIES.get(remedy, "")).format(
+        provider=provider_name()
+    )
 
 
 def _sentence(code: str, params: Params) -> str:
@@ -49,26 +56,28 @@ def _sentence(code: str, params: Params) -> str:
 
 SENTENCES: Mapping[str, Promise] = {
     Code.NO_TIME_LEFT: _("The time for the call ended before anything was sent."),
-    Code.NO_CONNECTION: _("No connection to Postmark at {url} ({error})."),
+    Code.NO_CONNECTION: _("No connection to {provider} at {url} ({error})."),
     Code.DATABASE_AWAY: _("The database was unavailable when the call was about to start."),
-    Code.NO_RESPONSE_IN_TIME: _("Postmark's answer was not complete before the deadline."),
-    Code.CONNECTION_BROKE: _("The connection broke before Postmark answered ({error})."),
+    Code.NO_RESPONSE_IN_TIME: _("{provider}'s answer was not complete before the deadline."),
+    Code.CONNECTION_BROKE: _("The connection broke before {provider} answered ({error})."),
     Code.CONNECTION_ENDED: _("The connection ended before these copies were sent."),
-    Code.RESPONSE_TOO_LONG: _("Postmark's answer was too long."),
-    Code.RESPONSE_UNREADABLE: _("Postmark's answer could not be read."),
+    Code.RESPONSE_TOO_LONG: _("{provider}'s answer was too long."),
+    Code.RESPONSE_UNREADABLE: _("{provider}'s answer could not be read."),
     Code.RESPONSE_COUNT_WRONG: _(
-        "Postmark's answer has the wrong number of results (sent: {sent}, answered: {answered})."
+        "{provider}'s answer has the wrong number of results (sent: {sent}, answered: {answered})."
     ),
     Code.RESPONSE_WITHOUT_RESULT: _(
-        "Postmark's answer has neither an ID nor an error for this message."
+        "{provider}'s answer has neither an ID nor an error for this message."
     ),
-    Code.RESPONSE_FOR_OTHER_ADDRESS: _("Postmark's answer names another address for this message."),
-    Code.RESPONSE_REPEATS_ID: _("Postmark's answer has the same ID for several messages."),
+    Code.RESPONSE_FOR_OTHER_ADDRESS: _(
+        "{provider}'s answer names another address for this message."
+    ),
+    Code.RESPONSE_REPEATS_ID: _("{provider}'s answer has the same ID for several messages."),
     Code.STATUS_AMBIGUOUS: _(
-        "Postmark answered with status {status}, so it is unclear what it accepted."
+        "{provider} answered with status {status}, so it is unclear what it accepted."
     ),
     Code.WORKER_LOST: _(
-        "The worker crashed during the call. Homing asks Postmark what it accepted."
+        "The worker crashed during the call. Homing asks {provider} what it accepted."
     ),
     Code.APPROVAL_OUTDATED: _(
         "Nothing was sent: the sender, the reply address or the newsletter's name was changed "
@@ -79,41 +88,46 @@ SENTENCES: Mapping[str, Promise] = {
         "Workers crash while they prepare or send a batch. Ask your administrator to look at the "
         "log of the workers."
     ),
-    Code.PROVIDER_ERROR: _("Postmark refuses: “{text}” (code {error_code})."),
-    Code.CALL_REFUSED_FOR_ONE: _("Postmark refuses the whole call: “{text}” (code {error_code})."),
+    Code.PROVIDER_ERROR: _("{provider} refuses: “{text}” (code {error_code})."),
+    Code.CALL_REFUSED_FOR_ONE: _(
+        "{provider} refuses the whole call: “{text}” (code {error_code})."
+    ),
     Code.INACTIVE_RECIPIENT: _(
-        "Postmark does not deliver to this address because it is inactive (code 406)."
+        "{provider} does not deliver to this address because it is inactive (code 406)."
     ),
-    Code.MAINTENANCE: _("Postmark is under maintenance."),
-    Code.TOO_FAST: _("Postmark asked Homing to send more slowly (429)."),
-    Code.CALL_TOO_LARGE: _("The call was too large for Postmark ({status})."),
-    Code.TOKEN_REFUSED: _("Postmark does not accept the token (401)."),
-    Code.BLOCKED_BEFORE_PROVIDER: _("A proxy or firewall before Postmark refuses the call (403)."),
-    Code.MEDIA_TYPE_REFUSED: _("Postmark refuses the format of the call (415)."),
+    Code.MAINTENANCE: _("{provider} is under maintenance."),
+    Code.TOO_FAST: _("{provider} asked Homing to send more slowly (429)."),
+    Code.CALL_TOO_LARGE: _("The call was too large for {provider} ({status})."),
+    Code.TOKEN_REFUSED: _("{provider} does not accept the token (401)."),
+    Code.BLOCKED_BEFORE_PROVIDER: _(
+        "A proxy or firewall before {provider} refuses the call (403)."
+    ),
+    Code.MEDIA_TYPE_REFUSED: _("{provider} refuses the format of the call (415)."),
     Code.NOT_THE_API: _(
-        "Postmark's address answered with status {status}, which is not an answer of its API."
+        "{provider}'s address answered with status {status}, which is not an answer of its API."
     ),
-    Code.QUERY_STATUS: _("Postmark answered a request with status {status} ({subject})."),
-    Code.QUERY_UNREADABLE: _("Postmark's answer could not be read ({subject})."),
-    Code.QUERY_INCOMPLETE: _("Postmark's answer was incomplete ({subject})."),
+    Code.QUERY_STATUS: _("{provider} answered a request with status {status} ({subject})."),
+    Code.QUERY_UNREADABLE: _("{provider}'s answer could not be read ({subject})."),
+    Code.QUERY_INCOMPLETE: _("{provider}'s answer was incomplete ({subject})."),
     Code.NO_ROOM_FOR_LIST: _(
-        "Postmark's suppression list could not be saved in the folder for temporary files: {error}."
+        "{provider}'s suppression list could not be saved in the folder for temporary files: "
+        "{error}."
     ),
     Code.BROKE_OFF: _("The task failed. The log shows the error."),
-    Code.LOOKUP_LAGS: _("Postmark's search does not show later mail yet. Homing asks again."),
+    Code.LOOKUP_LAGS: _("{provider}'s search does not show later mail yet. Homing asks again."),
     Code.NOT_FOUND_UNPROVED: _(
-        "Postmark's search shows neither these copies nor Homing's later check mail, so Postmark "
-        "may still have the copies. Check with Postmark again later. Resend them only if a second "
-        "copy is acceptable."
+        "{provider}'s search shows neither these copies nor Homing's later check mail, so "
+        "{provider} may still have the copies. Check with {provider} again later. Resend them only "
+        "if a second copy is acceptable."
     ),
     Code.NO_LATER_MAIL: _(
         "Nothing was accepted after these copies, so an empty search proves nothing. Homing tries "
-        "to send a check mail that reaches nobody. If Postmark accepts none within {time}, an "
+        "to send a check mail that reaches nobody. If {provider} accepts none within {time}, an "
         "author must decide."
     ),
     Code.CHECK_MAIL_HIDDEN: _(
-        "Postmark's search does not show Homing's check mail yet, so it may not show these copies "
-        "either. If it is not shown within {time}, an author must decide."
+        "{provider}'s search does not show Homing's check mail yet, so it may not show these "
+        "copies either. If it is not shown within {time}, an author must decide."
     ),
     Code.BOUNCE_RATE: _(
         "Homing paused this issue because the bounce rate is above the limit. Bounced: {count} of "
@@ -126,19 +140,19 @@ SENTENCES: Mapping[str, Promise] = {
         "then resume or cancel."
     ),
     Code.SECOND_COPY: _(
-        "Postmark accepted more than one copy for reader {recipient}: {message_ids}."
+        "{provider} accepted more than one copy for reader {recipient}: {message_ids}."
     ),
     Code.OLD_DATA_KEPT: _("Some old data could not be deleted: {rules}. The log shows the errors."),
-    Code.NOT_FOUND: _("Postmark did not answer, and its search does not show this copy."),
+    Code.NOT_FOUND: _("{provider} did not answer, and its search does not show this copy."),
     Code.NOT_FOUND_YET: _(
-        "Postmark's search does not show it yet. It is too early to conclude anything."
+        "{provider}'s search does not show it yet. It is too early to conclude anything."
     ),
     Code.NOT_FOUND_HELD: _(
-        "Postmark did not answer, and its search does not show these copies. The settings do not "
+        "{provider} did not answer, and its search does not show these copies. The settings do not "
         "let Homing resend them automatically. An author must decide whether to resend them."
     ),
     Code.NOT_FOUND_RESENT: _(
-        "Postmark did not answer and does not have these copies. Homing sends them again."
+        "{provider} did not answer and does not have these copies. Homing sends them again."
     ),
     Code.NOT_REPORTED_YET: _(
         "The connection ended before an answer came. Homing waits for a report of these copies."
@@ -149,13 +163,13 @@ SENTENCES: Mapping[str, Promise] = {
         "then gets a second one."
     ),
     Code.PROVIDER_HAS_FORGOTTEN: _(
-        "Postmark did not answer, and it no longer keeps records of that time "
-        "(POSTMARK_RETENTION_DAYS). An author must decide whether to resend these copies."
+        "{provider} did not answer, and it no longer keeps records of that time "
+        "({setting}). An author must decide whether to resend these copies."
     ),
-    Code.ASKED_AGAIN: _("An author or operator asked to check again with Postmark."),
+    Code.ASKED_AGAIN: _("An author or operator asked to check again with {provider}."),
     Code.RESENT_BY_OPERATOR: _("An author or operator asked to resend these copies."),
     Code.MARKED_UNSETTLED: _(
-        "This copy is marked as sent but is not settled. Homing asks Postmark about it."
+        "This copy is marked as sent but is not settled. Homing asks {provider} about it."
     ),
     Code.LEFT: _("The reader was no longer subscribed when this copy was due."),
     Code.LEFT_TOPIC: _("The reader had left the topics of this issue when this copy was due."),
@@ -170,38 +184,38 @@ SENTENCES: Mapping[str, Promise] = {
     Code.RESTORED: _(
         "This database was restored, moved or promoted, so it may not know of copies that were "
         "sent. Run `./homing reconcile {issue}`. The issue continues automatically once Homing has "
-        "compared its records with Postmark's."
+        "compared its records with {provider}'s."
     ),
     Code.SENT_BEFORE_RESTORE: _(
-        "This issue was sent before the database was restored from a backup, and Postmark has "
+        "This issue was sent before the database was restored from a backup, and {provider} has "
         "copies of it. Readers who have a copy get no second one. Resume it to send it to all "
         "other confirmed readers, or cancel it."
     ),
     Code.ACCEPTED_TWICE: _(
-        "Postmark accepted a second copy for some readers. Compare Postmark's activity with this "
-        "issue's copies before you resume it."
+        "{provider} accepted a second copy for some readers. Compare {provider}'s activity with "
+        "this issue's copies before you resume it."
     ),
     Code.DELIVERY_MARKED_UNSETTLED: _(
-        "The copy of reader {recipient} is marked as sent but is not settled. Homing asks Postmark "
-        "about it."
+        "The copy of reader {recipient} is marked as sent but is not settled. Homing asks "
+        "{provider} about it."
     ),
     Code.NOT_AT_PROVIDER: _(
-        "The copy of reader {recipient} is recorded as sent, but Postmark does not show it. Homing "
-        "did not send it again."
+        "The copy of reader {recipient} is recorded as sent, but {provider} does not show it. "
+        "Homing did not send it again."
     ),
     Code.EVENT_FOR_OTHER_ADDRESS: _(
-        "Postmark reported an event about the copy of reader {recipient} with another address. "
+        "{provider} reported an event about the copy of reader {recipient} with another address. "
         "Homing stored it and changed nothing. Check whether another system sends mail over this "
-        "Postmark server with a copy of this database."
+        "{provider} server with a copy of this database."
     ),
     Code.TWO_UNSUBSCRIBE_LINKS: _(
-        "UNSUBSCRIBE_HANDLING is “own”, but Postmark's stream “{stream}” is set to “{handling}”. "
+        "UNSUBSCRIBE_HANDLING is “own”, but {provider}'s stream “{stream}” is set to “{handling}”. "
         "Readers may get two unsubscribe links. Set the stream to “Custom”, or "
-        "UNSUBSCRIBE_HANDLING to “postmark”."
+        "UNSUBSCRIBE_HANDLING to “{value}”."
     ),
     Code.NO_UNSUBSCRIBE_LINK: _(
-        "UNSUBSCRIBE_HANDLING is “postmark”, but Postmark's stream “{stream}” is set to "
-        "“{handling}”. Readers may get no unsubscribe link. Set the stream to “Postmark”, or "
+        "UNSUBSCRIBE_HANDLING is “{value}”, but {provider}'s stream “{stream}” is set to "
+        "“{handling}”. Readers may get no unsubscribe link. Set the stream to “{provider}”, or "
         "UNSUBSCRIBE_HANDLING to “own”."
     ),
     Code.BOOT_ID_HIDDEN: _(
@@ -250,52 +264,25 @@ _SUBJECTS: Mapping[str, Promise] = {
     "suppression_change": _("change of suppressions"),
 }
 
+# What to do, if the provider has no sentence of its own.
 REMEDIES: Mapping[str, Promise] = {
-    Remedy.TOKEN: _("Check POSTMARK_SERVER_TOKEN: it must be the token of a Postmark server."),
-    Remedy.ENABLE_API: _("Ask Postmark's support to enable this API for the account."),
     Remedy.CONFIRM_SENDER: _(
-        "Confirm the sender’s address or domain in Postmark, or choose another sender under "
+        "Confirm the sender’s address or domain in {provider}, or choose another sender under "
         "Settings. Then resume."
     ),
-    Remedy.CONFIRM_SIGNATURE: _(
-        "Confirm the sender’s signature in Postmark, or choose another sender under Settings. Then "
-        "resume."
-    ),
-    Remedy.PLAN_AND_CREDITS: _("Check the plan and credits of the Postmark account, then resume."),
-    Remedy.WAIT_FOR_APPROVAL: _("Wait until Postmark has approved the account, then resume."),
-    Remedy.ASK_PROVIDER: _("Ask Postmark why this account may not send, then resume."),
-    Remedy.TOKEN_AND_SERVER: _(
-        "Check POSTMARK_SERVER_TOKEN and the Postmark server it belongs to, then resume."
-    ),
-    Remedy.STREAM_NAMES: _(
-        "Check POSTMARK_BROADCAST_STREAM and POSTMARK_TRANSACTIONAL_STREAM, then resume."
-    ),
-    Remedy.STREAM_THAT_SENDS: _(
-        "Set POSTMARK_BROADCAST_STREAM to a stream that can send, then resume."
-    ),
-    Remedy.ALLOWED_IPS: _(
-        "Add this machine's address to the Postmark server's list of allowed IPs, then resume."
-    ),
-    Remedy.SIGNATURES_AND_DOMAINS: _(
-        "Check the sender signatures and domains in Postmark, then resume."
-    ),
-    Remedy.SERVER_SETTINGS: _("Check the settings of the Postmark server, then resume."),
-    Remedy.STREAM_SETTINGS: _("Check the message streams of the Postmark server, then resume."),
+    Remedy.WAIT_FOR_APPROVAL: _("Wait until {provider} has approved the account, then resume."),
+    Remedy.ASK_PROVIDER: _("Ask {provider} why this account may not send, then resume."),
     Remedy.FROM_AND_REPLY_TO: _(
         "Check the sender and the reply-to address under Settings, then resume."
     ),
     Remedy.CORRECT_ISSUE: _("Correct the issue, then publish it again as a new version."),
     Remedy.SHORTEN_ISSUE: _("Shorten the issue: a single copy of it is too large."),
-    Remedy.NETWORK: _("Check POSTMARK_BASE_URL and the network between this machine and Postmark."),
-    Remedy.BASE_URL: _("Check POSTMARK_BASE_URL, then resume."),
-    Remedy.MAIL_LOGIN: _("Check the user and the password in EMAIL_URL, then resume."),
-    Remedy.MAIL_SETTINGS: _("Check the scheme and the port in EMAIL_URL, then resume."),
     Remedy.HOMING_FAULT: _(
         "This is a fault in Homing, not in your list. No reader was marked as failed."
     ),
     Remedy.LOOK_UP_CODE: _(
         "Homing does not know this code, so it stopped before it marked any reader as failed. Look "
-        "the code up in Postmark's documentation, then resume."
+        "the code up in {provider}'s documentation, then resume."
     ),
 }
 
@@ -315,8 +302,14 @@ def _parked(params: Params) -> str:
 
 
 def _in_words(params: Params) -> Params:
-    """Convert lists, durations and rates to the words for sentences."""
+    """Convert parameters to the words for sentences, and name the provider."""
+    can = capabilities()
     words = {
+        "provider": can.name,
+        "setting": can.remembers_setting or duration(86_400 * can.remembers_days),
+        # The name of the provider as a value of UNSUBSCRIBE_HANDLING.
+        "value": can.name.lower(),
+    } | {
         name: ", ".join(value) if isinstance(value, list) else value
         for name, value in params.items()
     }

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 from delivery.humanise import clock_and_day, counted
 from delivery.monitoring.database_fault import IS_READ_ONLY
 from delivery.monitoring.worker_heartbeat import WORKERS
+from delivery.provider.from_settings import capabilities, provider_name
 from delivery.queue.scheduled_editions import IS_DUE
 from delivery.queue.shared_send_rate import SLOWDOWN_COLUMNS
 from delivery.reports.load_edition_counts import pop_slowed_to, pop_write_fault, rows_by_name
@@ -142,13 +143,17 @@ def health_lines(
     def at(moment: datetime) -> str:
         return clock_and_day(moment, health.now, zone)
 
-    return [
+    can = capabilities()
+    lines = [
         _workers(health, at),
-        _postmark(health, at, ceiling_per_s),
+        _provider(health, at, ceiling_per_s),
         _unconfirmed(health, at),
-        _webhooks(health, at, takes_webhooks),
-        _bounces(health, at),
     ]
+    if can.path:
+        lines.append(_webhooks(health, at, takes_webhooks))
+    if can.is_polled:
+        lines.append(_bounces(health, at))
+    return lines
 
 
 def _workers(health: Health, at: Clock) -> HealthLine:
@@ -179,8 +184,8 @@ _RESULTS = {
 }
 
 
-def _postmark(health: Health, at: Clock, ceiling_per_s: float | None) -> HealthLine:
-    name = _("Postmark")
+def _provider(health: Health, at: Clock, ceiling_per_s: float | None) -> HealthLine:
+    name = provider_name()
     limit = []
     if ceiling_per_s:
         per_minute = _per_minute(ceiling_per_s)
@@ -232,7 +237,7 @@ def _unconfirmed(health: Health, at: Clock) -> HealthLine:
     if health.next_lookup_at and health.next_lookup_at > health.now:
         more.append(_("Next look-up: {time}.").format(time=at(health.next_lookup_at)))
     else:
-        more.append(_("Homing is asking Postmark now."))
+        more.append(_("Homing is asking {provider} now.").format(provider=provider_name()))
     state = counted("{n} copy", "{n} copies", health.unknown)
     return HealthLine(name, "unknown", "doubt", state, " ".join(more))
 
@@ -240,7 +245,12 @@ def _unconfirmed(health: Health, at: Clock) -> HealthLine:
 def _webhooks(health: Health, at: Clock, takes_webhooks: bool) -> HealthLine:
     name = _("Webhooks")
     if not takes_webhooks:
-        more = _("POSTMARK_WEBHOOK_PASSWORD is not set, so Homing only polls Postmark for events.")
+        can = capabilities()
+        if can.is_polled:
+            more = _("{setting} is not set, so Homing only polls {provider} for events.")
+        else:
+            more = _("{setting} is not set, so {provider} reports no events.")
+        more = more.format(setting=can.login_settings[-1], provider=can.name)
         return HealthLine(name, "waiting", "calm", _("Off"), more)
     if health.webhook_at is None:
         return HealthLine(name, "waiting", "calm", _("None received yet"))
@@ -260,7 +270,8 @@ def _bounces(health: Health, at: Clock) -> HealthLine:
         more = f"{failed} {last}"
         return HealthLine(name, "attention", "doubt", _("Could not be checked"), more)
     if not health.polled_at:
-        more = _("A worker asks Postmark for bounces every hour and after each publication.")
+        more = _("A worker asks {provider} for bounces every hour and after each publication.")
+        more = more.format(provider=provider_name())
         return HealthLine(name, "waiting", "calm", _("Not checked yet"), more)
     state = _("Checked at {time}").format(time=at(health.polled_at))
     return HealthLine(name, "sent", "sent", state)

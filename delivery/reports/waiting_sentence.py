@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery.humanise import clock, counted
+from delivery.provider.from_settings import provider_name
 from delivery.reports.edition_sentences import audience_of
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.edition_counts import EditionCounts
@@ -150,11 +151,12 @@ def _sending(counts: EditionCounts, zone: tzinfo) -> str:
         return f"{last} {next_try}".strip()
     if counts.slowed_to_per_s is not None and counts.waiting:
         return counted(
-            "Postmark asked Homing to send more slowly: about {n} copy per second for now. The "
+            "{provider} asked Homing to send more slowly: about {n} copy per second for now. The "
             "rate rises again step by step.",
-            "Postmark asked Homing to send more slowly: about {n} copies per second for now. The "
+            "{provider} asked Homing to send more slowly: about {n} copies per second for now. The "
             "rate rises again step by step.",
             max(1, round(counts.slowed_to_per_s)),
+            provider=provider_name(),
         )
     if since := counts.still_since:
         due = counted("{n} copy is due.", "{n} copies are due.", counts.waiting)
@@ -176,9 +178,10 @@ def _crashing(counts: EditionCounts) -> str:
 
 def _looking_up(counts: EditionCounts) -> str:
     return counted(
-        "{n} copy is unconfirmed. Homing is asking Postmark about it.",
-        "{n} copies are unconfirmed. Homing is asking Postmark about them.",
+        "{n} copy is unconfirmed. Homing is asking {provider} about it.",
+        "{n} copies are unconfirmed. Homing is asking {provider} about them.",
         counts.unknown,
+        provider=provider_name(),
     )
 
 
@@ -204,13 +207,15 @@ def _ended(counts: EditionCounts, zone: tzinfo) -> str:
         return ""
     if counts.parked_batches and not (counts.queued_batches or counts.leased_batches):
         return counted(
-            "{n} copy stays unconfirmed: nothing shows whether Postmark accepted it.",
-            "{n} copies stay unconfirmed: nothing shows whether Postmark accepted them.",
+            "{n} copy stays unconfirmed: nothing shows whether {provider} accepted it.",
+            "{n} copies stay unconfirmed: nothing shows whether {provider} accepted them.",
             counts.unknown,
+            provider=provider_name(),
         )
     asking = counted(
-        "{n} copy was being sent when the issue ended. Homing is asking Postmark about it.",
-        "{n} copies were being sent when the issue ended. Homing is asking Postmark about them.",
+        "{n} copy was being sent when the issue ended. Homing is asking {provider} about it.",
+        "{n} copies were being sent when the issue ended. Homing is asking {provider} about them.",
         counts.unknown,
+        provider=provider_name(),
     )
     return " ".join([asking, *_asks_again(counts, zone)])

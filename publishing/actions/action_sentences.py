@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from delivery.humanise import counted, digits
+from delivery.interface import provider_name
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
 from publishing.editions.edition_status import EditionStatus
@@ -139,9 +140,9 @@ def _question(action: str, status: EditionStatus, readers_now: int) -> list[str]
             return [
                 _will_be_sent(counts.queued),
                 _(
-                    "One batch goes first, and the rest follows when Postmark has answered. If the "
-                    "fault remains, Homing stops again after one call."
-                ),
+                    "One batch goes first, and the rest follows when {provider} has answered. If "
+                    "the fault remains, Homing stops again after one call."
+                ).format(provider=provider_name()),
             ]
         case "resume":
             return [_will_be_sent(counts.queued), _("No reader gets a second copy.")]
@@ -205,20 +206,22 @@ def _question(action: str, status: EditionStatus, readers_now: int) -> list[str]
         case "ask-again":
             return [
                 counted(
-                    "Homing checks {n} copy with Postmark again.",
-                    "Homing checks {n} copies with Postmark again.",
+                    "Homing checks {n} copy with {provider} again.",
+                    "Homing checks {n} copies with {provider} again.",
                     undecided,
+                    provider=provider_name(),
                 ),
                 _("No copy is sent."),
             ]
         case _:
             return [
                 counted(
-                    "Homing resends up to {n} copy. It skips copies that Postmark is known "
+                    "Homing resends up to {n} copy. It skips copies that {provider} is known "
                     "to have.",
-                    "Homing resends up to {n} copies. It skips copies that Postmark is known "
+                    "Homing resends up to {n} copies. It skips copies that {provider} is known "
                     "to have.",
                     undecided,
+                    provider=provider_name(),
                 ),
                 _("A reader who did get the first copy gets a second one."),
             ]
@@ -305,8 +308,8 @@ def _done(action: str, numbers: Mapping[str, Any]) -> list[Done]:
                 "Paused. {n} copies wait until you resume.",
                 numbers["queued"],
             )
-            # While copies are being sent, the number can still grow, because copies that Postmark
-            # does not accept will wait too.
+            # While copies are being sent, the number can still grow, because copies that the
+            # provider does not accept will wait too.
             is_exact = not numbers["being_sent"]
             until = UNTIL_RESUMED if is_exact else f"{UNTIL_RESUMED},settled"
             return [
@@ -314,8 +317,10 @@ def _done(action: str, numbers: Mapping[str, Any]) -> list[Done]:
                 Done(_may_still_go(numbers["being_sent"]), UNTIL_SETTLED),
             ]
         case "resume" if numbers["after_fault"]:
-            text = _("Resumed. One batch goes first; the rest follows when Postmark has answered.")
-            return [Done(text, UNTIL_LEFT)]
+            text = _(
+                "Resumed. One batch goes first; the rest follows when {provider} has answered."
+            )
+            return [Done(text.format(provider=provider_name()), UNTIL_LEFT)]
         case "resume":
             n = numbers["queued"]
             return [
@@ -365,14 +370,17 @@ def _done(action: str, numbers: Mapping[str, Any]) -> list[Done]:
             return [_queued_again(deliveries)]
         case "ask-again":
             text = counted(
-                "Homing is checking {n} copy with Postmark.",
-                "Homing is checking {n} copies with Postmark.",
+                "Homing is checking {n} copy with {provider}.",
+                "Homing is checking {n} copies with {provider}.",
                 deliveries,
+                provider=provider_name(),
             )
             return [Done(text, f"{UNTIL_CONFIRMED},undecided")]
         case _:
             second = _("A reader who did get the first copy gets a second one.")
-            others = _("Copies that may already be at Postmark stay unconfirmed.")
+            others = _("Copies that may already be at {provider} stay unconfirmed.").format(
+                provider=provider_name()
+            )
             return [_queued_again(deliveries), Done(second), Done(others, UNTIL_CONFIRMED)]
 
 

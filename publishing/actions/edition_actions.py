@@ -15,6 +15,7 @@ from delivery.interface import (
     batch_size,
     batch_size_for,
     edition_control,
+    provider_name,
     scheduled_editions,
     together,
 )
@@ -51,8 +52,13 @@ class EditionAction(NamedTuple):
     """
 
     name: str
-    label: Promise
+    text: Promise
     tone: Literal["", "go", "risk"] = ""
+
+    @property
+    def label(self) -> str:
+        """The action as a link or a button names it."""
+        return str(self.text).format(provider=provider_name())
 
 
 # The page shows the most common actions first, and the actions that cannot be undone last.
@@ -64,7 +70,7 @@ ACTIONS: Mapping[str, EditionAction] = {
         EditionAction("pause", _("Pause")),
         EditionAction("send-now", _("Send now"), "go"),
         EditionAction("send-to-missed", _("Send to missed readers"), "go"),
-        EditionAction("ask-again", _("Check again with Postmark")),
+        EditionAction("ask-again", _("Check again with {provider}")),
         EditionAction("resend-unknown", _("Resend unconfirmed copies"), "risk"),
         EditionAction("close", _("Close"), "risk"),
         EditionAction("cancel", _("Cancel"), "risk"),

@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from delivery.humanise import clock_and_day, counted, digits
-from delivery.interface import database_time, provider_class
+from delivery.interface import capabilities, database_time, provider_class
 from delivery.models import Alarm, Edition, Newsletter
 from delivery.monitoring.alarms import load_unseen_by_edition
 from delivery.reports.load_edition_counts import (
@@ -258,8 +258,8 @@ def _imports() -> HealthLine:
 def _sender_domain(newsletter: Newsletter, now: datetime) -> HealthLine:
     """Return the health line of the sender's domain, from the last DNS look-up.
 
-    A missing DKIM key is not shown as a fault: the key may exist, but the name of Postmark's key
-    cannot be guessed.
+    A missing DKIM key is not shown as a fault: the key may exist, but the name of the provider's
+    key cannot be guessed.
     """
     name, domain = _("Sender domain"), domain_of(newsletter.sender)
     if is_placeholder(domain):
@@ -279,8 +279,13 @@ def _sender_domain(newsletter: Newsletter, now: datetime) -> HealthLine:
         return HealthLine(name, "attention", "fault", _("The domain does not exist"), at)
     if not found.dkim.is_known:
         return HealthLine(name, "unknown", "doubt", _("No name server answered"), at)
-    if not found.has_dkim_key:
-        key = _("Postmark’s key usually has a name that cannot be guessed")
+    can = capabilities()
+    if not (can.sender_records and found.has_dkim_key):
+        if can.sender_records:
+            key = _("{provider}’s key usually has a name that cannot be guessed")
+        else:
+            key = _("{provider} does not say which key it uses")
+        key = key.format(provider=can.name)
         more = f"{key}; {_dmarc(found)}; {at}"
         return HealthLine(name, "waiting", "calm", _("DKIM unknown"), more)
     return HealthLine(name, "sent", "sent", _("DKIM found"), f"{_dmarc(found)}; {at}")

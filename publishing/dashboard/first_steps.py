@@ -12,8 +12,10 @@ from enum import StrEnum
 
 from django.conf import settings
 from django.urls import reverse
+from django.utils.text import get_text_list
+from django.utils.translation import gettext as _
 
-from delivery.interface import capabilities, provider_class
+from delivery.interface import Capabilities, capabilities, provider_class
 from delivery.mail.mark_test_letter import TEST_ISSUE
 from delivery.models import Delivery, Newsletter, ProviderEvent
 from delivery.models.delivery import Outcome
@@ -58,9 +60,19 @@ class FirstSteps:
     draft: uuid.UUID | None = None
 
     @property
+    def can(self) -> Capabilities:
+        """What the provider can do."""
+        return capabilities()
+
+    @property
     def takes_webhooks(self) -> bool:
         """Whether an operator has set the name and the password for webhooks."""
         return bool(provider_class().webhook_login())
+
+    @property
+    def login_settings(self) -> str:
+        """The names of the settings for webhooks."""
+        return str(get_text_list([*capabilities().login_settings], _("and")))
 
     @property
     def webhook_url(self) -> str:
@@ -71,7 +83,7 @@ class FirstSteps:
 
     @property
     def webhook_types(self) -> str:
-        """The events that Postmark should report, with the names on Postmark's own page."""
+        """The events that the provider should report, with the names on its own page."""
         return ", ".join(capabilities().webhook_events.values())
 
 
@@ -91,7 +103,7 @@ def load_first_steps(
     """Load the steps of a viewer.
 
     No query is needed if the site has a name and has sent an issue. A sent issue also shows that
-    Postmark accepted its sender.
+    the provider accepted its sender.
     """
     if not may or (newsletter.is_named and has_issue and (newsletter.sender_address or has_sent)):
         return FirstSteps(())
@@ -103,7 +115,7 @@ def load_first_steps(
     fresh = Newsletter()
     facts = {
         Step.NAME: newsletter.is_named,
-        # A test letter that Postmark accepted shows that Postmark accepts the sender in use.
+        # A test letter that the provider accepted shows that it accepts the sender in use.
         Step.SENDER: bool(newsletter.sender_address) or has_sent or has_test,
         Step.LOOK: any(getattr(newsletter, name) != getattr(fresh, name) for name in _LOOK),
         Step.WEBHOOK: ProviderEvent.objects.filter(trace__isnull=False).exists(),
@@ -113,5 +125,7 @@ def load_first_steps(
         Step.ISSUE: has_issue,
     }
     done = [step for step, is_done in facts.items() if is_done]
-    too_late = {Step.TEST} if has_issue and not has_test else set()
-    return FirstSteps(choose_steps(set(may) - too_late, done), draft)
+    left_out = {Step.TEST} if has_issue and not has_test else set()
+    if not capabilities().path:
+        left_out.add(Step.WEBHOOK)
+    return FirstSteps(choose_steps(set(may) - left_out, done), draft)

@@ -16,6 +16,7 @@ from typing import Any
 import dns.exception
 import dns.resolver
 
+from delivery.interface import capabilities
 from delivery.log_context import inherited
 
 logger = logging.getLogger(__name__)
@@ -151,15 +152,20 @@ class NameServers:
 def look_up_domain(domain: str, servers: NameServers) -> DomainRecords:
     """Query all records concurrently, within `TOTAL_TIMEOUT_S`. Never raises."""
     deadline = time.monotonic() + TOTAL_TIMEOUT_S
+    wanted = capabilities().sender_records
+    dkim_name = f"{wanted.dkim}.{domain}" if wanted else ""
+    return_path_name = f"{wanted.return_path}.{domain}" if wanted else ""
 
     @inherited
     def query(name: str, kind: str) -> Records:
+        if not name:  # the provider does not say where the record is
+            return Records(DnsStatus.NO_RECORD)
         return servers.query(name, kind, deadline=deadline)
 
     with ThreadPoolExecutor(4, thread_name_prefix="domain") as pool:
         texts = pool.submit(query, domain, "TXT")
-        dkim = pool.submit(query, f"pm._domainkey.{domain}", "TXT")
-        return_path = pool.submit(query, f"pm-bounces.{domain}", "CNAME")
+        dkim = pool.submit(query, dkim_name, "TXT")
+        return_path = pool.submit(query, return_path_name, "CNAME")
         dmarc = pool.submit(inherited(_query_dmarc), domain, servers, deadline)
         policy, dmarc_at = dmarc.result()
         return DomainRecords(

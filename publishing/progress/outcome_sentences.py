@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery.humanise import counted
-from delivery.interface import reason_sentence
+from delivery.interface import provider_name, reason_sentence
 from delivery.models import Delivery
 
 _EVIDENCE = {
@@ -85,9 +85,9 @@ def _looked_up(delivery: Delivery, clock: Callable[[datetime], str]) -> str:
     if batch.state == "parked":
         sentences.append(
             _(
-                "Postmark could not say whether it accepted this copy. An author must decide "
+                "{provider} could not say whether it accepted this copy. An author must decide "
                 "whether to resend it."
-            )
+            ).format(provider=provider_name())
         )
         return " ".join(sentences)
     if batch.lookups:

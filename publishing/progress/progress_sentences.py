@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery.humanise import clock, counted, digits
-from delivery.interface import ReasonCode
+from delivery.interface import ReasonCode, provider_name
 from delivery.reports.edition_sentences import ARCHIVE_ONLY
 from delivery.reports.waiting_sentence import NOTHING_IS_STUCK
 from delivery.rules.edition_counts import EditionCounts
@@ -146,9 +146,10 @@ def _succeeded(counts: EditionCounts) -> str:
         return str(by_tags.get(counts.goes_to) or _WENT_TO_NOBODY[counts.goes_to])
     sentences = [
         counted(
-            "Succeeded. Postmark accepted {n} copy.",
-            "Succeeded. Postmark accepted {n} copies, one for each reader.",
+            "Succeeded. {provider} accepted {n} copy.",
+            "Succeeded. {provider} accepted {n} copies, one for each reader.",
             counts.sent,
+            provider=provider_name(),
         )
     ]
     if counts.withdrawn:

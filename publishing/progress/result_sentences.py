@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import digits
+from delivery.interface import provider_name
 from delivery.reports.load_edition_results import EditionResults
 
 # After a day nearly all reports have arrived, so the issue can be compared with earlier issues.
@@ -38,8 +39,8 @@ def result_rows(results: Sequence[EditionResults], now: datetime) -> list[Result
     """Return a row for each result of the first edition in `results`.
 
     The other editions belong to earlier issues. The list is empty if nothing was sent and nothing
-    was reported. A report is shown even if no copy is recorded as sent, because Postmark's report
-    can arrive before Postmark's answer to the call.
+    was reported. A report is shown even if no copy is recorded as sent, because the provider's
+    report can arrive before its answer to the call.
     """
     if not any(getattr(one, name) for one in results[:1] for name in ("sent", *_LABELS)):
         return []
@@ -56,7 +57,9 @@ def _row(
     label, share = str(_LABELS[name]), _share(name, shown)
     if name == "delivered":
         if not number:
-            nothing = _("no report: Postmark reports deliveries only by webhook")
+            nothing = _("no report: {provider} reports deliveries only by webhook").format(
+                provider=provider_name()
+            )
             return ResultRow(name, label, 0, "", nothing)
         # Leave out earlier issues that were sent before a webhook was set up, as they have no
         # reports.

@@ -7,7 +7,8 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 
-from delivery.interface import together
+from delivery.humanise import duration
+from delivery.interface import capabilities, together
 from delivery.models import Edition
 from delivery.retention import drop_deliveries
 from delivery.retention.drop_deliveries import load_drop_status
@@ -35,12 +36,12 @@ _REFUSALS = {
         "needed."
     ),
     "unapplied_event": gettext_lazy(
-        "An event from Postmark about it could not be applied yet. ./homing events lists the "
+        "An event from {provider} about it could not be applied yet. ./homing events lists the "
         "events that need attention."
     ),
     "too_young": gettext_lazy(
-        "Postmark can still be asked about its copies. You can delete them from {from_then} on "
-        "(POSTMARK_RETENTION_DAYS and a week)."
+        "{provider} can still be asked about its copies. You can delete them from {from_then} on "
+        "({setting} and a week)."
     ),
 }
 
@@ -81,9 +82,13 @@ def _is_marked(edition: Edition) -> bool:
     if status.dropped_at is not None:
         return True
     if status.obstacle:
+        can = capabilities()
         raise CannotDropError(
             str(_REFUSALS[status.obstacle]).format(
-                state=load_status(edition.pk).words, from_then=since_when(status.old_enough_at)
+                state=load_status(edition.pk).words,
+                from_then=since_when(status.old_enough_at),
+                provider=can.name,
+                setting=can.remembers_setting or duration(86_400 * can.remembers_days),
             )
         )
     return False

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from delivery.humanise import duration
+from delivery.interface import provider_name
 from delivery.models import Edition, Newsletter
 from delivery.reports.edition_sentences import STATE_WORDS
 from delivery.rules.edition_state import EditionState
@@ -43,7 +44,7 @@ from publishing.receipts.make_receipt import (
 from subscribers.links.see_other import see_other
 
 NOTES = {
-    "sent": gettext_lazy("each with Postmark’s message id"),
+    "sent": gettext_lazy("each with {provider}’s message id"),
     "unknown": gettext_lazy("no proof came, and no more look-ups were made"),
     "failed": gettext_lazy("not sent; each reader’s page gives the reason"),
     "suppressed": gettext_lazy("must not be mailed because of a bounce, a complaint or a block"),
@@ -97,7 +98,10 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     notes = dict(NOTES)
     if status.counts.is_called_back:
         notes["withdrawn"] = _("called back before sending")
-    notes = {name: note if outcomes[name] else "" for name, note in notes.items()}
+    notes = {
+        name: str(note).format(provider=provider_name()) if outcomes[name] else ""
+        for name, note in notes.items()
+    }
     return desk_page(
         request,
         "publishing/receipts/receipt.html",

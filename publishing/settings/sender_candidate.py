@@ -16,7 +16,7 @@ from django.db.models import Exists, Q
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
-from delivery.interface import load_test_letter
+from delivery.interface import load_test_letter, provider_name
 from delivery.mail.mark_test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.models import Delivery, Edition, Newsletter
 from delivery.models.delivery import Outcome
@@ -27,7 +27,7 @@ from subscribers.record_activity import record_activity
 
 
 class CandidateState(StrEnum):
-    """What Postmark answered to a test letter from the candidate."""
+    """What the provider answered to a test letter from the candidate."""
 
     WAITING = "waiting"
     ACCEPTED = "accepted"
@@ -48,7 +48,7 @@ class Candidate:
 
     @property
     def state(self) -> CandidateState:
-        """What Postmark answered, and whether the candidate is the sender now."""
+        """What the provider answered, and whether the candidate is the sender now."""
         if self.letter.outcome == Outcome.SENT:
             in_use = (self.newsletter.sender_name, self.newsletter.sender_address)
             is_used = (self.name, self.address) == in_use
@@ -71,7 +71,9 @@ def send_from(name: str, address: str, to: str, author: uuid.UUID) -> int:
     mailbox = mailbox_of(name, address)
     # Replace braces, because they would become merge fields.
     shown = mailbox.replace("{", "(").replace("}", ")")
-    sentence = _("Postmark accepted this letter from {sender}.").format(sender=shown)
+    sentence = _("{provider} accepted this letter from {sender}.").format(
+        sender=shown, provider=provider_name()
+    )
     then = _("To send your letters from it, open Settings, Sender, and press “Use this sender”.")
     content = Content(
         title=_("A test of your sender"),
@@ -93,7 +95,7 @@ def load_candidate() -> Candidate | None:
 
 @transaction.atomic
 def use_candidate(number: int, by: uuid.UUID) -> bool:
-    """Make the candidate the sender if Postmark accepted its test letter `number`.
+    """Make the candidate the sender if the provider accepted its test letter `number`.
 
     Change nothing and return False if the letter was not accepted, another sender was tried later,
     or the candidate is already the sender.

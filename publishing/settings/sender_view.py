@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from delivery.humanise import clock_and_day
-from delivery.interface import database_time
+from delivery.interface import capabilities, database_time, provider_name
 from delivery.models import Newsletter
 from delivery.models.newsletter import one_line
 from idempotency.key import fresh_key
@@ -42,7 +42,7 @@ from publishing.test_letters.send_test_letter_view import key_of_test, no_other_
 from subscribers.links.see_other import see_other
 from subscribers.signup.signup_form import AddressField
 
-# Postmark's limit for the name and the address together.
+# The lowest limit of a provider for the name and the address together.
 LONGEST_SENDER = 255
 FIELDS = ("sender_name", "sender_address", "test_email")
 
@@ -75,11 +75,14 @@ class SenderForm(forms.Form):
             mailbox = mailbox_of(cleaned["sender_name"], cleaned["sender_address"])
             if len(mailbox) > LONGEST_SENDER:
                 sentence = _(
-                    "Name and address have {length} characters, and Postmark accepts {longest}. "
+                    "Name and address have {length} characters, and {provider} accepts {longest}. "
                     "Shorten the name."
                 )
                 self.add_error(
-                    "sender_name", sentence.format(length=len(mailbox), longest=LONGEST_SENDER)
+                    "sender_name",
+                    sentence.format(
+                        length=len(mailbox), longest=LONGEST_SENDER, provider=provider_name()
+                    ),
                 )
         return cleaned
 
@@ -122,9 +125,9 @@ def use_sender(request: HttpRequest) -> HttpResponse:
         messages.warning(
             request,
             _(
-                "The sender was not changed. Postmark has not accepted its test letter, or another "
-                "sender was tried since. Send a new test letter."
-            ),
+                "The sender was not changed. {provider} has not accepted its test letter, or "
+                "another sender was tried since. Send a new test letter."
+            ).format(provider=provider_name()),
         )
     return see_other(reverse(SENDER))
 
@@ -182,6 +185,8 @@ def _page(
     found = check_domain(
         domain, load_fresh(domain, []), lambda at: clock_and_day(at, now, newsletter.zone)
     )
+    records = capabilities().sender_records
+    wanted = records.records if records else ()
     context: dict[str, Any] = {
         "form": form,
         "key": key or fresh_key(),
@@ -192,8 +197,9 @@ def _page(
         "poll_s": next_poll_s(candidate.letter, now) if candidate else 0,
         "domain": domain,
         "is_placeholder": is_placeholder(domain),
+        "page": records.page if records else "",
         "records": [
-            (_("Return path, CNAME"), f"pm-bounces.{domain}", "pm.mtasv.net"),
+            *((_(kind), f"{name}.{domain}", value) for kind, name, value in wanted),
             (_("DMARC, TXT"), f"_dmarc.{domain}", "v=DMARC1; p=none"),
         ],
         "findings": [

@@ -19,6 +19,7 @@ from delivery.interface import (
     ReasonCode,
     enqueue_test,
     next_number,
+    provider_name,
     reason_sentence,
 )
 from delivery.mail.mark_test_letter import TEST_ISSUE
@@ -132,7 +133,9 @@ def letter_sentence(letter: Delivery, now: datetime, zone: tzinfo) -> str:
 
     match letter.outcome:
         case Outcome.SENT:
-            accepted = _("Postmark accepted it at {time}.").format(time=at(letter.sent_at))
+            accepted = _("{provider} accepted it at {time}.").format(
+                time=at(letter.sent_at), provider=provider_name()
+            )
             if letter.complained_at:
                 then = _("It was marked as spam at {time}.").format(time=at(letter.complained_at))
             elif letter.bounced_at:
@@ -148,10 +151,12 @@ def letter_sentence(letter: Delivery, now: datetime, zone: tzinfo) -> str:
             return _("Not sent: {reason}").format(reason=reason_sentence(letter.reason))
         case Outcome.FAILED:
             gave_up = letter.reason is not None and letter.reason.code in _GAVE_UP
-            sentence = _("Not sent: {reason}") if gave_up else _("Postmark refused it: {reason}")
-            return sentence.format(reason=reason_sentence(letter.reason))
+            sentence = _("Not sent: {reason}") if gave_up else _("{provider} refused it: {reason}")
+            return sentence.format(reason=reason_sentence(letter.reason), provider=provider_name())
         case Outcome.UNKNOWN:
-            return _("It is unconfirmed: no answer came. Homing asks Postmark whether it was sent.")
+            return _(
+                "It is unconfirmed: no answer came. Homing asks {provider} whether it was sent."
+            ).format(provider=provider_name())
     return _why_it_waits(letter, at(letter.batch.due_at))
 
 

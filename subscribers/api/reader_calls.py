@@ -209,7 +209,7 @@ def correct_address(
 def lift_bounce_of_reader(
     request: HttpRequest, reader: int, why: Body[reader_shapes.LiftReason]
 ) -> HttpResponse:
-    """Lift a bounce here and at Postmark.
+    """Lift a bounce here and at the provider.
 
     Use this call for false bounces, for example after a fault of a mail provider. The reader
     returns to the state before the bounce. A complaint or an unsubscribe is never lifted.

@@ -7,7 +7,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from delivery.interface import ReasonCode
+from delivery.interface import ReasonCode, provider_name
 from delivery.mail.transactional_mail_texts import KIND_BY_ISSUE
 from subscribers.data_requests.personal_data import PersonalData
 from subscribers.data_requests.personal_data_sentences import STATES, StateLabel
@@ -51,12 +51,15 @@ def reader_headline(data: PersonalData) -> StateLabel:
         if refused := [one["stream"] for one in data.provider_suppressions if one["refuses"]]:
             return _refused(
                 _(
-                    "Confirmed, but Postmark does not deliver to this address (stream “{stream}”)."
-                ).format(stream=refused[0])
+                    "Confirmed, but {provider} does not deliver to this address (stream "
+                    "“{stream}”)."
+                ).format(stream=refused[0], provider=provider_name())
             )
         if _is_latest_letter_refused(data):
             return _refused(
-                _("Confirmed, but Postmark did not deliver the latest letter to this address.")
+                _(
+                    "Confirmed, but {provider} did not deliver the latest letter to this address."
+                ).format(provider=provider_name())
             )
     if why := _why_request_was_refused(data):
         sentence = _("{state} Cannot be mailed: {reason}.")
@@ -76,8 +79,8 @@ def _why_request_was_refused(data: PersonalData) -> str:
 
 
 def _is_latest_letter_refused(data: PersonalData) -> bool:
-    # Postmark can refuse a mail to an address (error 406) before it reports that it suppressed the
-    # address.
+    # The provider can refuse a mail to an address (error 406) before it reports that it suppressed
+    # the address.
     for mail in reversed(data.mails):
         if mail["kind"] == "newsletter" and mail["outcome"] in {"sent", "suppressed"}:
             return bool(mail["reason_code"] == ReasonCode.INACTIVE_RECIPIENT)

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
+from delivery.interface import provider_name
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.data_requests.personal_data_sentences import describe
 from subscribers.desk.add_or_edit_reader import (
@@ -81,11 +82,12 @@ def act_on_reader(request: HttpRequest, reader: int, name: str) -> HttpResponse:
     if not is_post or is_invalid:
         context = {"reader": found, "action": action, "applies": action.applies(found)}
         context |= {"back": back, "form": form}
+        context["question"] = str(action.question).format(provider=provider_name())
         status = 422 if is_invalid else 200
         return desk_page(request, "subscribers/desk/reader_action.html", context, status=status)
     reason = form.cleaned_data["reason"] if form else ""
     if perform_action(action, reader, user_id_of(request), reason):
-        messages.success(request, str(action.done_message))
+        messages.success(request, str(action.done_message).format(provider=provider_name()))
     else:
         messages.warning(request, _("There was nothing to do. Someone did this already."))
     gone = not Subscriber.objects.filter(pk=reader).exists()

@@ -56,7 +56,7 @@ _EFFECTS = {
     BounceMeaning.LEFT: _Effect(State.UNSUBSCRIBED, Reason.UNSUBSCRIBE, Act.LEFT),
     BounceMeaning.COMPLAINED: _Effect(State.COMPLAINED, Reason.COMPLAINT, Act.COMPLAINED),
 }
-# Postmark, or a user of our Postmark account, suppressed the address; the reader did not.
+# The provider, or a user of our account there, suppressed the address; the reader did not.
 _BLOCKED = _Effect(None, Reason.MANUAL, Act.BLOCKED)
 
 

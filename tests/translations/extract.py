@@ -18,7 +18,9 @@ PRODUCT = ("delivery", "idempotency", "newsletter_site", "publishing", "subscrib
 # The texts of these files stay English: programs read them, operators search for them, or they are
 # shown before Django runs.
 ENGLISH_ONLY = (
-    *("delivery/check_settings.py", "delivery/feedback/webhook_view.py", "delivery/postmark/"),
+    *("delivery/check_settings.py", "delivery/feedback/webhook_view.py"),
+    *("delivery/postmark/check_postmark_settings.py", "delivery/postmark/classify_responses.py"),
+    *("delivery/postmark/message_rules.py", "delivery/postmark/parse_events.py"),
     "idempotency/example/",
     *("newsletter_site/api/", "newsletter_site/check_site_settings.py", "newsletter_site/demo/"),
     *("newsletter_site/embedded_postgres/", "newsletter_site/environment", "newsletter_site/logs/"),

@@ -19,6 +19,7 @@ NAMES = frozenset(
     {
         "Ada Whitlock",
         "Managers of readers",
+        "Sender Signatures",
         "Homing (opens the links of a letter before it is published)",
         "The Homing Letter",
     }

@@ -19,7 +19,7 @@ class Command(BaseCommand):
     """List every periodic task with its status."""
 
     help = _(
-        "List the workers' periodic background tasks: polling Postmark, pushing suppressions, "
+        "List the workers' periodic background tasks: polling the provider, pushing suppressions, "
         "pruning. Shows when each last succeeded, or why it failed and when the next try is."
     )
 

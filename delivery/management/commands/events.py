@@ -14,8 +14,8 @@ class Command(BaseCommand):
     """List failed events, or queue them for another try."""
 
     help = _(
-        "List Postmark's events that could not be applied. The log shows each error. With --again "
-        "workers try them again."
+        "List the provider's events that could not be applied. The log shows each error. With "
+        "--again workers try them again."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -20,7 +20,7 @@ from newsletter_site.backup.restore_backup import restore_backup
 class Command(BaseCommand):
     help = _(
         "Restore a file of ./homing backup into the empty database of DATABASE_URL. No worker "
-        "sends from it before ./homing reconcile has asked Postmark what was sent since "
+        "sends from it before ./homing reconcile has asked the provider what was sent since "
         "(docs/restore.md)."
     )
     # Skip the system checks: in an empty database they would fail because of missing tables.

@@ -21,7 +21,7 @@ _EXPLAINED = {
     "pause": gettext_lazy("send no more copies until you resume"),
     "send-now": gettext_lazy("end the hold, or start a scheduled issue at once"),
     "send-to-missed": gettext_lazy("try again to send to readers who were missed"),
-    "ask-again": gettext_lazy("check unconfirmed copies with Postmark again; sends no copy"),
+    "ask-again": gettext_lazy("check unconfirmed copies with the provider again; sends no copy"),
     "resend-unknown": gettext_lazy("resend unconfirmed copies; some readers may get two"),
     "close": gettext_lazy("accept missed and unconfirmed copies as they are; final"),
     "cancel": gettext_lazy("withdraw the copies that were not sent; final"),

@@ -1,4 +1,4 @@
-"""`manage.py reconcile`: compare Homing's record of copies with Postmark's."""
+"""`manage.py reconcile`: compare Homing's record of copies with the provider's."""
 
 import json
 import sys
@@ -16,6 +16,7 @@ from delivery.interface import (
     ReconcileResult,
     SearchUnavailableError,
     database_identity,
+    provider_name,
     reason_sentence,
     reconcile,
 )
@@ -35,17 +36,17 @@ _DIFFERENCES = {
         "Readers with more than one copy: {n}. See the alarms on the edition's page."
     ),
     "missing": gettext_lazy(
-        "Copies recorded as sent that Postmark does not show: {n}. They were not resent."
+        "Copies recorded as sent that {provider} does not show: {n}. They were not resent."
     ),
     "too_fresh": gettext_lazy(
-        "Copies recorded as sent that Postmark does not show yet: {n}. They are too recent to "
+        "Copies recorded as sent that {provider} does not show yet: {n}. They are too recent to "
         "judge."
     ),
     "not_looked_up": gettext_lazy(
-        "More copies that Postmark does not show: {n}. They were not looked up; run this again."
+        "More copies that {provider} does not show: {n}. They were not looked up; run this again."
     ),
     "without_delivery": gettext_lazy(
-        "Messages at Postmark for readers who have no copy on record: {n}."
+        "Messages at {provider} for readers who have no copy on record: {n}."
     ),
     "quarantined": gettext_lazy("Copies that may have been sent: {n}. Workers look them up."),
 }
@@ -53,9 +54,9 @@ _DIFFERENCES = {
 
 class Command(BaseCommand):
     help = _(
-        "Compare our record with Postmark's. Without an issue, compare every issue that is still "
-        "being sent, was not reconciled yet, or that Postmark can still show. Records what "
-        "Postmark has. Reports copies that Postmark does not show, and never resends them. The "
+        "Compare our record with the provider's. Without an issue, compare every issue that is "
+        "still being sent, was not reconciled yet, or that the provider can still show. Records "
+        "what the provider has. Reports copies that it does not show, and never resends them. The "
         "last line is JSON. Exits 3 if a decision or a later run is needed; the lines before say "
         "which."
     )
@@ -105,14 +106,16 @@ class Command(BaseCommand):
             if isinstance(end, KeyboardInterrupt):
                 raise
             text = ngettext(
-                "Postmark's search failed {n} time. Last error: {reason} Everything found before "
+                "{provider}'s search failed {n} time. Last error: {reason} Everything found before "
                 "is recorded.",
-                "Postmark's search failed {n} times. Last error: {reason} Everything found before "
-                "is recorded.",
+                "{provider}'s search failed {n} times. Last error: {reason} Everything found "
+                "before is recorded.",
                 end.tries,
             )
             reason = reason_sentence(end.reason)
-            raise CommandError(text.format(n=digits(end.tries), reason=reason)) from None
+            raise CommandError(
+                text.format(n=digits(end.tries), reason=reason, provider=provider_name())
+            ) from None
         progress.clear()
         self._report_differences(outcome)
         self._report_running(unreconciled)
@@ -147,15 +150,15 @@ class Command(BaseCommand):
         for name, sentence in _DIFFERENCES.items():
             count = sum(getattr(report, name) for report in outcome.reports)
             if count:
-                self.stderr.write(str(sentence).format(n=digits(count)))
+                self.stderr.write(str(sentence).format(n=digits(count), provider=provider_name()))
         for walked, version, count in outcome.unknown:
             text = counted(
-                "Postmark has {n} message of version {version} of “{title}” (issue {issue}). It "
+                "{provider} has {n} message of version {version} of “{title}” (issue {issue}). It "
                 "was published after the backup, so this database does not have it. If you publish "
                 "it again, readers get it twice. To prevent that, publish it with a long hold "
                 "(--hold) and run ./homing reconcile {issue} before the hold ends. Readers who "
                 "have a copy get no second one.",
-                "Postmark has {n} messages of version {version} of “{title}” (issue {issue}). It "
+                "{provider} has {n} messages of version {version} of “{title}” (issue {issue}). It "
                 "was published after the backup, so this database does not have it. If you publish "
                 "it again, readers get it twice. To prevent that, publish it with a long hold "
                 "(--hold) and run ./homing reconcile {issue} before the hold ends. Readers who "
@@ -164,6 +167,7 @@ class Command(BaseCommand):
                 version=version,
                 title=walked.title,
                 issue=walked.issue,
+                provider=provider_name(),
             )
             self.stderr.write(text)
         for walked, obstacle, at in outcome.obstacles:

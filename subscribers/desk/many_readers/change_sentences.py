@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import counted, digits
+from delivery.interface import provider_name
 from delivery.tasks.leased_task_columns import TaskState
 from subscribers.models import ReaderChange
 
@@ -38,7 +39,7 @@ _EFFECTS: Mapping[str, Promise] = {
         "links to their data. The readers cannot undo this. An author can unblock each address."
     ),
     Action.LIFT_BOUNCE: gettext_lazy(
-        "Homing mails these addresses again and asks Postmark to do so too. Do this only if the "
+        "Homing mails these addresses again and asks {provider} to do so too. Do this only if the "
         "bounces were wrong, for example after a fault at a mail provider. Readers who had "
         "confirmed get letters again; any others must still confirm. Readers who unsubscribed, "
         "complained or are blocked do not change."
@@ -86,7 +87,7 @@ def question(action: str, number: int, tag: str) -> Question:
         Action.ERASE: ngettext("Erase {n} reader?", "Erase {n} readers?", number),
     }
     heading = words[Action(action)].format(n=digits(number), tag=tag)
-    return Question(heading, str(_EFFECTS[action]), LABELS[action])
+    return Question(heading, str(_EFFECTS[action]).format(provider=provider_name()), LABELS[action])
 
 
 def progress_sentence(change: ReaderChange) -> str:

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 
+from delivery.postmark.remedy_sentences import REMEDIES as POSTMARK_REMEDIES
 from delivery.reports.reason_sentences import REMEDIES, RENDERERS, SENTENCES, reason_sentence
 from delivery.rules.reason import Reason, ReasonCode, Remedy
 
@@ -43,7 +44,8 @@ PARAMS = {
 def test_tables_name_every_code_once() -> None:
     assert {*SENTENCES, *RENDERERS} == set(ReasonCode) - {ReasonCode.OTHER}
     assert not set(SENTENCES) & set(RENDERERS)
-    assert set(REMEDIES) == set(Remedy)
+    assert {*REMEDIES, *POSTMARK_REMEDIES} == set(Remedy)
+    assert not set(REMEDIES) & set(POSTMARK_REMEDIES)
 
 
 @pytest.mark.parametrize("code", ReasonCode)

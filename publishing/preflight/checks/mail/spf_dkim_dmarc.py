@@ -1,7 +1,7 @@
 """Check SPF, DKIM and DMARC of the sender's domain.
 
-A failed search for a DKIM key proves nothing, because Homing can only guess the name of Postmark's
-key.
+A failed search for a DKIM key proves nothing, because Homing can only guess the name of the
+provider's key.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,13 +11,12 @@ from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext_lazy
 
+from delivery.interface import capabilities, provider_name
 from publishing.external_checks.cached_results import CachedResults
 from publishing.external_checks.domain_records import DnsStatus, DomainRecords, domain_of
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, FixIn, advice, passed, unknown
 from publishing.preflight.link_address import is_placeholder
-
-_POSTMARK = "mtasv.net"
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -44,7 +43,12 @@ def check_domain(
     if found is None or external.domain_at is None:
         yield unknown(_("The records of {domain} have not been looked up yet"), domain=domain)
         return
-    facts = {"domain": domain, "name": found.dmarc_at, "at": clock(external.domain_at)}
+    facts = {
+        "domain": domain,
+        "name": found.dmarc_at,
+        "at": clock(external.domain_at),
+        "provider": provider_name(),
+    }
     if found.texts.status is DnsStatus.NO_SUCH_NAME:
         yield advice(
             _("The domain {domain} does not exist"),
@@ -91,33 +95,50 @@ def _spf(found: DomainRecords, facts: Mapping[str, str]) -> Finding:
             examples=policies,
             **facts,
         )
-    if any(alias.rstrip(".").endswith(_POSTMARK) for alias in found.return_path.values):
-        return passed(_("SPF passes: the return path of {domain} leads to Postmark."), **facts)
-    if any(_POSTMARK in text.lower() for text in policies):
-        return passed(_("SPF of {domain} names Postmark."), **facts)
+    wanted = capabilities().sender_records
+    if wanted is None:
+        if policies:
+            return passed(_("{domain} has one SPF record."), **facts)
+        return advice(
+            _("{domain} has no SPF record"),
+            _("Set the record that {provider} asks for. Look at its own pages. Checked: {at}."),
+            **facts,
+        )
+    if any(alias.rstrip(".").endswith(wanted.spf) for alias in found.return_path.values):
+        return passed(_("SPF passes: the return path of {domain} leads to {provider}."), **facts)
+    if any(wanted.spf in text.lower() for text in policies):
+        return passed(_("SPF of {domain} names {provider}."), **facts)
     return advice(
-        _("SPF of {domain} does not name Postmark")
+        _("SPF of {domain} does not name {provider}")
         if policies
-        else _("{domain} has no SPF record and no return path at pm-bounces"),
+        else _("{domain} has no SPF record and no return path at {return_path}"),
         _(
-            "SPF passes only for Postmark's domain, not for yours, until you set a return path at"
-            " Postmark (usually pm-bounces). Ignore this if your return path has another name. "
-            "Checked: {at}."
+            "SPF passes only for {provider}'s domain, not for yours, until you set a return path at"
+            " {provider} (usually {return_path}). Ignore this if your return path has another name."
+            " Checked: {at}."
         ),
         examples=policies,
+        return_path=wanted.return_path,
         **facts,
     )
 
 
 def _dkim(found: DomainRecords, facts: Mapping[str, str]) -> Finding:
+    wanted = capabilities().sender_records
+    cannot_see = _("Homing cannot see whether mail from {domain} is signed (DKIM)")
+    if wanted is None:
+        detail = _("{provider} does not say which key it uses. Look at its own pages.")
+        return unknown(cannot_see, detail, **facts)
     if found.has_dkim_key:
-        return passed(_("DKIM has a key at pm._domainkey.{domain}."), **facts)
+        return passed(_("DKIM has a key at {dkim}.{domain}."), dkim=wanted.dkim, **facts)
     return unknown(
-        _("Homing cannot see whether mail from {domain} is signed (DKIM)"),
+        cannot_see,
         _(
-            "The name of Postmark's key usually contains a date, so Homing cannot find it. There "
-            "is none at pm._domainkey. Look in Postmark under Sender Signatures. Checked: {at}."
+            "The name of {provider}'s key usually contains a date, so Homing cannot find it. There "
+            "is none at {dkim}. Look in {provider} under {page}. Checked: {at}."
         ),
+        dkim=wanted.dkim,
+        page=wanted.page,
         **facts,
     )
 

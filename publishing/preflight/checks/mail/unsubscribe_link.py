@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext as _
 
+from delivery.interface import provider_name
 from delivery.mail import merge_fields
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, passed
@@ -19,6 +20,12 @@ def check(context: CheckContext) -> Iterator[Finding]:
     elif context.adds_unsubscribe_link:
         yield passed(_("The footer has the unsubscribe link. One-click unsubscribe is included."))
     elif is_own:
-        yield passed(_("The letter has the unsubscribe link. Postmark adds one-click unsubscribe."))
+        yield passed(
+            _("The letter has the unsubscribe link. {provider} adds one-click unsubscribe."),
+            provider=provider_name(),
+        )
     else:
-        yield passed(_("The footer has the unsubscribe link. Postmark adds one-click unsubscribe."))
+        yield passed(
+            _("The footer has the unsubscribe link. {provider} adds one-click unsubscribe."),
+            provider=provider_name(),
+        )
