@@ -80,7 +80,7 @@ def _is_about_size(code: int, text: str, subject: int | None, detail: int | None
     return code == TOO_BIG and bool(_ABOUT_THE_SIZE.search(text))
 
 
-def _for_all(reason: Reason, remedy: Remedy = Remedy.LOOK_UP_CODE) -> RejectedForAll:
+def _for_all(reason: Reason, remedy: Remedy = Remedy.READ_REPLY) -> RejectedForAll:
     return RejectedForAll(reason.with_params(remedy=remedy))
 
 

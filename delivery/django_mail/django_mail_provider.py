@@ -34,6 +34,10 @@ from delivery.rules.reason import Reason, ReasonCode, Remedy
 LARGEST_BATCH, BATCH = 100, 20
 COPY_HEADER, TAG_HEADER = "X-Homing-Copy", "X-Homing-Tag"
 REMEDIES: Mapping[str, Promise] = {
+    Remedy.READ_REPLY: gettext_lazy(
+        "Homing stopped before it marked any reader as failed. Do what the answer says, or ask the "
+        "people who run the mail server. Then resume."
+    ),
     Remedy.MAIL_LOGIN: gettext_lazy("Check the user and the password in EMAIL_URL, then resume."),
     Remedy.MAIL_SETTINGS: gettext_lazy("Check the scheme and the port in EMAIL_URL, then resume."),
 }

@@ -57,7 +57,7 @@ def _part(kind: str, text: str) -> bytes:
 
 
 def _header(name: str, value: str) -> str:
-    """Write a header. A short value in ASCII stays on one line, as programs expect of links."""
+    """Write a header. A short value stays on one line, as programs expect of links."""
     if value.isascii() and value.isprintable() and len(name) + len(value) + 2 <= LONGEST_LINE:
         return f"{name}: {value}\r\n"
     return _encoded(name, value)

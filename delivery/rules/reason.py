@@ -158,6 +158,7 @@ class Remedy(StrEnum):
     SHORTEN_ISSUE = auto()
     NETWORK = auto()
     BASE_URL = auto()
+    READ_REPLY = auto()
     MAIL_LOGIN = auto()
     MAIL_SETTINGS = auto()
     HOMING_FAULT = auto()

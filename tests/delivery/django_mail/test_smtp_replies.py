@@ -56,16 +56,16 @@ def test_a_closing_server_judged_nothing(stage: Stage) -> None:
 @pytest.mark.parametrize(
     ("stage", "code", "text", "remedy"),
     [
-        (RECIPIENT, 550, "5.7.1 Relaying denied", Remedy.LOOK_UP_CODE),
-        (RECIPIENT, 550, "Relay access denied", Remedy.LOOK_UP_CODE),
+        (RECIPIENT, 550, "5.7.1 Relaying denied", Remedy.READ_REPLY),
+        (RECIPIENT, 550, "Relay access denied", Remedy.READ_REPLY),
         (RECIPIENT, 530, "Authentication required", Remedy.MAIL_LOGIN),
         (SENDER, 535, "5.7.8 Wrong password", Remedy.MAIL_LOGIN),
         (SENDER, 553, "5.7.1 Sender address rejected: not owned", Remedy.FROM_AND_REPLY_TO),
-        (CONTENT, 554, "5.7.1 Message rejected as spam", Remedy.LOOK_UP_CODE),
+        (CONTENT, 554, "5.7.1 Message rejected as spam", Remedy.READ_REPLY),
         (CONTENT, 552, "5.3.4 Message size exceeds limit", Remedy.SHORTEN_ISSUE),
         (CONTENT, 552, "Message too large", Remedy.SHORTEN_ISSUE),
-        (RECIPIENT, 501, "Syntax error", Remedy.LOOK_UP_CODE),
-        (CONTENT, 599, "Whatever", Remedy.LOOK_UP_CODE),
+        (RECIPIENT, 501, "Syntax error", Remedy.READ_REPLY),
+        (CONTENT, 599, "Whatever", Remedy.READ_REPLY),
     ],
 )
 def test_every_other_refusal_stops_the_edition(

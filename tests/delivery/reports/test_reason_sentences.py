@@ -1,10 +1,12 @@
 """Reasons: stored as a code with parameters, rendered as sentences."""
 
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 import pytest
 
+from delivery.django_mail.django_mail_provider import REMEDIES as MAIL_SERVER_REMEDIES
 from delivery.postmark.remedy_sentences import REMEDIES as POSTMARK_REMEDIES
 from delivery.reports.reason_sentences import REMEDIES, RENDERERS, SENTENCES, reason_sentence
 from delivery.rules.reason import Reason, ReasonCode, Remedy
@@ -44,8 +46,8 @@ PARAMS = {
 def test_tables_name_every_code_once() -> None:
     assert {*SENTENCES, *RENDERERS} == set(ReasonCode) - {ReasonCode.OTHER}
     assert not set(SENTENCES) & set(RENDERERS)
-    assert {*REMEDIES, *POSTMARK_REMEDIES} == set(Remedy)
-    assert not set(REMEDIES) & set(POSTMARK_REMEDIES)
+    assert {*REMEDIES, *POSTMARK_REMEDIES, *MAIL_SERVER_REMEDIES} == set(Remedy)
+    assert not set(REMEDIES) & {*POSTMARK_REMEDIES, *MAIL_SERVER_REMEDIES}
 
 
 @pytest.mark.parametrize("code", ReasonCode)
@@ -57,7 +59,10 @@ def test_every_code_has_a_sentence(code: ReasonCode) -> None:
 
 
 @pytest.mark.parametrize("remedy", Remedy)
-def test_every_remedy_has_a_sentence(remedy: Remedy) -> None:
+def test_every_remedy_has_a_sentence(remedy: Remedy, settings: Any) -> None:
+    if remedy not in {*REMEDIES, *POSTMARK_REMEDIES}:
+        settings.MAIL_PROVIDER = "django"
+        settings.EMAIL_HOST = "smtp.example.org"
     refused = Reason.of(ReasonCode.TOKEN_REFUSED)
     assert reason_sentence(refused.with_params(remedy=remedy)).startswith(
         f"{reason_sentence(refused)} "
