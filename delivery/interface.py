@@ -36,6 +36,7 @@ from delivery.queue.enqueue_test_letter import (
 )
 from delivery.queue.enqueue_transactional import enqueue_welcome, request_mail
 from delivery.queue.erasure_lock import LOCK_ENQUEUE, wait_for_enqueues
+from delivery.queue.record_evidence import treat_as_sent
 from delivery.queue.short_transaction import join_transaction, short_transaction, together
 from delivery.reconcile import database_identity
 from delivery.reconcile.reconcile_in_rounds import ReconcileResult, reconcile

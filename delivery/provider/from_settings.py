@@ -49,11 +49,12 @@ def provider_from_settings() -> Provider:
 
 def policy_from_settings() -> after_call_or_lookup.Policy:
     """Read the operator's policy for retries and look-ups."""
+    can = capabilities()
     return after_call_or_lookup.Policy(
         retry_base_s=settings.DELIVERY_RETRY_BASE_S,
         retry_cap_s=settings.DELIVERY_RETRY_CAP_S,
         max_tries=settings.DELIVERY_MAX_ATTEMPTS,
-        lookup_after_s=settings.DELIVERY_LOOKUP_AFTER_S,
-        resend_when_absent=settings.DELIVERY_UNKNOWN_POLICY == "resend"
-        and capabilities().can_be_asked,
+        # Nothing will say more about a call to a provider that cannot be asked and reports nothing.
+        lookup_after_s=settings.DELIVERY_LOOKUP_AFTER_S if can.may_say_more else (0.0,),
+        resend_when_absent=settings.DELIVERY_UNKNOWN_POLICY == "resend" and can.can_be_asked,
     )

@@ -103,6 +103,11 @@ class Capabilities:
         return self.asks is not Asks.NEVER
 
     @property
+    def may_say_more(self) -> bool:
+        """Whether something can prove later what a call without an answer sent."""
+        return self.can_be_asked or bool(self.path)
+
+    @property
     def is_polled(self) -> bool:
         """Whether the provider has lists that Homing reads regularly."""
         return self.has_suppression_list or self.lists_bounces

@@ -77,7 +77,7 @@ SENTENCES: Mapping[str, Promise] = {
         "{provider} answered with status {status}, so it is unclear what it accepted."
     ),
     Code.WORKER_LOST: _(
-        "The worker crashed during the call. Homing asks {provider} what it accepted."
+        "The worker crashed during the call, so it is unclear what {provider} accepted."
     ),
     Code.APPROVAL_OUTDATED: _(
         "Nothing was sent: the sender, the reply address or the newsletter's name was changed "
@@ -155,12 +155,11 @@ SENTENCES: Mapping[str, Promise] = {
         "{provider} did not answer and does not have these copies. Homing sends them again."
     ),
     Code.NOT_REPORTED_YET: _(
-        "The connection ended before an answer came. Homing waits for a report of these copies."
+        "No answer came. Homing waits for a report of {provider} about these copies."
     ),
     Code.CANNOT_BE_ASKED: _(
-        "The connection ended before an answer came, and nothing can say whether these copies were "
-        "accepted. Treat them as sent, or send them again: a reader whose first copy did arrive "
-        "then gets a second one."
+        "No answer came, and {provider} cannot be asked what it accepted. An author must decide "
+        "whether these copies count as sent or are sent again."
     ),
     Code.PROVIDER_HAS_FORGOTTEN: _(
         "{provider} did not answer, and it no longer keeps records of that time "

@@ -236,8 +236,10 @@ def _unconfirmed(health: Health, at: Clock) -> HealthLine:
         more.append(_("Since {time}.").format(time=at(health.unknown_since)))
     if health.next_lookup_at and health.next_lookup_at > health.now:
         more.append(_("Next look-up: {time}.").format(time=at(health.next_lookup_at)))
-    else:
+    elif capabilities().can_be_asked:
         more.append(_("Homing is asking {provider} now.").format(provider=provider_name()))
+    else:
+        more.append(_("An author must decide about them."))
     state = counted("{n} copy", "{n} copies", health.unknown)
     return HealthLine(name, "unknown", "doubt", state, " ".join(more))
 

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery.humanise import clock, counted
-from delivery.provider.from_settings import provider_name
+from delivery.provider.from_settings import capabilities, provider_name
 from delivery.reports.edition_sentences import audience_of
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.edition_counts import EditionCounts
@@ -177,6 +177,13 @@ def _crashing(counts: EditionCounts) -> str:
 
 
 def _looking_up(counts: EditionCounts) -> str:
+    if not capabilities().can_be_asked:
+        return counted(
+            "{n} copy is unconfirmed. Homing waits for a report of {provider} about it.",
+            "{n} copies are unconfirmed. Homing waits for reports of {provider} about them.",
+            counts.unknown,
+            provider=provider_name(),
+        )
     return counted(
         "{n} copy is unconfirmed. Homing is asking {provider} about it.",
         "{n} copies are unconfirmed. Homing is asking {provider} about them.",

@@ -55,6 +55,10 @@ class ActionRefusal(Enum):
     NOBODY_MISSED = gettext_noop("“{title}”: no reader was missed.")
     CLOSED = gettext_noop("“{title}”: it is closed.")
     NOTHING_TO_DECIDE = gettext_noop("“{title}”: no unconfirmed copy needs your decision.")
+    CANNOT_BE_ASKED = gettext_noop("“{title}”: {provider} cannot be asked what it accepted.")
+    CAN_BE_ASKED = gettext_noop(
+        "“{title}”: {provider} can be asked what it accepted, so only its answer counts."
+    )
     MOVED_ON = gettext_noop(
         "“{title}”: its state changed in the meantime, so nothing was done. Refresh the page and "
         "choose again."
@@ -111,7 +115,9 @@ _STATES = {
 
 def refusal_sentence(refusal: ActionRefusal, status: EditionStatus) -> str:
     """Return the sentence that says why nothing was done."""
-    sentence = _(refusal.value).format(title=status.counts.title, time=_scheduled_time(status))
+    sentence = _(refusal.value).format(
+        title=status.counts.title, time=_scheduled_time(status), provider=provider_name()
+    )
     if refusal not in _WITH_STATE:
         return sentence
     state = _("It was called back.") if status.counts.is_called_back else _STATES[status.state]
@@ -213,6 +219,17 @@ def _question(action: str, status: EditionStatus, readers_now: int) -> list[str]
                 ),
                 _("No copy is sent."),
             ]
+        case "treat-as-sent":
+            return [
+                counted(
+                    "{n} copy left for {provider}, and no answer came back. It will count as sent.",
+                    "{n} copies left for {provider}, and no answer came back. They will count as "
+                    "sent.",
+                    undecided,
+                    provider=provider_name(),
+                ),
+                _("Nothing is sent. A reader whose copy was lost gets none."),
+            ]
         case _:
             return [
                 counted(
@@ -269,6 +286,9 @@ def button(action: str, status: EditionStatus, readers_now: int) -> str:
         case "ask-again":
             n = counts.awaiting_decision
             return counted("Check {n} copy again", "Check {n} copies again", n)
+        case "treat-as-sent":
+            n = counts.awaiting_decision
+            return counted("Count {n} copy as sent", "Count {n} copies as sent", n)
         case _:
             return counted("Resend {n} copy", "Resend {n} copies", counts.awaiting_decision)
 
@@ -376,6 +396,11 @@ def _done(action: str, numbers: Mapping[str, Any]) -> list[Done]:
                 provider=provider_name(),
             )
             return [Done(text, f"{UNTIL_CONFIRMED},undecided")]
+        case "treat-as-sent":
+            text = counted(
+                "{n} copy counts as sent now.", "{n} copies count as sent now.", deliveries
+            )
+            return [Done(text)]
         case _:
             second = _("A reader who did get the first copy gets a second one.")
             others = _("Copies that may already be at {provider} stay unconfirmed.").format(

@@ -14,10 +14,12 @@ from django.utils.translation import gettext_lazy as _
 from delivery.interface import (
     batch_size,
     batch_size_for,
+    capabilities,
     edition_control,
     provider_name,
     scheduled_editions,
     together,
+    treat_as_sent,
 )
 from delivery.models import Edition
 from delivery.rules.edition_counts import EditionCounts
@@ -71,6 +73,7 @@ ACTIONS: Mapping[str, EditionAction] = {
         EditionAction("send-now", _("Send now"), "go"),
         EditionAction("send-to-missed", _("Send to missed readers"), "go"),
         EditionAction("ask-again", _("Check again with {provider}")),
+        EditionAction("treat-as-sent", _("Count as sent"), "risk"),
         EditionAction("resend-unknown", _("Resend unconfirmed copies"), "risk"),
         EditionAction("close", _("Close"), "risk"),
         EditionAction("cancel", _("Cancel"), "risk"),
@@ -125,6 +128,7 @@ def refusal_of(action: str, status: EditionStatus) -> ActionRefusal | None:
     has_ended = sends_no_more or state is EditionState.SUCCEEDED
     is_held = counts.now < counts.held_until and counts.waiting > 0
     restored = (counts.unreconciled, why.RESTORED)
+    can_be_asked = capabilities().can_be_asked
     transactional = (counts.is_transactional, why.TRANSACTIONAL)
     # Check the approval only for these two actions, because the check takes a query.
     awaits_approval = action in {"resume", "send-now"} and _awaits_approval(counts)
@@ -182,6 +186,12 @@ def refusal_of(action: str, status: EditionStatus) -> ActionRefusal | None:
         ],
         "ask-again": [
             (state is EditionState.CLOSED, why.CLOSED),
+            (not can_be_asked, why.CANNOT_BE_ASKED),
+            (not counts.parked_batches, why.NOTHING_TO_DECIDE),
+        ],
+        "treat-as-sent": [
+            (state is EditionState.CLOSED, why.CLOSED),
+            (can_be_asked, why.CAN_BE_ASKED),
             (not counts.parked_batches, why.NOTHING_TO_DECIDE),
         ],
         "resend-unknown": [
@@ -233,6 +243,8 @@ def _do(action: str, edition: Edition) -> Mapping[str, Any] | None:
         case "ask-again":
             silences = len(settings.DELIVERY_LOOKUP_AFTER_S) - 1
             number = edition_control.ask_again(edition.pk, silences=silences)
+        case "treat-as-sent":
+            number = treat_as_sent(edition.pk)
         case _:
             number = edition_control.resend_unknown(edition.pk)
     return None if number is None else {"copies": number}

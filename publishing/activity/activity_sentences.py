@@ -126,6 +126,7 @@ _TEXTS: Mapping[str, Promise] = {
     "send-now": gettext_lazy("{who} sent {thing} immediately."),
     "send-to-missed": gettext_lazy("{who} sent {thing} to missed readers."),
     "ask-again": gettext_lazy("{who} checked the unconfirmed copies of {thing} again."),
+    "treat-as-sent": gettext_lazy("{who} counted the unconfirmed copies of {thing} as sent."),
     "resend-unknown": gettext_lazy("{who} resent the unconfirmed copies of {thing}."),
     "close": gettext_lazy("{who} closed {thing}."),
     "cancel": gettext_lazy("{who} cancelled {thing}."),

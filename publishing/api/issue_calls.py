@@ -80,6 +80,7 @@ ActionName = Literal[
     "send-now",
     "send-to-missed",
     "ask-again",
+    "treat-as-sent",
     "resend-unknown",
     "close",
     "cancel",

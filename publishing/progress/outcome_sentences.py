@@ -86,7 +86,7 @@ def _looked_up(delivery: Delivery, clock: Callable[[datetime], str]) -> str:
         sentences.append(
             _(
                 "{provider} could not say whether it accepted this copy. An author must decide "
-                "whether to resend it."
+                "about it."
             ).format(provider=provider_name())
         )
         return " ".join(sentences)

@@ -149,6 +149,11 @@ def letter_sentence(letter: Delivery, now: datetime, zone: tzinfo) -> str:
             return f"{accepted} {then}"
         case Outcome.SUPPRESSED | Outcome.WITHDRAWN:
             return _("Not sent: {reason}").format(reason=reason_sentence(letter.reason))
+        case Outcome.FAILED if letter.reason and letter.reason.code == ReasonCode.CANNOT_BE_ASKED:
+            return _(
+                "It is unconfirmed: no answer came, and {provider} cannot be asked whether it was "
+                "sent."
+            ).format(provider=provider_name())
         case Outcome.FAILED:
             gave_up = letter.reason is not None and letter.reason.code in _GAVE_UP
             sentence = _("Not sent: {reason}") if gave_up else _("{provider} refused it: {reason}")

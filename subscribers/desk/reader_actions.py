@@ -82,13 +82,13 @@ _LIFT_BOUNCE = Action(
     label=_("Lift the bounce"),
     heading=_("Lift the bounce of this address?"),
     question=_(
-        "Homing mails the address again and asks {provider} to do so too. Do this only if the "
-        "bounce was wrong, for example after a fault at the reader’s mail provider. A reader who "
-        "had confirmed gets letters again; any other reader must still confirm. Another bounce "
-        "suppresses the address again."
+        "Homing mails the address again. If {provider} blocks it, Homing asks {provider} to lift "
+        "that too. Do this only if the bounce was wrong, for example after a fault at the reader’s "
+        "mail provider. A reader who had confirmed gets letters again; any other reader must still "
+        "confirm. Another bounce suppresses the address again."
     ),
     button=_("Lift the bounce"),
-    done_message=_("Lifted. {provider} is asked to mail the address again."),
+    done_message=_("Lifted. Homing mails the address again."),
     applies=can_lift_bounce,
     perform=lift_bounce,
     tone="",

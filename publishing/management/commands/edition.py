@@ -22,6 +22,7 @@ _EXPLAINED = {
     "send-now": gettext_lazy("end the hold, or start a scheduled issue at once"),
     "send-to-missed": gettext_lazy("try again to send to readers who were missed"),
     "ask-again": gettext_lazy("check unconfirmed copies with the provider again; sends no copy"),
+    "treat-as-sent": gettext_lazy("count unconfirmed copies as sent; some readers may get none"),
     "resend-unknown": gettext_lazy("resend unconfirmed copies; some readers may get two"),
     "close": gettext_lazy("accept missed and unconfirmed copies as they are; final"),
     "cancel": gettext_lazy("withdraw the copies that were not sent; final"),

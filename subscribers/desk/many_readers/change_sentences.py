@@ -39,10 +39,10 @@ _EFFECTS: Mapping[str, Promise] = {
         "links to their data. The readers cannot undo this. An author can unblock each address."
     ),
     Action.LIFT_BOUNCE: gettext_lazy(
-        "Homing mails these addresses again and asks {provider} to do so too. Do this only if the "
-        "bounces were wrong, for example after a fault at a mail provider. Readers who had "
-        "confirmed get letters again; any others must still confirm. Readers who unsubscribed, "
-        "complained or are blocked do not change."
+        "Homing mails these addresses again. If {provider} blocks them, Homing asks {provider} to "
+        "lift that too. Do this only if the bounces were wrong, for example after a fault at a "
+        "mail provider. Readers who had confirmed get letters again; any others must still "
+        "confirm. Readers who unsubscribed, complained or are blocked do not change."
     ),
     Action.ERASE: gettext_lazy(
         "This erases everything about the readers: address, fields, consent, bounces, and which "

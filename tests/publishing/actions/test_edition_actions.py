@@ -256,6 +256,33 @@ def test_the_question_counts_only_undecided_unconfirmed_copies(publish_letter, w
     assert "2 copies" in window.get(address(edition)).words
 
 
+@pytest.fixture
+def mail_server(settings):
+    """Send through a mail server, which cannot be asked what it accepted."""
+    settings.MAIL_PROVIDER, settings.EMAIL_HOST = "django", "smtp.example.org"
+
+
+def test_with_a_provider_that_cannot_be_asked_an_author_decides(
+    mail_server, publish_letter, window
+):
+    edition = publish_letter()
+    parked(edition)
+
+    page = window.get(address(edition)).words
+    assert "smtp.example.org could not say what it accepted." in page
+    assert names(edition) == {"treat-as-sent", "resend-unknown", "close", "cancel"}
+    question = window.get(address(edition, "treat-as-sent/")).words
+    assert "2 copies left for smtp.example.org, and no answer came back." in question
+    assert "A reader whose copy was lost gets none." in question
+
+    for _ in range(2):
+        assert window.post(address(edition, "treat-as-sent/")).status == 303
+    assert load_status(edition.pk).counts.sent == 6
+    assert "2 copies count as sent now." in window.get(address(edition)).words
+    (entry,) = LogEntry.objects.filter(action_flag=CHANGE)
+    assert code_of(entry) == ("treat-as-sent", {"version": 1})
+
+
 def test_the_progress_page_offers_exactly_what_applies(publish_letter, window):
     edition = publish_letter(60)
 
