@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from delivery.interface import provider_name
 from delivery.models import Newsletter
+from delivery.reports.promise_sentence import promise_sentence
 from subscribers.reader_permissions import CHANGE_NEWSLETTER, MANAGE
 
 P = ParamSpec("P")
@@ -94,6 +95,7 @@ def desk_page(
         frame = {
             "newsletter": newsletter,
             "provider": provider_name(),
+            "promise": promise_sentence,
             "sandbox_url": settings.SANDBOX_URL,
         }
         page = render(request, template, {**frame, **context}, status=status)

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from delivery.models import Batch, Delivery, Edition
 from delivery.queue.short_transaction import short_transaction
+from delivery.reports.promise_sentence import promise_sentence
 from delivery.rules.call_results import AllAccepted
 from publishing.actions.edition_actions import ACTIONS, OLD_NAMES, applicable, perform
 from publishing.activity.activity_sentences import code_of, plain_sentence_of
@@ -268,6 +269,7 @@ def test_with_a_provider_that_cannot_be_asked_an_author_decides(
     edition = publish_letter()
     parked(edition)
 
+    assert "If an answer is lost, an author decides" in promise_sentence()
     page = window.get(address(edition)).words
     assert "smtp.example.org could not say what it accepted." in page
     assert names(edition) == {"treat-as-sent", "resend-unknown", "close", "cancel"}

@@ -1,0 +1,23 @@
+"""What Homing promises with the configured provider, in one sentence."""
+
+from django.utils.translation import gettext as _
+
+from delivery.provider.from_settings import capabilities
+
+
+def promise_sentence() -> str:
+    """Say what happens to a copy if the provider's answer is lost (docs/guarantees.md)."""
+    can = capabilities()
+    if can.can_be_asked:
+        sentence = _("If an answer is lost, Homing asks {provider} before it sends a copy again.")
+    elif can.path:
+        sentence = _(
+            "{provider} cannot be asked what it accepted. If an answer is lost, Homing waits for "
+            "its reports. An author decides about a copy without a report."
+        )
+    else:
+        sentence = _(
+            "{provider} cannot be asked what it accepted. If an answer is lost, an author decides "
+            "about these copies."
+        )
+    return sentence.format(provider=can.name)
