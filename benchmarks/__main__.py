@@ -19,7 +19,16 @@ from benchmarks.surroundings import surroundings
 
 # The rows, in the specification's order.
 ROWS = (
-    *("publish", "publish_unanalysed", "at_once", "slow_calls", "memory", "database_cost", "idle"),
+    *(
+        "publish",
+        "publish_unanalysed",
+        "at_once",
+        "slow_calls",
+        "smtp",
+        "memory",
+        "database_cost",
+        "idle",
+    ),
     *("snapshot", "recovery", "progress", "pages", "check_sheet", "memory_of_files", "importing"),
     "replay",
 )

@@ -41,6 +41,7 @@ from benchmarks.sending import (
 )
 from benchmarks.site.site import Site, a_site
 from delivery.monitoring.delivery_metrics import Phase
+from delivery.postmark.postmark_provider import BATCH
 
 ROW = "delivery with a provider that answers at once, 2 kB bodies"
 THREADS = (1, 2, 4, 8)
@@ -62,7 +63,7 @@ def measure(options: Options) -> RowResult:
     with a_site() as site, a_site() as small_site:
         site.readers(readers)
         small_site.readers(few)
-        batch = int(site.setting("DELIVERY_BATCH_SIZE"))
+        batch = BATCH
 
         def worker_with_its_phases() -> Sent:
             before = phase_seconds(site)

@@ -6,7 +6,7 @@ from delivery.provider.from_settings import capabilities
 
 
 def promise_sentence() -> str:
-    """Say what happens to a copy if the provider's answer is lost (docs/guarantees.md)."""
+    """Say what happens to a copy whose answer is lost (docs/guarantees.md)."""
     can = capabilities()
     if can.can_be_asked:
         sentence = _("If an answer is lost, Homing asks {provider} before it sends a copy again.")

@@ -26,6 +26,7 @@ class SmtpServer:
         self.accepted: list[Message] = []
         self.recipients: list[str] = []
         self.connections = 0
+        self._changed = threading.Condition()
         self.port = 0
         self._tls, self._login = tls, login
         self._is_ready = threading.Event()
@@ -43,6 +44,11 @@ class SmtpServer:
         assert self._end is not None
         self._loop.call_soon_threadsafe(self._end.set)
         self._thread.join(timeout=20)
+
+    def wait_until_accepted(self, number: int) -> None:
+        """Wait until this many messages were accepted."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self.recipients) >= number, timeout=120)
 
     async def _serve(self) -> None:
         self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
@@ -98,8 +104,10 @@ class SmtpServer:
         (address,) = envelope.rcpt_tos
 
         def keep() -> None:
-            self.accepted.append(message_from_bytes(envelope.content))
-            self.recipients.append(address)
+            with self._changed:
+                self.accepted.append(message_from_bytes(envelope.content))
+                self.recipients.append(address)
+                self._changed.notify_all()
 
         if self._rule("DATA", address) == CUT:
             keep()
