@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Tags, register, run_checks
 from django.core.checks import Warning as Advice
+from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, connections
 from django.db.backends.utils import CursorWrapper
 from django.utils.translation import gettext as _
@@ -36,7 +37,11 @@ _READ = """
 @register("homing")
 def check_settings(**kwargs: Any) -> Iterable[CheckMessage]:
     """Return a message for settings that contradict each other or are unsafe together."""
-    provider = provider_class()
+    try:
+        provider = provider_class()
+    except ImproperlyConfigured as error:
+        yield Error(str(error), id="delivery.E004")
+        return
     yield from provider.check_settings()
     can = provider.capabilities()
     if settings.DELIVERY_UNKNOWN_POLICY == "resend" and not can.can_be_asked:

@@ -3,6 +3,7 @@
 from functools import cache
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from delivery.provider.provider_protocol import Capabilities, Provider
@@ -16,13 +17,20 @@ PROVIDERS = {
 
 
 def provider_class() -> type[Provider]:
-    """Return the configured provider's class. Raises `ImportError`."""
+    """Return the configured provider's class. Raises `ImproperlyConfigured`."""
     return _class_at(settings.MAIL_PROVIDER)
 
 
 @cache
 def _class_at(name: str) -> type[Provider]:
-    found: type[Provider] = import_string(PROVIDERS.get(name, name))
+    expected = "postmark, django, or the path of a class that derives from Provider"
+    try:
+        found = import_string(PROVIDERS.get(name, name))
+    except ImportError as error:
+        message = f"MAIL_PROVIDER is {name!r} ({error}); expected {expected}."
+        raise ImproperlyConfigured(message) from error
+    if not (isinstance(found, type) and issubclass(found, Provider)):
+        raise ImproperlyConfigured(f"MAIL_PROVIDER is {name!r}; expected {expected}.")
     return found
 
 

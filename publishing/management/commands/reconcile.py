@@ -15,6 +15,7 @@ from delivery.humanise import counted, digits
 from delivery.interface import (
     ReconcileResult,
     SearchUnavailableError,
+    capabilities,
     database_identity,
     provider_name,
     reason_sentence,
@@ -91,6 +92,13 @@ class Command(BaseCommand):
             database_identity.declare_restored()
         else:
             database_identity.check_identity()
+        if not capabilities().has_record:
+            sentence = _(
+                "{provider} has no record that Homing could compare with its own. An issue that a "
+                "restore stopped stays stopped: cancel it. Publish it again only if a second copy "
+                "is acceptable for readers who may have the first."
+            )
+            raise CommandError(sentence.format(provider=provider_name()))
         unreconciled = _unreconciled(issue)
         try:
             outcome = reconcile(

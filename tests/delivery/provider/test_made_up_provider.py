@@ -4,9 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
 
+from delivery.check_settings import check_settings
 from delivery.models import Alarm, Attempt, Batch
+from delivery.provider.from_settings import policy_from_settings
 from publishing.rehearsal.rehearse import RehearsalReport
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom, copies_of
@@ -106,6 +109,26 @@ def test_a_report_settles_a_copy_and_another_marks_a_reader(newsroom: Newsroom) 
 def test_reports_of_other_providers_have_no_address_here(newsroom: Newsroom) -> None:
     assert post(b"{}", path="postmark") == 404
     assert post(b"not json") == 200
+
+
+def test_without_a_record_nothing_can_be_reconciled(newsroom: Newsroom) -> None:
+    with pytest.raises(CommandError, match=r"^Pigeon Post has no record"):
+        call_command("reconcile")
+
+
+@pytest.mark.parametrize("name", ["tests.nowhere.Post", "delivery.provider.events.Delivered"])
+def test_a_wrong_class_is_named(settings: Any, name: str) -> None:
+    settings.MAIL_PROVIDER = name
+    (found,) = [one for one in check_settings() if one.id == "delivery.E004"]
+    assert found.msg.startswith(f"MAIL_PROVIDER is '{name}'")
+    assert "expected postmark, django, or the path" in found.msg
+
+
+def test_resending_without_asking_is_refused(newsroom: Newsroom, settings: Any) -> None:
+    settings.MAIL_PROVIDER, settings.EMAIL_HOST = "django", "smtp.example.org"
+    settings.EMAIL_USE_TLS, settings.DELIVERY_UNKNOWN_POLICY = True, "resend"
+    assert [one.id for one in check_settings()] == ["delivery.E003"]
+    assert not policy_from_settings().resend_when_absent
 
 
 def test_a_rehearsal_asks_the_provider(newsroom: Newsroom) -> None:
