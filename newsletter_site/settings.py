@@ -166,6 +166,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "subscribers.desk_frame.name_of_provider",
             ],
         },
     },
@@ -317,7 +318,7 @@ POSTMARK_BASE_URL = env.url(
 BROADCAST_STREAM = env.text("POSTMARK_BROADCAST_STREAM", "broadcast")
 TRANSACTIONAL_STREAM = env.text("POSTMARK_TRANSACTIONAL_STREAM", "outbound")
 # The page of the sandbox, which shows the mail that a development site sent.
-SANDBOX_URL = POSTMARK_BASE_URL if _IN_SANDBOX else ""
+SANDBOX_URL = POSTMARK_BASE_URL if _IN_SANDBOX and MAIL_PROVIDER == "postmark" else ""
 POSTMARK_RETENTION_DAYS = env.whole("POSTMARK_RETENTION_DAYS", 45, least=7, most=365)
 POSTMARK_WEBHOOK_USER = env.text("POSTMARK_WEBHOOK_USER")
 POSTMARK_WEBHOOK_PASSWORD = env.secret("POSTMARK_WEBHOOK_PASSWORD")

@@ -82,6 +82,11 @@ def wants_json(request: HttpRequest) -> bool:
     return "application/json" in request.headers.get("Accept", "")
 
 
+def name_of_provider(request: HttpRequest) -> dict[str, object]:
+    """Give all templates `provider`, also those of a part of a page."""
+    return {"provider": provider_name()}
+
+
 def desk_page(
     request: HttpRequest, template: str, context: Mapping[str, Any], *, status: int = 200
 ) -> HttpResponse:
@@ -94,7 +99,6 @@ def desk_page(
     with timezone.override(newsletter.zone):
         frame = {
             "newsletter": newsletter,
-            "provider": provider_name(),
             "promise": promise_sentence,
             "sandbox_url": settings.SANDBOX_URL,
         }

@@ -12,12 +12,12 @@ def promise_sentence() -> str:
         sentence = _("If an answer is lost, Homing asks {provider} before it sends a copy again.")
     elif can.path:
         sentence = _(
-            "{provider} cannot be asked what it accepted. If an answer is lost, Homing waits for "
-            "its reports. An author decides about a copy without a report."
+            "It cannot be asked what it accepted. If an answer is lost, Homing waits for its "
+            "reports. An author decides about a copy without a report."
         )
     else:
         sentence = _(
-            "{provider} cannot be asked what it accepted. If an answer is lost, an author decides "
-            "about these copies."
+            "It cannot be asked what it accepted. If an answer is lost, an author decides about "
+            "these copies."
         )
     return sentence.format(provider=can.name)

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import digits
-from delivery.interface import provider_name
+from delivery.interface import capabilities, provider_name
 from delivery.reports.load_edition_results import EditionResults
 
 # After a day nearly all reports have arrived, so the issue can be compared with earlier issues.
@@ -57,9 +57,11 @@ def _row(
     label, share = str(_LABELS[name]), _share(name, shown)
     if name == "delivered":
         if not number:
-            nothing = _("no report: {provider} reports deliveries only by webhook").format(
-                provider=provider_name()
-            )
+            nothing = (
+                _("no report: {provider} reports deliveries only by webhook")
+                if capabilities().path
+                else _("no report: {provider} does not report deliveries")
+            ).format(provider=provider_name())
             return ResultRow(name, label, 0, "", nothing)
         # Leave out earlier issues that were sent before a webhook was set up, as they have no
         # reports.

@@ -36,6 +36,13 @@ class Command(BaseCommand):
                     "Unset DATABASE_URL, SECRET_KEY and POSTMARK_SERVER_TOKEN, or set DEBUG=on."
                 )
             )
+        if settings.MAIL_PROVIDER != "postmark":
+            raise CommandError(
+                _(
+                    "MAIL_PROVIDER is “{found}”, and the demo sends only to its sandbox. Unset "
+                    "MAIL_PROVIDER. docs/providers.md says how to try another provider."
+                ).format(found=settings.MAIL_PROVIDER)
+            )
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")  # Some terminals cannot show curly quotes.
         terminal = Terminal(self.stdout)

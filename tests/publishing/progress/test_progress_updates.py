@@ -57,6 +57,13 @@ def test_a_poll_and_the_page_show_the_same(window, edition):
         assert shown(whole) in shown(page)
 
 
+def test_a_poll_names_the_provider(window, edition):
+    sent(edition)
+    page = window.get(f"/admin/newsletters/{edition.issue_id}/?version=1").html
+    for text in (page, Answer(window, edition).text):
+        assert "acceptedbyPostmark,withproofforeachcopy" in shown(text)
+
+
 def shown(text):
     """Return the text of a page without tags and spaces."""
     return "".join(re.sub(r"<[^>]*>", "", text).split())
