@@ -32,6 +32,8 @@ ROWS = (
     *("snapshot", "recovery", "progress", "pages", "check_sheet", "memory_of_files", "importing"),
     "replay",
 )
+# The rows in a folder of their own.
+FOLDERS = {name: f"delivery.{name}" for name in ("at_once", "slow_calls", "smtp")}
 MISSED, FAILED, INTERRUPTED = 1, 3, 128 + signal.SIGINT
 
 
@@ -118,7 +120,9 @@ def _result(name: str, options: Options) -> RowResult:
     """Return one row's result. If the row fails, the result's notes contain the error."""
     say(name)
     try:
-        result: RowResult = import_module(f"benchmarks.rows.{name}").measure(options)
+        result: RowResult = import_module(f"benchmarks.rows.{FOLDERS.get(name, name)}").measure(
+            options
+        )
         return replace(result, name=name)
     except Exception as error:  # noqa: BLE001 -- every error is shown and counted
         traceback.print_exception(error)

@@ -124,7 +124,7 @@ def classify_opening(error: Exception, url: str) -> CallResult:
                 )
             )
         case smtplib.SMTPResponseException(smtp_code=code, smtp_error=text) if code > 0:
-            result = classify_reply(Stage.LOGIN, code, _text(text))
+            result = classify_reply(Stage.CONTENT, code, _text(text))
         case _:
             return NotSent(Reason.of(ReasonCode.NO_CONNECTION, url=url, error=type(error).__name__))
     if isinstance(result, RejectedForAll | Deferred):

@@ -16,6 +16,7 @@ from delivery.models import Edition
 from delivery.models.attempt import NO_BATCH
 from delivery.monitoring.delivery_metrics import LOOKUPS
 from delivery.monitoring.metrics_storage import metrics_buffer
+from delivery.provider.attempt_id import is_of_this_provider
 from delivery.provider.check_mail import send_check_mail
 from delivery.provider.deadline_clock import now_s
 from delivery.provider.provider_protocol import (
@@ -185,12 +186,14 @@ def look_up(
     can = provider.capabilities()
     context = load_lookup_context(claim, remembers_days=can.remembers_days)
     is_test = claim.kind == Edition.Kind.TEST
-    if not can.can_be_asked:
+    # After a change of the provider, nobody can be asked about earlier calls.
+    is_elsewhere = claim.attempt is not None and not is_of_this_provider(claim.attempt)
+    if is_elsewhere or not can.can_be_asked:
         waited = after_call_or_lookup.after_wait(
             context.kept,
             context.unknown,
             claim.history,
-            may_be_reported=bool(can.path),
+            may_be_reported=bool(can.path) and not is_elsewhere,
             policy=policy,
         )
         _settle_all(claim, context, waited, is_test=is_test, settle=settle)

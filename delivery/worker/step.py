@@ -25,6 +25,7 @@ from delivery.monitoring import delivery_metrics
 from delivery.monitoring.database_fault import DatabaseFault, is_transient
 from delivery.monitoring.delivery_metrics import Phase, Phases
 from delivery.monitoring.metrics_storage import metrics_buffer
+from delivery.provider.attempt_id import new_attempt_id
 from delivery.provider.deadline_clock import now_s
 from delivery.provider.from_settings import provider_class
 from delivery.provider.provider_protocol import Provider
@@ -186,7 +187,7 @@ class Dispatcher:
         is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         """Render a claimed batch, wait for a call slot, start, call and settle."""
-        attempt = uuid.uuid4()
+        attempt = new_attempt_id()
         bind_claim(claimed, attempt)
         lease_until_s = now_s() + settings.DELIVERY_LEASE_S
         phases = Phases()

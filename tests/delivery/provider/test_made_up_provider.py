@@ -88,6 +88,20 @@ def test_a_lost_reply_is_looked_up_copy_by_copy(newsroom: Newsroom) -> None:
     assert newsroom.counts(edition).balanced
 
 
+@pytest.mark.parametrize("now_through", ["postmark", "django"])
+def test_another_provider_is_not_asked_about_earlier_calls(
+    newsroom: Newsroom, settings: Any, now_through: str
+) -> None:
+    edition = newsroom.publish(readers=2)
+    Loft.loses_replies = True
+    newsroom.step()
+    # Nothing answers there, so a search would fail and be repeated.
+    settings.MAIL_PROVIDER, settings.EMAIL_HOST = now_through, "127.0.0.1"
+    newsroom.deliver_after(61)
+    assert newsroom.outcomes(edition) == ["unknown"] * 2
+    assert newsroom.counts(edition).parked_batches == 1
+
+
 def test_a_report_settles_a_copy_and_another_marks_a_reader(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     Loft.loses_replies = True
