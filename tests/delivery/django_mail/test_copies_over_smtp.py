@@ -92,6 +92,16 @@ def test_an_unconfirmed_copy_may_count_as_sent(
     assert newsroom.counts(unconfirmed).balanced
 
 
+def test_only_parked_copies_count_as_sent(
+    newsroom: Newsroom, server: SmtpServer, settings: Any
+) -> None:
+    server.answers = {("DATA", "reader0@example.net"): CUT}
+    edition = newsroom.publish(readers=1)
+    newsroom.step()
+    assert newsroom.outcomes(edition) == ["unknown"]
+    assert treat_as_sent(edition.pk) == 0
+
+
 def test_a_report_after_the_decision_is_no_second_copy(
     newsroom: Newsroom, unconfirmed: Any
 ) -> None:

@@ -234,3 +234,47 @@ def test_a_failed_announcement_ends_the_call(provider: DjangoMail, server: SmtpS
     announced: list[int] = []
     send(provider, message(1), message(2), about_to_complete=lambda: announced.append(1))
     assert (server.recipients, announced) == (["reader1@example.net", "reader2@example.net"], [1])
+
+
+def test_a_message_after_an_accepted_one_may_be_sent_later(
+    provider: DjangoMail, server: SmtpServer
+) -> None:
+    server.answers = {("RCPT", "reader2@example.net"): CUT}
+    assert kinds(send(provider, message(1), message(2))) == [Sent, NotTried]
+
+
+def test_the_last_byte_is_not_written_after_the_deadline(
+    provider: DjangoMail, server: SmtpServer
+) -> None:
+    def wait_for_the_deadline() -> None:
+        until_s = now_s() + 0.5
+        while now_s() < until_s:
+            pass
+
+    result = send(provider, message(1), within_s=0.4, about_to_complete=wait_for_the_deadline)
+    assert kinds(result) == [NotTried]
+    assert kinds(send(provider, message(2))) == [Sent]
+    assert server.recipients == ["reader2@example.net"]
+
+
+def test_a_reply_that_drips_ends_at_the_deadline(settings: Any, django_mail: SmtpServer) -> None:
+    is_over = threading.Event()
+
+    def drip(listener: socket.socket) -> None:
+        talk, _ = listener.accept()
+        with talk, suppress(OSError):
+            talk.sendall(b"220 here\r\n")
+            talk.recv(1000)
+            while not is_over.wait(0.1):
+                talk.sendall(b"2")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        settings.EMAIL_PORT = listener.getsockname()[1]
+        dripping = threading.Thread(target=drip, args=[listener])
+        dripping.start()
+        with closing(DjangoMail()) as provider:
+            result = send(provider, message(1), within_s=1.0)
+        is_over.set()
+        dripping.join()
+    # Without a limit for the whole reply, the call would end with the server.
+    assert kinds(result) == [NotTried]

@@ -1,0 +1,49 @@
+"""Guards of other providers: what is uncertain over SMTP stays unconfirmed."""
+
+from tests.guards.notation import guards
+
+GUARDS = guards(r"""
+a message whose last byte was written is unconfirmed without a reply
+    Watch.may_complete: self.remaining_s() «self.is_complete = True → self.is_complete = False»
+    test_a_cut_after_the_end_leaves_one_message_unknown
+each message begins as not complete
+    WatchedBackend.send_one: «self.watch.is_complete = False → pass»
+    test_a_message_after_an_accepted_one_may_be_sent_later
+the call is announced before the last byte of the first message
+    Watch.may_complete: if «before is not None → False»: before()
+    test_a_worker_killed_before_the_end_sent_nothing
+no last byte is written after the deadline
+    Watch.may_complete: before() «self.remaining_s()»
+    test_the_last_byte_is_not_written_after_the_deadline
+every wait of a call ends at the deadline
+    WatchedBackend.call: «alarm.start()»
+    test_a_reply_that_drips_ends_at_the_deadline
+a reply that is no refusal leaves the message unconfirmed
+    classify_error: if «400 <= code < 600 → True»
+    test_a_strange_reply_after_the_end_refuses_nothing
+a copy that did not leave uses up no try
+    _after_messages: if «untried → False»:
+    test_what_did_not_leave_is_sent_later_without_a_try
+without a search nothing is sent again automatically
+    policy_from_settings: resend_when_absent=settings.DELIVERY_UNKNOWN_POLICY == "resend"
+        «and can.can_be_asked»,
+    test_resending_without_asking_is_refused
+a provider that cannot be asked is not asked
+    look_up: if is_elsewhere «or not can.can_be_asked»:
+    test_a_lost_reply_waits_for_a_decision
+another provider is not asked about earlier calls
+    look_up: if «is_elsewhere or» not can.can_be_asked:
+    test_another_provider_is_not_asked_about_earlier_calls
+only copies that wait for a decision count as sent
+    treat_as_sent: batch_is_open_1(batch) «AND state = 'parked'»
+    test_only_parked_copies_count_as_sent
+a report after the decision is no second copy
+    raise_duplicate_alarms: «WHERE seen.source <> 'operator'»
+    test_a_report_after_the_decision_is_no_second_copy
+a webhook of another provider is refused
+    ProviderWebhook.post: if not can.path «or path != can.path»:
+    test_reports_of_other_providers_have_no_address_here
+no value can begin another header
+    _encoded: line = «CONTROL_CHARACTERS.sub(" ", value) → value»
+    test_no_value_can_begin_another_header
+""")
