@@ -15,12 +15,13 @@ from delivery.rules.call_results import (
     Deferred,
     MessageResult,
     NotSent,
+    NotTried,
     RefusedByProxy,
     RejectedForAll,
     TooLarge,
     Unanswered,
 )
-from delivery.rules.outcomes import Failed, Sent, Settlement, Suppressed
+from delivery.rules.outcomes import Failed, Next, Sent, Settlement, Suppressed
 from delivery.rules.reason import Reason, ReasonCode
 from tests.delivery.because import because
 from tests.delivery.rules.describe_settlement import POLICY, in_words
@@ -137,6 +138,13 @@ def test_last_deferred_try_fails_with_its_reason() -> None:
     assert settlement.outcomes[2] == Failed(
         Reason.of(ReasonCode.TRIES_USED_UP, tries=10, last=because("Not now."))
     )
+
+
+def test_a_copy_that_did_not_leave_uses_up_no_try() -> None:
+    settlement = settle(Answered([SENT, NotTried(because("Gone.")), LATER]), 3, tries=9)
+    assert settlement.next is Next.TRY_AGAIN
+    assert not settlement.counts_as_try
+    assert set(settlement.outcomes) == {1}
 
 
 def test_a_message_is_not_missed_before_its_last_try() -> None:

@@ -23,14 +23,11 @@ a reply that is no refusal leaves the message unconfirmed
     test_a_strange_reply_after_the_end_refuses_nothing
 a copy that did not leave uses up no try
     _after_messages: if «untried → False»:
-    test_what_did_not_leave_is_sent_later_without_a_try
+    test_a_copy_that_did_not_leave_uses_up_no_try
 without a search nothing is sent again automatically
     policy_from_settings: resend_when_absent=settings.DELIVERY_UNKNOWN_POLICY == "resend"
         «and can.can_be_asked»,
     test_resending_without_asking_is_refused
-a provider that cannot be asked is not asked
-    look_up: if is_elsewhere «or not can.can_be_asked»:
-    test_a_lost_reply_waits_for_a_decision
 another provider is not asked about earlier calls
     look_up: if «is_elsewhere or» not can.can_be_asked:
     test_another_provider_is_not_asked_about_earlier_calls
