@@ -212,7 +212,8 @@ def _ended(counts: EditionCounts, zone: tzinfo) -> str:
         )
     if not counts.unknown:
         return ""
-    if counts.parked_batches and not (counts.queued_batches or counts.leased_batches):
+    is_decided = counts.parked_batches and not (counts.queued_batches or counts.leased_batches)
+    if is_decided or not capabilities().can_be_asked:
         return counted(
             "{n} copy stays unconfirmed: nothing shows whether {provider} accepted it.",
             "{n} copies stay unconfirmed: nothing shows whether {provider} accepted them.",
