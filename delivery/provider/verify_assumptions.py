@@ -164,6 +164,7 @@ class Inquiry:
         self._attempt, self._check = uuid.uuid4(), uuid.uuid4()
         self._last_event = ProviderEvent.objects.aggregate(last=Max("pk"))["last"] or 0
         self._check_mail = self._mail_of_check()
+        self._is_check_sent = False
         # The ids of the first call's results, and the ids that the search shows.
         self._sent: dict[str, str] = {}
         self._found: dict[str, str] = {}
@@ -203,15 +204,14 @@ class Inquiry:
         if self._check_mail is None:
             yield Observation(Question.CHECK_MAIL, Seen.NO_CHECK_MAIL)
             return
-        sent = self._provider.send(
-            self._check_mail.body,
-            [self._check_mail.address],
-            deadline_at_s=self._deadline_s(),
-        )
-        yield Observation(Question.CHECK_MAIL, Seen.SOME_FOUND, {"n": 0, "of": 1})
-        if not isinstance(sent, AllAccepted | Answered):
-            self._check_mail = None
-            yield Observation(Question.CHECK_MAIL, Seen.NOT_ACCEPTED, reason=sent.reason)
+        mail = self._check_mail
+        sent = self._provider.send(mail.body, [mail.address], deadline_at_s=self._deadline_s())
+        results = sent.messages if isinstance(sent, AllAccepted | Answered) else [sent]
+        for one in results:
+            if isinstance(one, Sent):
+                self._is_check_sent = True
+            else:
+                yield Observation(Question.CHECK_MAIL, Seen.NOT_ACCEPTED, reason=one.reason)
 
     def _questions(self) -> dict[Question, Callable[[], Observation]]:
         """Return the questions that are left after the calls, in the order to ask."""
@@ -222,7 +222,7 @@ class Inquiry:
             Question.HEADERS: self._look_at_headers,
             Question.EVENTS: self._look_at_events,
         }
-        if self._check_mail is not None:
+        if self._is_check_sent:
             asked[Question.CHECK_MAIL] = self._look_for_check_mail
         return asked
 
