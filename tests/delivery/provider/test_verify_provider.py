@@ -96,7 +96,8 @@ def test_all_assumptions_hold_at_the_sandbox(reporting: SandboxServer) -> None:
     assert [line.split()[-1] for line in lines] == ["Verdict", *["holds"] * 8]
     assert "3 of 3 delivered" in output
     assert "Message-ID, List-Unsubscribe, List-Unsubscribe-Post" in output
-    assert reporting.sandbox.summary()["accepted"] == 6
+    counts = reporting.sandbox.summary()
+    assert (counts["accepted"], counts["dropped"]) == (5, 1)
 
 
 def test_no_reader_delivery_alarm_or_edition_changes(
@@ -170,10 +171,10 @@ def test_headers_of_a_provider_that_unsubscribes_have_any_value(
     settings: Any, newsroom: Newsroom
 ) -> None:
     settings.UNSUBSCRIBE_HANDLING = "postmark"
+    assert failing(verify("--json")[1]) == ["headers"]
     with SandboxServer(unsubscribe_handling="Postmark") as other:
         settings.POSTMARK_BASE_URL = other.url
         assert failing(verify("--json")[1]) == []
-    assert failing(verify("--json")[1]) == ["headers"]
 
 
 def test_webhooks_that_do_not_arrive_fail(newsroom: Newsroom, settings: Any) -> None:
