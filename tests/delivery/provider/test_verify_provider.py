@@ -245,7 +245,7 @@ def test_an_smtp_server_is_asked_only_about_its_calls(
     assert (code, verdicts(output)["bad_address"]) == (0, "holds")
 
 
-def test_a_provider_that_is_asked_by_copy_gets_no_search_by_attempt(
+def test_a_provider_asked_by_copy_gets_no_search_by_attempt(
     newsroom: Newsroom, settings: Any
 ) -> None:
     settings.MAIL_PROVIDER = "tests.delivery.provider.pigeon_post.PigeonPost"
