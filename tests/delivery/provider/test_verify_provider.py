@@ -114,6 +114,8 @@ def test_no_reader_delivery_alarm_or_edition_changes(
     sandbox = reporting.sandbox
     message = sandbox.outbox.message(2)
     assert (message.recipients, message.metadata["delivery"][:8]) == ([ADA], TEST_ISSUE.hex[:8])
+    # Events of the provider's lists have no metadata, only the tag.
+    assert message.tag == f"issue-{TEST_ISSUE.hex}"
     sandbox.events.bounce(message, ADA, SPAM_COMPLAINT)
     await_events("SubscriptionChange", 1)
     await_events("SpamComplaint", 1)
@@ -230,6 +232,7 @@ def test_a_refused_check_mail_fails(newsroom: Newsroom) -> None:
     newsroom.sandbox.set_fault("item_error", code=300, nth=3)
     code, output = verify("--json")
     assert (code, failing(output)) == (1, ["check_mail"])
+    assert observed(output, "check_mail").startswith("not accepted.")
 
 
 def test_an_smtp_server_is_asked_only_about_its_calls(
@@ -263,6 +266,12 @@ def test_a_provider_that_is_away_is_one_sentence(newsroom: Newsroom, settings: A
         verify()
     assert refused.value.returncode == 1
     assert "\n" not in str(refused.value)
+
+
+def test_refused_first_mails_are_one_sentence(newsroom: Newsroom) -> None:
+    newsroom.sandbox.set_fault("item_error", code=406, k=1)
+    with pytest.raises(CommandError, match="nothing is verified"):
+        verify()
 
 
 @pytest.mark.parametrize(
