@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from email.parser import HeaderParser
 from operator import itemgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -364,6 +365,20 @@ def parse_page(answer: dict[str, Any]) -> MessagePage | None:
             FoundMessage(delivery, message_id, parse_time(message.get("ReceivedAt")), attempt)
         )
     return MessagePage(tuple(listed), total)
+
+
+def parse_sent_headers(answer: dict[str, Any]) -> Mapping[str, str] | None:
+    """Read the headers of a message's source, each value on one line.
+
+    Returns None if the answer has no source.
+    """
+    source = answer.get("Body")
+    if not isinstance(source, str) or not source:
+        return None
+    headers: dict[str, list[str]] = {}
+    for name, value in HeaderParser().parsestr(source).items():
+        headers.setdefault(name.lower(), []).append(" ".join(str(value).split()))
+    return {name: ", ".join(values) for name, values in headers.items()}
 
 
 class BouncePage(NamedTuple):

@@ -143,6 +143,14 @@ class Postmark:
         raw = self._call("GET", path, b"", deadline_at_s)
         return classify_responses.parse_query(raw, listing.subject, listing.parse)
 
+    def sent_headers(
+        self, message_id: str, *, deadline_at_s: float
+    ) -> Mapping[str, str] | SearchFailed:
+        """Read the headers of a message as it was sent, by their names in lower case."""
+        path = f"{classify_responses.MESSAGES.path}/{quote(message_id, safe='')}/details"
+        raw = self._call("GET", path, b"", deadline_at_s)
+        return classify_responses.parse_query(raw, SEARCH, classify_responses.parse_sent_headers)
+
     def list_suppressions(
         self,
         stream: str,

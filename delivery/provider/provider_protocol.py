@@ -211,6 +211,16 @@ class Provider(ABC):
         """Find all messages on `stream` whose metadata `field_name` is `value`."""
         raise NotImplementedError
 
+    def sent_headers(
+        self, message_id: str, *, deadline_at_s: float
+    ) -> Mapping[str, str] | SearchFailed | None:
+        """Read the headers of a message as it was sent, by their names in lower case.
+
+        The values of a header that occurs several times are joined by a comma. None if the provider
+        cannot show headers. Only `manage.py verify_provider` asks.
+        """
+        return None
+
     def check_mail(self, sender: str, stream: str, check: str) -> CheckMail | None:
         """Return a mail that reaches nobody, with `check` as its metadata CHECK_FIELD.
 

@@ -101,6 +101,8 @@ def alter_response(response: Response, fault: FaultRule) -> Response:
             return replace(response, body=_garbled(response.body))
         case "accept_then_wrong_length":
             return replace(response, body=_one_too_few(response.body))
+        case "accept_then_swap_ids":
+            return replace(response, body=_with_swapped_ids(response.body))
         case "success_without_error_code":
             return replace(response, body=_without_code(response.body))
         case "slow":
@@ -118,6 +120,15 @@ def _garbled(body: bytes) -> bytes:
 def _one_too_few(body: bytes) -> bytes:
     read: Any = orjson.loads(body)
     return orjson.dumps(read[:-1] if isinstance(read, list) else [])
+
+
+def _with_swapped_ids(body: bytes) -> bytes:
+    read: Any = orjson.loads(body)
+    accepted = [one for one in read if "MessageID" in one] if isinstance(read, list) else []
+    ids = [one["MessageID"] for one in accepted]
+    for one, message_id in zip(accepted, reversed(ids), strict=True):
+        one["MessageID"] = message_id
+    return orjson.dumps(read)
 
 
 def _without_code(body: bytes) -> bytes:

@@ -59,6 +59,7 @@ FAULT_KINDS = {
     "accept_then_wrong_length": _reply(
         "Accept, then answer one result too few", unreported="one result too few"
     ),
+    "accept_then_swap_ids": _reply("Accept, then answer the ids in reverse order"),
     "accept_first_k_then_close": _reply(
         "Accept the first k, then drop the connection", {"k": 1}, unreported="reply dropped"
     ),

@@ -64,7 +64,12 @@ def test_response_after_acceptance_can_be_wrong(caller: Caller) -> None:
     assert (reply.status, reply.headers["content-type"][:16]) == (200, "application/json")
     caller.fault("accept_then_wrong_length")
     assert len(caller.send(*messages(3))) == 2
-    assert caller.summary()["accepted"] == 9
+    caller.fault("accept_then_swap_ids")
+    first, *_, last = caller.send(*messages(3))
+    newest, _, oldest = caller.search()["Messages"][:3]
+    assert first["MessageID"] == newest["MessageID"]
+    assert last["MessageID"] == oldest["MessageID"]
+    assert caller.summary()["accepted"] == 12
 
 
 def test_success_may_lack_an_error_code_and_announce_a_delay(caller: Caller) -> None:
