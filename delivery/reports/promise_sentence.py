@@ -18,6 +18,6 @@ def promise_sentence() -> str:
     else:
         sentence = _(
             "It cannot be asked what it accepted. If an answer is lost, an author decides about "
-            "these copies."
+            "these copies. Bounces go to the sender’s mailbox; Homing does not read them."
         )
     return sentence.format(provider=can.name)
