@@ -19,6 +19,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 # Addresses that accept forms from other sites, each with the reason.
 TAKES_FORMS_FROM_ELSEWHERE = {
+    "webhooks/postmark/",
+    "webhooks/postmark",
     "webhooks/<slug:path>/",  # has a separate password
     "webhooks/<slug:path>",
     "unsubscribe/<str:token>/",  # one-click, RFC 8058: the token is the permission

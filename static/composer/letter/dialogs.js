@@ -22,11 +22,21 @@ export function ask(name, values) {
   first.focus();
   first.select();
   return new Promise((resolve) => {
-    dialog.addEventListener("close", () => {
+    const over = new AbortController();
+    const end = (event, pressed) => {
+      event.preventDefault();
+      over.abort();
+      dialog.close();
       const read = ({ type, checked, value }) => (type === "checkbox" ? checked : value.trim());
       const given = Object.fromEntries(fields.map((field) => [field.dataset.of, read(field)]));
-      resolve(dialog.returnValue ? { ...given, pressed: dialog.returnValue } : null);
-    }, { once: true });
+      resolve(pressed ? { ...given, pressed } : null);
+    };
+    const on = (target, name, pressedOf) =>
+      target.addEventListener(name, (event) => end(event, pressedOf(event)), { signal: over.signal });
+    // The browser tells of a closed dialog a moment later. A key that is pressed meanwhile belongs to the letter.
+    on(dialog, "cancel", () => "");
+    on(dialog.querySelector("form"), "submit", (event) => event.submitter.value);
+    on(dialog, "close", () => dialog.returnValue);
   });
 }
 
