@@ -27,6 +27,7 @@ from tests.browser.author_session import (
     count,
     do,
     edition,
+    is_ready,
     is_saved,
     publish_to,
     succeeded,
@@ -207,7 +208,7 @@ def test_pause_resume_send_to_missed_and_correction(new_page, author, readers, s
     SubscriberFactory()
     assert Subscriber.objects.filter(state="confirmed").count() == READERS
     page.get_by_role("link", name="Write a correction").click()
-    expect(page.get_by_label("Title and subject")).to_have_value(TITLE)
+    expect(is_ready(page).get_by_label("Title and subject")).to_have_value(TITLE)
     page.get_by_label("Letter, in").fill(f"{LETTER}\n\nNot all of them.")
     page.get_by_role("button", name="Settings").click()
     page.get_by_label(re.compile("^Only those who were sent an earlier version")).check()

@@ -33,7 +33,7 @@ export function ask(name, values) {
     };
     const on = (target, name, pressedOf) =>
       target.addEventListener(name, (event) => end(event, pressedOf(event)), { signal: over.signal });
-    // The browser tells of a closed dialog a moment later. A key that is pressed meanwhile belongs to the letter.
+    // The browser reports a closed dialog a moment later. A key that is pressed meanwhile belongs to the letter.
     on(dialog, "cancel", () => "");
     on(dialog.querySelector("form"), "submit", (event) => event.submitter.value);
     on(dialog, "close", () => dialog.returnValue);
