@@ -68,7 +68,8 @@ def push_suppression_changes(is_stopping: Callable[[], bool]) -> None:
 
     Every worker calls this function repeatedly.
     """
-    if not _pending().exists():
+    # Changes that were queued for an earlier provider wait for a provider that has a list.
+    if not (capabilities().has_suppression_list and _pending().exists()):
         return
     periodic_task_lease.ensure_exists(NAME)
     lease = periodic_task_lease.acquire(NAME, lease_s=LEASE_S)

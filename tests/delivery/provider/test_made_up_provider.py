@@ -8,7 +8,11 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from delivery.check_settings import check_settings
-from delivery.models import Alarm, Attempt, Batch
+from delivery.feedback.send_suppression_changes import (
+    push_suppression_changes,
+    queue_suppression_change,
+)
+from delivery.models import Alarm, Attempt, Batch, SuppressionChange
 from delivery.provider.from_settings import policy_from_settings
 from publishing.rehearsal.rehearse import RehearsalReport
 from subscribers.models import Subscriber
@@ -123,6 +127,17 @@ def test_a_report_settles_a_copy_and_another_marks_a_reader(newsroom: Newsroom) 
 def test_reports_of_other_providers_have_no_address_here(newsroom: Newsroom) -> None:
     assert post(b"{}", path="postmark") == 404
     assert post(b"not json") == 200
+
+
+def test_changes_for_an_earlier_provider_wait(newsroom: Newsroom) -> None:
+    address = "reader@example.net"
+    SuppressionChange.objects.create(
+        address=address, address_key=address, stream="broadcast", change="suppress"
+    )
+    push_suppression_changes(lambda: False)
+    assert SuppressionChange.objects.get().state == SuppressionChange.State.WAITING
+    queue_suppression_change(address, "reactivate")
+    assert SuppressionChange.objects.count() == 1
 
 
 def test_without_a_record_nothing_can_be_reconciled(newsroom: Newsroom) -> None:
