@@ -3,6 +3,7 @@
 A wrong value ends the program with a sentence that names the variable.
 """
 
+import json
 import re
 import sys
 from collections import Counter
@@ -204,6 +205,24 @@ class Environment:
         return {key: read.get(key) or default for key, default in found.items()} | {
             "EMAIL_PORT": read["EMAIL_PORT"] or port
         }
+
+    def of_service(self, service: str) -> dict[str, Any]:
+        """Return Anymail's settings for a service, by their names without ANYMAIL_.
+
+        `true` and `false` are flags, and a value in braces is JSON. No error shows a value.
+        """
+        prefix, found = f"ANYMAIL_{service.upper()}_", {}
+        for name in sorted(name for name in self.values if service and name.startswith(prefix)):
+            text = self.secret(name).strip()
+            value: Any = {"true": True, "false": False}.get(text.lower(), text)
+            if text.startswith("{"):
+                try:
+                    value = json.loads(text)
+                except ValueError:
+                    fail(name, "not JSON (value hidden)", 'an object such as {"region_name": "…"}')
+            if text:
+                found[name.removeprefix("ANYMAIL_")] = value
+        return found
 
     def database(self, name: str) -> dict[str, Any]:
         """Return Django's settings of the PostgreSQL database at an address.

@@ -302,8 +302,19 @@ MAIL_PROVIDER = env.matching(
     r"postmark|django|[A-Za-z_]\w*(\.[A-Za-z_]\w*)+",
     "postmark, django, or the path of a class such as our_mail.provider.OurProvider",
 )
-if MAIL_PROVIDER == "django" and "EMAIL_URL" not in env:
-    fail("EMAIL_URL", "not set", "the address of an SMTP server, because MAIL_PROVIDER is django")
+# A service that django-anymail connects, by Anymail's name, and Anymail's settings for it.
+ANYMAIL_ESP = env.matching(
+    "ANYMAIL_ESP", "", r"[a-z_]{0,40}", "the name of a service, such as brevo"
+)
+ANYMAIL = env.of_service(ANYMAIL_ESP) | {
+    "WEBHOOK_SECRET": env.secret("ANYMAIL_WEBHOOK_SECRET"),
+    # Homing reads the status of each message itself. It sends no message without its headers.
+    "IGNORE_RECIPIENT_STATUS": True,
+    "IGNORE_UNSUPPORTED_FEATURES": True,
+}
+if MAIL_PROVIDER == "django" and ("EMAIL_URL" in env) == bool(ANYMAIL_ESP):
+    _FOUND = "set together with ANYMAIL_ESP" if ANYMAIL_ESP else "not set, nor is ANYMAIL_ESP"
+    fail("EMAIL_URL", _FOUND, "one of the two, because MAIL_PROVIDER is django")
 # Django's settings of the SMTP server. Without EMAIL_URL, Django itself sends no mail.
 _EMAIL = env.smtp_server("EMAIL_URL")
 EMAIL_HOST, EMAIL_PORT = _EMAIL["EMAIL_HOST"], _EMAIL["EMAIL_PORT"]
@@ -354,7 +365,7 @@ if DELIVERY_UNKNOWN_POLICY == "resend" and MAIL_PROVIDER == "django":
     fail(
         "DELIVERY_UNKNOWN_POLICY",
         "'resend'",
-        "hold, because an SMTP server cannot be asked what it accepted",
+        "hold, because this provider cannot be asked what it accepted",
     )
 DELIVERY_RETRY_BASE_S = env.seconds("DELIVERY_RETRY_BASE_S", 5)
 DELIVERY_RETRY_CAP_S = env.seconds("DELIVERY_RETRY_CAP_S", 900)

@@ -13,6 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
 
+from delivery.provider.http_connection import RawResponse, retry_after_s
 from delivery.provider.provider_protocol import BOUNCES, CHECK_FIELD, SEARCH
 from delivery.redact_addresses import read_text
 from delivery.rules.call_results import (
@@ -69,14 +70,6 @@ _REMEDIES: Mapping[int, Remedy] = {
     1480: Remedy.ALLOWED_IPS,
     **dict.fromkeys((402, 403, 409, 1101, 1109, 1120, 1121, 1122, 1123), Remedy.HOMING_FAULT),
 }
-
-
-class RawResponse(NamedTuple):
-    """Status, headers and body of a response."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
 
 
 def _quoted(code: int, text: str) -> Reason:
@@ -160,15 +153,6 @@ def classify_message(item: object, address: str) -> MessageResult:
     if code == INTERNAL_ERROR:
         return Unanswered(_quoted(code, text))
     return RejectedForAll(_quoted(code, text).with_params(remedy=_remedy_for(code, text)))
-
-
-def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Parse the seconds of a `Retry-After`, at most 3600; None without this header.
-
-    Only the form with seconds is read, not the form with a date.
-    """
-    value = next((value for name, value in headers.items() if name.lower() == "retry-after"), "")
-    return min(float(value), 3600.0) if re.fullmatch(r"[0-9]{1,9}", value.strip()) else None
 
 
 def error_of(answer: RawResponse | NotSent | Unanswered, subject: str) -> SearchFailed | None:

@@ -5,23 +5,23 @@ is checked again just before the first byte, because the process may have been f
 the file `.netrc` are ignored.
 """
 
-import http.client
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Literal
 from urllib.parse import quote, urlencode
 
 import orjson
-from urllib3.exceptions import HTTPError
 
 from delivery.postmark import classify_responses
-from delivery.postmark.classify_responses import Listing, Parsed, RawResponse
-from delivery.postmark.connection import (
+from delivery.postmark.classify_responses import Listing, Parsed
+from delivery.provider.deadline_clock import now_s
+from delivery.provider.http_connection import (
+    NETWORK_ERRORS,
     Connection,
+    RawResponse,
     ResponseTooLongError,
     TooLateToStartError,
 )
-from delivery.provider.deadline_clock import now_s
 from delivery.provider.provider_protocol import SEARCH, SUPPRESSION_CHANGE, SUPPRESSION_LIST
 from delivery.redact_addresses import read_text
 from delivery.rules.call_results import (
@@ -45,9 +45,6 @@ MAX_HANDLING_LENGTH = 40
 PAGE_SIZE = 500
 # Postmark's limit for `count + offset`.
 MAX_SEARCH_RESULTS = 10_000
-# The errors of a network. Any other error is a bug of Homing. The worker logs it with its traceback
-# (delivery/worker/worker_process.py), and the batch is recovered when its lease expires.
-NETWORK_ERRORS = (HTTPError, http.client.HTTPException, OSError)
 
 
 def _nothing() -> None:

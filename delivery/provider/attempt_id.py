@@ -7,7 +7,7 @@ its silence would look like a proof, and copies would be sent twice.
 import hashlib
 import uuid
 
-from django.conf import settings
+from delivery.provider.from_settings import provider_key
 
 FIRST = "postmark"
 # Version 8 is for formats of one's own (RFC 9562, section 5.8). Attempts of Postmark have version
@@ -19,18 +19,18 @@ MARK_BYTES = 4
 def new_attempt_id() -> uuid.UUID:
     """Make the id of a call to the configured provider."""
     made = uuid.uuid4()
-    if settings.MAIL_PROVIDER == FIRST:
+    if provider_key() == FIRST:
         return made
-    marked = bytearray(_mark(settings.MAIL_PROVIDER) + made.bytes[MARK_BYTES:])
+    marked = bytearray(_mark(provider_key()) + made.bytes[MARK_BYTES:])
     marked[6] = OF_ANOTHER << 4 | marked[6] & 0x0F
     return uuid.UUID(bytes=bytes(marked))
 
 
 def is_of_this_provider(attempt: uuid.UUID) -> bool:
     """Whether the call of this attempt went to the provider that is configured now."""
-    if settings.MAIL_PROVIDER == FIRST:
+    if provider_key() == FIRST:
         return attempt.version == RANDOM
-    is_marked = attempt.bytes.startswith(_mark(settings.MAIL_PROVIDER))
+    is_marked = attempt.bytes.startswith(_mark(provider_key()))
     return attempt.version == OF_ANOTHER and is_marked
 
 

@@ -13,12 +13,24 @@ from delivery.rules import after_call_or_lookup
 PROVIDERS = {
     "postmark": "delivery.postmark.postmark_provider.PostmarkProvider",
     "django": "delivery.django_mail.django_mail_provider.DjangoMail",
+    "anymail": "delivery.django_mail.anymail_provider.AnymailProvider",
 }
+
+
+def provider_key() -> str:
+    """Return the configured provider and, for a service, the account there.
+
+    Two keys differ if the one provider knows nothing of calls to the other.
+    """
+    if settings.MAIL_PROVIDER == "django" and settings.ANYMAIL_ESP:
+        of_service = sorted((name, repr(value)) for name, value in settings.ANYMAIL.items())
+        return f"anymail {settings.ANYMAIL_ESP} {of_service}"
+    return settings.MAIL_PROVIDER
 
 
 def provider_class() -> type[Provider]:
     """Return the configured provider's class. Raises `ImproperlyConfigured`."""
-    return _class_at(settings.MAIL_PROVIDER)
+    return _class_at(provider_key().partition(" ")[0])
 
 
 @cache

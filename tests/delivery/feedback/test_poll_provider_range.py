@@ -21,8 +21,8 @@ from django.db.models.functions import Now
 from delivery.feedback import poll_provider
 from delivery.models import PeriodicTask, ProviderEvent
 from delivery.postmark.client import MAX_SEARCH_RESULTS, PAGE_SIZE
-from delivery.postmark.connection import MAX_RESPONSE_BYTES
 from delivery.postmark.search_windows import to_eastern
+from delivery.provider.http_connection import MAX_RESPONSE_BYTES
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.worker.drain import Drain
 from delivery.worker.worker_process import Worker

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from delivery.postmark import connection
 from delivery.postmark.client import Postmark
+from delivery.provider import http_connection as connection
 from delivery.provider.deadline_clock import now_s
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.call_results import (

@@ -10,13 +10,13 @@ import pytest
 
 from delivery.postmark.classify_responses import (
     SEARCH,
-    RawResponse,
     SearchPage,
     parse_query,
     parse_search,
 )
 from delivery.postmark.client import Postmark
 from delivery.provider.deadline_clock import now_s
+from delivery.provider.http_connection import RawResponse
 from delivery.rules.call_results import FoundMessage, LookupResult, SearchAnswered, SearchFailed
 from delivery.rules.reason import Reason, ReasonCode
 from tests.delivery.http_responses import Pages, http

@@ -42,13 +42,13 @@ an answer that ends before its length does not count
     Connection._read_rest: if not received: «raise http.client.IncompleteRead(b"", missing) → break»
     test_connection_lost_after_the_first_byte_leaves_the_call_unanswered
 an answer is never read as the next call's answer
-    Connection._read_unusual_answer: is_kept = («response.status == HTTPStatus.OK and»
+    Connection._read_unusual_answer: is_kept = («response.status in self._kept_after and»
     test_non_200_answer_closes_the_connection
 bytes after an answer are never read as the next call's answer
     Connection._read_answer: is_kept = «len(begun) <= length → True»
     test_connection_is_replaced_after_an_answer_that_ends_it
 a connection that its server ends is not used again
-    Connection._read_unusual_answer: response.isclosed() «and not response.will_close»
+    Connection._read_unusual_answer: and response.isclosed() «and not response.will_close»
     test_connection_is_replaced_after_an_answer_that_ends_it
 unacknowledged bytes do not outlive the deadline
     Connection.__init__: if «hasattr(socket, "TCP_USER_TIMEOUT") → False»:

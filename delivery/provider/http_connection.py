@@ -10,18 +10,18 @@ import re
 import socket
 import struct
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 import certifi
 from urllib3 import HTTPHeaderDict, HTTPResponse
 from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import HTTPError
 from urllib3.util import parse_url
 from urllib3.util.ssl_ import create_urllib3_context
 
-from delivery.postmark.classify_responses import RawResponse
 from delivery.provider.deadline_clock import now_s
 
 CONNECT_TIMEOUT_S = 10.0
@@ -32,6 +32,12 @@ MAX_DUMP_BYTES = 512 * 1024 * 1024
 CHUNK_BYTES = 64 * 1024
 # Bytes that were not sent before the deadline must not be sent after it.
 _DISCARD_ON_CLOSE = (socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+# The errors of a network. Any other error is a bug of Homing. The worker logs it with its traceback
+# (delivery/worker/worker_process.py), and the batch is recovered when its lease expires.
+NETWORK_ERRORS = (HTTPError, http.client.HTTPException, OSError)
+
+_NONE: Mapping[str, str] = {}
 
 # Headers that do not affect where the answer ends, how it is encoded, or what follows it.
 _OTHER_HEADERS = rb"""(?: connection:[ ]keep-alive\r\n | (?!
@@ -44,6 +50,14 @@ _USUAL_HEAD = re.compile(
 )  # fmt: skip
 
 
+class RawResponse(NamedTuple):
+    """Status, headers and body of a response."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
 class TooLateToStartError(Exception):
     """The deadline passed before the first byte was written: no mail was sent."""
 
@@ -52,15 +66,41 @@ class ResponseTooLongError(Exception):
     """The answer is longer than its limit."""
 
 
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Parse the seconds of a `Retry-After`, at most 3600; None without this header.
+
+    Only the form with seconds is read, not the form with a date.
+    """
+    value = next((value for name, value in headers.items() if name.lower() == "retry-after"), "")
+    return min(float(value), 3600.0) if re.fullmatch(r"[0-9]{1,9}", value.strip()) else None
+
+
+def _lines(headers: Mapping[str, str]) -> str:
+    if not all(f"{value}".isprintable() for value in headers.values()):
+        raise ValueError("a header of a call contains a control character")
+    return "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+
+
 class Connection:
     """A connection for one thread, which follows no redirects and repeats no calls."""
 
-    def __init__(self, base_url: str, headers: Mapping[str, str], *, deadline_s: float) -> None:
+    def __init__(
+        self,
+        base_url: str,
+        headers: Mapping[str, str],
+        *,
+        deadline_s: float,
+        kept_after: Collection[int] = (HTTPStatus.OK,),
+        reads_headers: bool = False,
+    ) -> None:
+        """Prepare calls with these headers.
+
+        The connection is kept after an answer with a status in `kept_after`. The headers of a usual
+        answer are read only with `reads_headers`.
+        """
+        self._kept_after, self._reads_headers = kept_after, reads_headers
         url = parse_url(base_url)
-        headers = {"Host": url.netloc or "", **headers}
-        if not all(f"{value}".isprintable() for value in headers.values()):
-            raise ValueError("a header of the calls to Postmark contains a control character")
-        self._headers = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        self._headers = _lines({"Host": url.netloc or "", **headers})
         self._prefix = (url.path or "").rstrip("/")
         options: list[Any] = [*HTTPConnection.default_socket_options]
         if hasattr(socket, "TCP_USER_TIMEOUT"):
@@ -93,9 +133,10 @@ class Connection:
         *,
         deadline_at_s: float,
         about_to_complete: Callable[[], None],
-        write: Callable[[bytes], object] | None,
+        write: Callable[[bytes], object] | None = None,
+        headers: Mapping[str, str] = _NONE,
     ) -> RawResponse:
-        """Make one call.
+        """Make one call, with the `headers` of this call.
 
         A successful response is passed to `write`, if given, and is not kept. After an error,
         `wrote` says whether a byte may have been written.
@@ -110,7 +151,7 @@ class Connection:
                 self._http.close()
                 self._http.timeout = min(CONNECT_TIMEOUT_S, max(0.001, deadline_at_s - now_s()))
                 self._http.connect()
-            self._send(self._head(method, path, len(body)), body, about_to_complete)
+            self._send(self._head(method, path, len(body), headers), body, about_to_complete)
             answer, is_kept = self._read_answer(method, write)
             return answer
         finally:
@@ -122,11 +163,12 @@ class Connection:
             self._http.sock.setsockopt(*_DISCARD_ON_CLOSE)
         self.close()
 
-    def _head(self, method: str, path: str, length: int) -> bytes:
+    def _head(self, method: str, path: str, length: int, headers: Mapping[str, str]) -> bytes:
         # Only the answers to GET are long enough to be worth compressing.
         extra = "Accept-Encoding: gzip, deflate" if method == "GET" else f"Content-Length: {length}"
         line = f"{method} {self._prefix}{path} HTTP/1.1\r\n"
-        return f"{line}{self._headers}{extra}\r\n\r\n".encode("latin-1")
+        of_call = _lines(headers) if headers else ""
+        return f"{line}{self._headers}{of_call}{extra}\r\n\r\n".encode("latin-1")
 
     def _send(self, head: bytes, body: bytes, about_to_complete: Callable[[], None]) -> None:
         # The answer may come before the whole request was read, as a 413 does.
@@ -167,7 +209,8 @@ class Connection:
     ) -> tuple[RawResponse, bool]:
         """Read an answer; return it, and whether the connection can serve another call."""
         begun = self._sock_until_deadline().recv(CHUNK_BYTES)
-        usual = _USUAL_HEAD.match(begun) if write is None else None
+        is_plain = write is None and not self._reads_headers
+        usual = _USUAL_HEAD.match(begun) if is_plain else None
         if usual is None or int(usual[1]) > MAX_RESPONSE_BYTES:
             return self._read_unusual_answer(method, begun, write)
         length, begun = int(usual[1]), begun[usual.end() :]
@@ -215,7 +258,9 @@ class Connection:
             # The real response may follow an interim response (1xx) or a proxy's page. On this
             # connection, the real response would be read as the response to the next call.
             is_kept = (
-                response.status == HTTPStatus.OK and response.isclosed() and not response.will_close
+                response.status in self._kept_after
+                and response.isclosed()
+                and not response.will_close
             )
             return RawResponse(response.status, headers, content), is_kept
 

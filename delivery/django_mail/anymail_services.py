@@ -1,0 +1,58 @@
+"""The services that django-anymail connects, and what Homing must know of each.
+
+The lifetimes of keys are from the services' documentation: Resend, “Idempotency Keys”; Brevo,
+“Idempotency for batch emails”.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A service. `reports`: Anymail reads its webhooks.
+
+    The key of a message goes into the header `key_header` of the HTTP request or, if
+    `key_is_in_message`, of the message. For `key_lifetime_s` seconds, the service sends nothing
+    twice with the same key.
+    """
+
+    name: str
+    reports: bool = True
+    key_header: str = ""
+    key_is_in_message: bool = False
+    key_lifetime_s: float = 0.0
+
+
+SERVICES: Mapping[str, Service] = {
+    "amazon_ses": Service("Amazon SES"),
+    "brevo": Service(
+        "Brevo", key_header="idempotencyKey", key_is_in_message=True, key_lifetime_s=1800.0
+    ),
+    "mailersend": Service("MailerSend"),
+    "mailgun": Service("Mailgun"),
+    "mailjet": Service("Mailjet"),
+    "mailtrap": Service("Mailtrap"),
+    "mandrill": Service("Mandrill"),
+    "postal": Service("Postal"),
+    "resend": Service("Resend", key_header="Idempotency-Key", key_lifetime_s=86_400.0),
+    "scaleway": Service("Scaleway", reports=False),
+    "sendgrid": Service("SendGrid"),
+    "sparkpost": Service("SparkPost"),
+    "unisender_go": Service("Unisender Go"),
+}
+
+
+def service_from_settings() -> Service:
+    """Return the service that ANYMAIL_ESP names. Raises `ImproperlyConfigured`."""
+    found = SERVICES.get(settings.ANYMAIL_ESP)
+    if found is None:
+        if settings.ANYMAIL_ESP == "postmark":
+            expected = "MAIL_PROVIDER=postmark without ANYMAIL_ESP, with which Homing promises more"
+        else:
+            expected = f"one of {', '.join(SERVICES)}"
+        raise ImproperlyConfigured(f"ANYMAIL_ESP is {settings.ANYMAIL_ESP!r}; expected {expected}.")
+    return found
