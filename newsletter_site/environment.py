@@ -260,6 +260,19 @@ class Environment:
             fail(name, repr(found), "the path of a folder of an existing user")
 
 
+def secrets_in(values: Mapping[str, Any]) -> list[str]:
+    """Return the values whose names say that they are secret, at every depth."""
+    nested = [
+        one for value in values.values() if isinstance(value, dict) for one in secrets_in(value)
+    ]
+    named = [
+        value
+        for name, value in values.items()
+        if isinstance(value, str) and re.search(r"(?i)key|secret|token|password", name)
+    ]
+    return named + nested
+
+
 def _seconds(name: str, found: str, least: float = 0.0, most: float = YEAR_S) -> float:
     if not re.fullmatch(NUMBER, found) or not least <= float(found) <= most:
         bounds = [f"at least {least:g}"] if least else []

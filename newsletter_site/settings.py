@@ -11,7 +11,14 @@ from urllib.parse import urlsplit
 from psycopg import IsolationLevel
 
 from newsletter_site import embedded_postgres
-from newsletter_site.environment import LOOPBACK, Environment, fail, host_of, is_mailbox
+from newsletter_site.environment import (
+    LOOPBACK,
+    Environment,
+    fail,
+    host_of,
+    is_mailbox,
+    secrets_in,
+)
 from newsletter_site.logs.redact_log_line import basic_credentials
 from newsletter_site.operations.release import running_release
 
@@ -426,6 +433,7 @@ LOGGING = {
                 *SECRET_KEY_FALLBACKS,
                 *([] if _IN_SANDBOX else [POSTMARK_SERVER_TOKEN]),
                 EMAIL_HOST_PASSWORD,
+                *secrets_in(ANYMAIL),
                 POSTMARK_WEBHOOK_PASSWORD,
                 OIDC_CLIENT_SECRET,
                 basic_credentials(POSTMARK_WEBHOOK_USER, POSTMARK_WEBHOOK_PASSWORD),

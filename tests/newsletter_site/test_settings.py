@@ -1,6 +1,7 @@
 """Settings from the environment: defaults, and one sentence for a wrong value."""
 
 import itertools
+import json
 import stat
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,45 @@ def test_an_issuer_is_set_completely_or_not_at_all(settings_under: ReadSettings)
     assert refusal_of(settings_under, OIDC_IS_TWO_STEP="on") == (
         "OIDC_ISSUER is not set; expected a value, because OIDC_IS_TWO_STEP is set."
     )
+
+
+SERVICE = {"MAIL_PROVIDER": "django", "ANYMAIL_ESP": "amazon_ses"}
+
+
+def test_a_service_gets_its_own_settings(settings_under: ReadSettings) -> None:
+    params = '{"region_name": "eu-north-1", "aws_secret_access_key": "wJalrXUt"}'
+    found = settings_under(
+        **SERVICE,
+        ANYMAIL_AMAZON_SES_CLIENT_PARAMS=params,
+        ANYMAIL_AMAZON_SES_AUTO_CONFIRM_SNS_SUBSCRIPTIONS="False",
+        ANYMAIL_BREVO_API_KEY="of another service",
+        ANYMAIL_WEBHOOK_SECRET="hooks:open-sesame",
+    )
+    assert found["ANYMAIL"] == {
+        "AMAZON_SES_CLIENT_PARAMS": json.loads(params),
+        "AMAZON_SES_AUTO_CONFIRM_SNS_SUBSCRIPTIONS": False,
+        "WEBHOOK_SECRET": "hooks:open-sesame",
+        "IGNORE_RECIPIENT_STATUS": True,
+        "IGNORE_UNSUPPORTED_FEATURES": True,
+    }
+    assert found["DELIVERY_UNKNOWN_POLICY"] == "hold"
+    secrets = found["LOGGING"]["formatters"]["line"]["secrets"]
+    assert {"wJalrXUt", "hooks:open-sesame"} <= set(secrets)
+    assert "eu-north-1" not in secrets
+
+
+def test_a_service_and_a_mail_server_exclude_each_other(settings_under: ReadSettings) -> None:
+    server = {"EMAIL_URL": "smtp://127.0.0.1:25"}
+    expected = "expected one of the two, because MAIL_PROVIDER is django."
+    sentence = refusal_of(settings_under, **SERVICE, **server)
+    assert sentence == f"EMAIL_URL is set together with ANYMAIL_ESP; {expected}"
+    sentence = refusal_of(settings_under, MAIL_PROVIDER="django")
+    assert sentence == f"EMAIL_URL is not set, nor is ANYMAIL_ESP; {expected}"
+    sentence = refusal_of(settings_under, **SERVICE, ANYMAIL_AMAZON_SES_CLIENT_PARAMS="{secret")
+    assert sentence.startswith("ANYMAIL_AMAZON_SES_CLIENT_PARAMS is not JSON (value hidden); ")
+    assert "secret" not in sentence
+    sentence = refusal_of(settings_under, **SERVICE, DELIVERY_UNKNOWN_POLICY="resend")
+    assert sentence.startswith("DELIVERY_UNKNOWN_POLICY is 'resend'; expected hold, ")
 
 
 def test_an_issuer_without_https_is_for_development(settings_under: ReadSettings) -> None:
