@@ -21,6 +21,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from delivery.feedback import event_inbox
 from delivery.monitoring.database_fault import fault_of_web_process
+from delivery.provider.deadline_clock import now_s
 from delivery.provider.from_settings import provider_class
 from delivery.provider.provider_protocol import Provider, WebhookRefusedError
 
@@ -30,6 +31,9 @@ MAX_BODY_BYTES = 1024 * 1024
 # At most this many digits of a length are read, because Python refuses to convert thousands of
 # digits.
 MAX_DIGITS = 18
+# Some services send hundreds of events in a request and wait a few seconds for the answer. Workers
+# apply the events that are left after this time.
+APPLY_S = 3.0
 
 
 @method_decorator(csrf_exempt, name="dispatch")
@@ -92,7 +96,10 @@ def _store_and_apply(
             provider.capabilities().name,
         )
         return _respond(503, "The event could not be stored.")
+    until_s = now_s() + APPLY_S
     for event in events:
+        if now_s() >= until_s:
+            break
         try:
             event_inbox.apply(event)
         except AnyDatabaseError as error:

@@ -1,5 +1,6 @@
 """Events of Anymail's services: read, stored once, applied, and never a fault."""
 
+import base64
 import json
 from collections.abc import Iterator
 from contextlib import suppress
@@ -9,9 +10,13 @@ from uuid import UUID
 
 import anymail.webhooks.amazon_ses
 import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.test import Client, RequestFactory
 
 from delivery.django_mail import anymail_events
+from delivery.feedback import event_inbox, webhook_view
 from delivery.models import ProviderEvent
 from delivery.provider.events import AddressSuppressed, Bounced, Delivered, WebhookEvent
 from delivery.provider.provider_protocol import WebhookRefusedError
@@ -230,6 +235,26 @@ def test_wrong_signatures_are_refused_by_one_sentence() -> None:
         assert "password" not in caught.value.detail
 
 
+def test_an_event_without_a_valid_signature_has_no_effect(settings: Any) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    public = key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    name = "SENDGRID_TRACKING_WEBHOOK_VERIFICATION_KEY"
+    settings.ANYMAIL = {name: base64.b64encode(public).decode()}
+    body, headers = request("sendgrid", *(EVENTS["sendgrid"]("hard", Mail()),) * 2)
+    signed = base64.b64encode(key.sign(b"1" + body, ec.ECDSA(hashes.SHA256()))).decode()
+    kinds = {}
+    for signature in (signed, "", "AAAA", "é"):
+        headers["X-Twilio-Email-Event-Webhook-Signature"] = signature
+        headers["X-Twilio-Email-Event-Webhook-Timestamp"] = "1"
+        try:
+            found = split("sendgrid", body, headers)
+        except WebhookRefusedError:
+            continue
+        kinds[signature] = [anymail_events.parse(stored).kind for stored, _ in found]
+    # Anymail fails at the last signature, so its request is stored as one without effect.
+    assert kinds == {signed: ["bounced"] * 2, "é": [""]}
+
+
 @pytest.mark.parametrize(
     ("service", "settings_of_anymail", "named"),
     [
@@ -317,6 +342,17 @@ def test_events_through_the_front_door_count_once(
     assert [states[copy.address] for copy in copies] == [
         *("confirmed", "bounced", "complained", "unsubscribed")
     ]
+
+
+def test_workers_apply_the_rest_of_a_large_request(
+    newsroom: Newsroom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(AnymailPigeons, "service", "sendgrid")
+    monkeypatch.setattr(webhook_view, "APPLY_S", 0.0)
+    event = EVENTS["sendgrid"]("hard", Mail())
+    assert post("sendgrid", event) == 200
+    assert ProviderEvent.objects.get().applied_at is None
+    assert event_inbox.apply_pending() == 1
 
 
 def test_refusals_are_answered_and_logged(
