@@ -17,7 +17,6 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "brevo": ("event",),
     "mailersend": ("data.type",),
     "mailgun": (
-        "event-data.severity",
         "event-data.reason",
         "event-data.delivery-status.code",
         "event-data.delivery-status.enhanced-code",
@@ -46,8 +45,8 @@ HARD: Mapping[str, Mapping[str, frozenset[str]]] = {
     "sparkpost": {"msys.*.bounce_class": frozenset({"10", "30", "90"})},
     "unisender_go": {"status": frozenset({"hard_bounced"})},
 }
-# Unisender Go calls every final failure a hard bounce. These say nothing about the address.
-ABOUT_THE_LETTER = frozenset(
+# Unisender Go calls every final failure a hard bounce. These are about the letter, or may pass.
+NOT_PERMANENT = frozenset(
     {
         *("err_mailbox_full", "err_too_large", "err_skip_letter", "err_delivery_failed"),
         *("err_spam_rejected", "err_spam_skipped", "err_blacklisted", "err_lost"),
@@ -102,13 +101,13 @@ def is_hard(service: str, words: Words, text: str) -> bool:
     is_named = any(words.get(name) in hard for name, hard in HARD.get(service, {}).items())
     match service:
         case "mailgun":
-            is_temporary = words.get("event-data.severity") == "temporary"
+            # Anymail calls a bounce with the severity “temporary” deferred.
             codes = [words[name] for name in FIELDS[service] if "code" in name and name in words]
-            return not is_temporary and (is_named or refuses_the_address(" ".join([*codes, text])))
+            return is_named or refuses_the_address(" ".join([*codes, text]))
         case "resend" if "data.bounce.type" not in words:
             return "hard bounce" in text
         case "unisender_go":
-            return is_named and words.get("delivery_info.delivery_status") not in ABOUT_THE_LETTER
+            return is_named and words.get("delivery_info.delivery_status") not in NOT_PERMANENT
     return is_named
 
 

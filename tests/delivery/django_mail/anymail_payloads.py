@@ -167,7 +167,7 @@ def mailjet(what: str, mail: Mail) -> dict[str, Any]:
     said: Said = {
         "delivered": ("sent", {"smtp_reply": "250 ok"}),
         "hard": ("bounce", {"hard_bounce": True, "error": "user unknown"}),
-        "soft": ("bounce", {"hard_bounce": False, "error": "quota exceeded"}),
+        "soft": ("bounce", {"hard_bounce": False, "error": "mailbox inactive"}),
         "complained": ("spam", {"source": "JMRPP"}),
         "unsubscribed": ("unsub", {"mj_list_id": 1}),
         "rejected": ("blocked", {"error": "preblocked"}),
