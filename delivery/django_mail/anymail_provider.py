@@ -19,6 +19,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from delivery.django_mail import anymail_events
 from delivery.django_mail.anymail_services import service_from_settings
 from delivery.django_mail.classify_anymail import classify_error, classify_status
 from delivery.django_mail.django_mail_provider import (
@@ -31,6 +32,7 @@ from delivery.django_mail.django_mail_provider import (
 )
 from delivery.django_mail.watched_http import WatchedHttp
 from delivery.provider.deadline_clock import now_s
+from delivery.provider.events import WebhookEvent
 from delivery.provider.http_connection import (
     NETWORK_ERRORS,
     ResponseTooLongError,
@@ -93,7 +95,7 @@ class AnymailProvider(Provider):
             largest_batch=LARGEST_BATCH,
             batch=BATCH,
             remembers_days=KEPT_DAYS,
-            path=settings.ANYMAIL_ESP.replace("_", "-") if service.reports else "",
+            path=settings.ANYMAIL_ESP.replace("_", "-") if _reports() else "",
             login_settings=(SECRET,),
             webhook_events={name: name for name in EVENTS},
         )
@@ -111,7 +113,7 @@ class AnymailProvider(Provider):
                 hint=_("docs/providers.md lists the variables of each service."),
                 id="delivery.E005",
             )
-        if service_from_settings().reports and not cls.webhook_login():
+        if _reports() and not cls.webhook_login():
             yield Advice(
                 _("{setting} is not set, so no report of {service} is read.").format(
                     setting=SECRET, service=service_from_settings().name
@@ -212,6 +214,22 @@ class AnymailProvider(Provider):
         """Return ANYMAIL_WEBHOOK_SECRET if it is `user:password`."""
         secret: str = settings.ANYMAIL.get("WEBHOOK_SECRET", "")
         return secret if all(secret.partition(":")) else ""
+
+    @classmethod
+    def split_webhook(
+        cls, body: bytes, environ: Mapping[str, Any]
+    ) -> Sequence[tuple[bytes, str | None]]:
+        """Return each event of a request as it is stored. Raises `WebhookRefusedError`."""
+        return anymail_events.split(settings.ANYMAIL_ESP, environ, body)
+
+    @classmethod
+    def parse_webhook(cls, body: bytes) -> WebhookEvent:
+        """Read a stored event."""
+        return anymail_events.parse(body)
+
+
+def _reports() -> bool:
+    return settings.ANYMAIL_ESP in anymail_events.VIEWS
 
 
 def _make_backend() -> Any:

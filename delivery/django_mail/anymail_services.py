@@ -13,7 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A service. `reports`: Anymail reads its webhooks.
+    """A service, and where it takes a key against repetitions, if it does.
 
     The key of a message goes into the header `key_header` of the HTTP request or, if
     `key_is_in_message`, of the message. For `key_lifetime_s` seconds, the service sends nothing
@@ -21,7 +21,6 @@ class Service:
     """
 
     name: str
-    reports: bool = True
     key_header: str = ""
     key_is_in_message: bool = False
     key_lifetime_s: float = 0.0
@@ -39,7 +38,7 @@ SERVICES: Mapping[str, Service] = {
     "mandrill": Service("Mandrill"),
     "postal": Service("Postal"),
     "resend": Service("Resend", key_header="Idempotency-Key", key_lifetime_s=86_400.0),
-    "scaleway": Service("Scaleway", reports=False),
+    "scaleway": Service("Scaleway"),
     "sendgrid": Service("SendGrid"),
     "sparkpost": Service("SparkPost"),
     "unisender_go": Service("Unisender Go"),

@@ -127,7 +127,9 @@ def classify_status(status: AnymailStatus, proof: str) -> MessageResult:
     """Classify Anymail's status of a message with one recipient."""
     states, message_id = status.status or set(), status.message_id
     if states and states <= {"queued", "sent"}:
-        return Sent(message_id if isinstance(message_id, str) and message_id else proof, None)
+        # Postal's ids are numbers.
+        is_one = isinstance(message_id, str | int) and message_id
+        return Sent(str(message_id) if is_one else proof, None)
     if states == {"rejected"}:
         return Suppressed(INACTIVE)
     if states == {"invalid"}:

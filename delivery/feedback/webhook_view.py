@@ -1,7 +1,8 @@
 """The URL of the provider's webhooks.
 
 Some providers do not resend an event after a 4xx. So Homing answers with a 4xx only if the address
-is of another provider, the password is wrong, or the body is larger than any event.
+is of another provider, the password or the signature is wrong, or the body is larger than any
+event.
 """
 
 import base64
@@ -10,6 +11,7 @@ import hashlib
 import hmac
 import logging
 from collections.abc import Mapping
+from typing import Any
 
 from django.db import Error as AnyDatabaseError
 from django.http import Http404, HttpRequest, HttpResponse
@@ -19,8 +21,9 @@ from django.views.decorators.csrf import csrf_exempt
 
 from delivery.feedback import event_inbox
 from delivery.monitoring.database_fault import fault_of_web_process
+from delivery.provider.deadline_clock import now_s
 from delivery.provider.from_settings import provider_class
-from delivery.provider.provider_protocol import Provider
+from delivery.provider.provider_protocol import Provider, WebhookRefusedError
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +31,9 @@ MAX_BODY_BYTES = 1024 * 1024
 # At most this many digits of a length are read, because Python refuses to convert thousands of
 # digits.
 MAX_DIGITS = 18
+# Some services send hundreds of events in a request and wait a few seconds for the answer. Workers
+# apply the events that are left after this time.
+APPLY_S = 3.0
 
 
 @method_decorator(csrf_exempt, name="dispatch")
@@ -37,7 +43,15 @@ class ProviderWebhook(View):
     The view is exempt from CSRF checks, because a password protects it.
     """
 
-    http_method_names = ["post"]
+    http_method_names = ["post", "head", "get"]
+
+    def head(self, request: HttpRequest, path: str) -> HttpResponse:
+        """Say that the address exists. Some services ask once, without a password."""
+        if not path or path != provider_class().capabilities().path:
+            raise Http404
+        return HttpResponse()
+
+    get = head
 
     def post(self, request: HttpRequest, path: str) -> HttpResponse:
         """Store the events, then apply them. `path` names the provider."""
@@ -63,13 +77,17 @@ class ProviderWebhook(View):
         if length > MAX_BODY_BYTES:
             logger.error("a webhook of more than %d bytes was refused", MAX_BODY_BYTES)
             return _respond(413, f"An event may have {MAX_BODY_BYTES} bytes.")
-        return _store_and_apply(provider, request.read(length), request.headers)
+        return _store_and_apply(provider, request.read(length), request.META)
 
 
 def _store_and_apply(
-    provider: type[Provider], body: bytes, headers: Mapping[str, str]
+    provider: type[Provider], body: bytes, environ: Mapping[str, Any]
 ) -> HttpResponse:
-    found = provider.split_webhook(body, headers)
+    try:
+        found = provider.split_webhook(body, environ)
+    except WebhookRefusedError as error:
+        logger.error("a webhook was refused: %s", error.detail)
+        return _respond(error.status, error.sentence)
     try:
         events = event_inbox.store_all([event for event, _ in found], [trace for _, trace in found])
     except AnyDatabaseError as error:
@@ -80,7 +98,10 @@ def _store_and_apply(
             provider.capabilities().name,
         )
         return _respond(503, "The event could not be stored.")
+    until_s = now_s() + APPLY_S
     for event in events:
+        if now_s() >= until_s:
+            break
         try:
             event_inbox.apply(event)
         except AnyDatabaseError as error:

@@ -17,11 +17,11 @@ class ProviderEvent(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     body_hash = models.BinaryField()  # SHA-256.
-    trace = models.CharField(max_length=100, null=True)  # X-PM-Webhook-Trace-Id.
+    trace = models.CharField(max_length=100, null=True)  # The id that its retries share.
     # The reader's address, for data requests and erasure.
     address_key = models.CharField(max_length=254, blank=True, db_default="", db_collation="C")
     kind = models.CharField(max_length=40)  # RecordType, truncated; empty if there is none.
-    body = models.BinaryField()  # The body as received, even if it is unreadable.
+    body = models.BinaryField()  # As `split_webhook` returns it.
     received_at = models.DateTimeField(db_default=Now())
     applied_at = models.DateTimeField(null=True)
     # Failed tries to apply the event. After a few failures the event waits for an operator.

@@ -6,13 +6,19 @@ See Postmark's API documentation, “API error codes”, “Email API”, “Bou
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from email.parser import HeaderParser
 from operator import itemgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
 
+from delivery.provider.event_fields import (
+    MAX_MESSAGE_ID_LENGTH,
+    parse_message_id,
+    parse_time,
+    parse_zoned_time,
+)
 from delivery.provider.http_connection import RawResponse, retry_after_s
 from delivery.provider.provider_protocol import BOUNCES, CHECK_FIELD, SEARCH
 from delivery.redact_addresses import read_text
@@ -45,7 +51,6 @@ RATE_LIMIT = 429
 
 # The provider's texts have no maximum length, but the tables and pages need one.
 MAX_TEXT_LENGTH = 300
-MAX_MESSAGE_ID_LENGTH = 100
 
 _ABOUT_THE_RECIPIENT = re.compile(r"^(Invalid|Error parsing)\s+'(To|Cc|Bcc)'", re.IGNORECASE)
 _ABOUT_THE_SENDER = re.compile(r"^(Invalid|Error parsing)\s+'(From|Reply-?To)'", re.IGNORECASE)
@@ -93,34 +98,6 @@ def _message_of(answer: Mapping[str, Any]) -> str:
 
 def _as_text(value: object) -> str:
     return value if isinstance(value, str) else ""
-
-
-def parse_time(value: object) -> datetime | None:
-    """Convert a time with a zone to UTC.
-
-    Returns None for other texts, and for years before 2000 or after 2999.
-    """
-    at = _with_zone(value)
-    return at if at is None or at.tzinfo is UTC else at.astimezone(UTC)
-
-
-def _with_zone(value: object) -> datetime | None:
-    if not isinstance(value, str):
-        return None
-    try:
-        at = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    if at.tzinfo is None or not 2000 <= at.year < 3000:
-        return None
-    return at
-
-
-def parse_message_id(value: object) -> str | None:
-    """Return a provider's id that fits the tables; None for anything else."""
-    if isinstance(value, str) and 0 < len(value) <= MAX_MESSAGE_ID_LENGTH and value.isprintable():
-        return value
-    return None
 
 
 def _names(to: str, address: str) -> bool:
@@ -262,7 +239,7 @@ def _all_accepted(items: list[Any], addresses: Sequence[str]) -> AllAccepted | N
         codes, ids, named, times = (list(map(field, items)) for field in _FIELDS)
         # The times are not converted to UTC, because that would take longer than the rest of this
         # function.
-        parsed = {time: _with_zone(time) for time in set(times)}
+        parsed = {time: parse_zoned_time(time) for time in set(times)}
         unusual = "".join(ids).encode().translate(None, _USUAL_IN_IDS)
     except (KeyError, TypeError):
         return None

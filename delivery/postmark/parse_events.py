@@ -6,12 +6,21 @@ Parsing a webhook raises no error. See Postmark's API documentation, â€œBouncesâ
 
 from collections.abc import Iterator, Mapping
 from typing import IO, Any
-from uuid import UUID
 
 import ijson  # type: ignore[import-untyped]  # it comes without types
 import orjson
 
-from delivery.postmark.classify_responses import parse_message_id, parse_time
+from delivery.provider.event_fields import (
+    MAX_DESCRIPTION_LENGTH,
+    MAX_KIND_LENGTH,
+    find_issue,
+    parse_address,
+    parse_key,
+    parse_message_id,
+    parse_time,
+    parse_uuid,
+    parse_word,
+)
 from delivery.provider.events import (
     Acceptance,
     AddressEvent,
@@ -22,14 +31,8 @@ from delivery.provider.events import (
     WebhookEvent,
 )
 from delivery.redact_addresses import read_text
-from delivery.rules import delivery_key
 from delivery.rules.delivery_key import DeliveryKey
 
-MAX_KIND_LENGTH = 40
-ISSUE_TAG = "issue-"
-MAX_ADDRESS_LENGTH = 254
-MAX_WORD_LENGTH = 40
-MAX_DESCRIPTION_LENGTH = 500
 MOST_DIGITS = 20
 # Postmark sends a suppression list in one piece, so the list may have 500 MB.
 PIECE_BYTES = 64 * 1024
@@ -53,14 +56,16 @@ def parse_event(event: Mapping[str, object]) -> AddressEvent | None:
             return Bounced(
                 **about,
                 bounce=_number(event.get("ID")),
-                kind="SpamComplaint" if kind == "SpamComplaint" else _word(event.get("Type")),
+                kind="SpamComplaint" if kind == "SpamComplaint" else parse_word(event.get("Type")),
                 inactive=event.get("Inactive") is True,
                 description=read_text(event.get("Description"), MAX_DESCRIPTION_LENGTH),
             )
         case "SubscriptionChange" if about := _about(event, "Recipient", "ChangedAt"):
             if event.get("SuppressSending") is True:
                 reason, origin = event.get("SuppressionReason"), event.get("Origin")
-                return AddressSuppressed(**about, reason=_word(reason), origin=_word(origin))
+                return AddressSuppressed(
+                    **about, reason=parse_word(reason), origin=parse_word(origin)
+                )
             if event.get("SuppressSending") is False:
                 named = {name: about[name] for name in ("address", "at", "stream")}
                 return AddressReactivated(**named)
@@ -74,34 +79,19 @@ def _metadata(event: Mapping[str, object], name: str) -> object:
 
 def parse_delivery_key(event: Mapping[str, object]) -> DeliveryKey | None:
     """Return the key of the delivery that an event's metadata names."""
-    key = _metadata(event, "delivery")
-    return delivery_key.read(key) if isinstance(key, str) else None
+    return parse_key(_metadata(event, "delivery"))
 
 
 def _about(event: Mapping[str, object], address: str, at: str) -> dict[str, Any] | None:
-    if not _address(event.get(address)):
+    if not parse_address(event.get(address)):
         return None
     return {
-        "address": _address(event.get(address)),
+        "address": parse_address(event.get(address)),
         "at": parse_time(event.get(at)),
-        "stream": _word(event.get("MessageStream")),
+        "stream": parse_word(event.get("MessageStream")),
         "delivery": parse_delivery_key(event),
         "message_id": parse_message_id(event.get("MessageID")),
     }
-
-
-def _address(value: object) -> str:
-    """Return an address of printable ASCII around one @; empty for anything else."""
-    if not isinstance(value, str):
-        return ""
-    address = value.strip()
-    fits = len(address) <= MAX_ADDRESS_LENGTH and address.isascii() and address.isprintable()
-    return address if fits and address.count("@") == 1 and " " not in address else ""
-
-
-def _word(value: object) -> str:
-    is_word = isinstance(value, str) and value.isprintable()
-    return read_text(value, MAX_WORD_LENGTH, cut_mark="") if is_word else ""
 
 
 def _number(value: object) -> str | None:
@@ -130,20 +120,19 @@ def parse_webhook(body: bytes) -> WebhookEvent:
     if not isinstance(event, dict):
         return WebhookEvent("", None)
     address_event = parse_event(event)
-    address = _address(event.get("Recipient")) or _address(event.get("Email"))
+    address = parse_address(event.get("Recipient")) or parse_address(event.get("Email"))
     address = address_event.address if address_event else address
     record_type = event.get("RecordType")
     kind = read_text(record_type, MAX_KIND_LENGTH, cut_mark="")
     if not isinstance(record_type, str) or not record_type.isprintable():
         return WebhookEvent("", None, address_key=address.lower())
-    tag = str(event.get("Tag"))
     return WebhookEvent(
         kind,
         _acceptance(event, record_type),
         address_event,
-        _uuid(tag.removeprefix(ISSUE_TAG)) if tag.startswith(ISSUE_TAG) else None,
+        find_issue([event.get("Tag")]),
         address.lower(),
-        _word(event.get("MessageStream")),
+        parse_word(event.get("MessageStream")),
     )
 
 
@@ -154,14 +143,7 @@ def _acceptance(event: dict[str, object], record_type: str) -> Acceptance | None
     if message_id is None or delivery is None:
         return None
     at = parse_time(event.get(_TIME_FIELDS[record_type]))
-    return Acceptance(delivery, message_id, _uuid(_metadata(event, "attempt")), at)
-
-
-def _uuid(value: object) -> UUID | None:
-    try:
-        return UUID(hex=value) if isinstance(value, str) else None
-    except ValueError:
-        return None
+    return Acceptance(delivery, message_id, parse_uuid(_metadata(event, "attempt")), at)
 
 
 class UnreadableDumpError(Exception):

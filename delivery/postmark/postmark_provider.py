@@ -19,6 +19,7 @@ from delivery.postmark.client import MAX_SEARCH_RESULTS, PAGE_SIZE, Postmark
 from delivery.postmark.remedy_sentences import REMEDIES
 from delivery.postmark.search_windows import Window, span_around, to_eastern
 from delivery.provider.deadline_clock import now_s
+from delivery.provider.event_fields import parse_trace
 from delivery.provider.events import AddressSuppressed, WebhookEvent
 from delivery.provider.provider_protocol import (
     BOUNCES,
@@ -46,7 +47,6 @@ CHECK_MAIL_ADDRESS = "test@blackhole.postmarkapp.com"
 CHECK_MAIL_TEXT = "homing-check-mail"
 UNTRACKED = {"TrackOpens": False, "TrackLinks": "None"}
 IN_MEMORY_BYTES = 1024 * 1024
-MAX_TRACE_LENGTH = 100
 RECORDS = SenderRecords(
     spf="mtasv.net",
     return_path="pm-bounces",
@@ -209,12 +209,10 @@ class PostmarkProvider(Postmark, Provider):
 
     @classmethod
     def split_webhook(
-        cls, body: bytes, headers: Mapping[str, str]
+        cls, body: bytes, environ: Mapping[str, Any]
     ) -> Sequence[tuple[bytes, str | None]]:
         """Return the one event of a request, and the id that all its tries share."""
-        trace = headers.get("X-PM-Webhook-Trace-Id", "").strip()
-        fits = 0 < len(trace) <= MAX_TRACE_LENGTH and trace.isascii() and trace.isprintable()
-        return [(body, trace if fits else None)]
+        return [(body, parse_trace(environ.get("HTTP_X_PM_WEBHOOK_TRACE_ID")))]
 
     @classmethod
     def parse_webhook(cls, body: bytes) -> WebhookEvent:

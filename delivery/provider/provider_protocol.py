@@ -130,6 +130,18 @@ class QueryFailedError(Exception):
         self.retry_after_s = retry_after_s
 
 
+class WebhookRefusedError(Exception):
+    """The provider's class does not accept a webhook.
+
+    `sentence` is the answer. `detail` is for the log and may name settings. A `status` of 503 makes
+    a service send the events again.
+    """
+
+    def __init__(self, sentence: str, *, detail: str = "", status: int = 400) -> None:
+        super().__init__(sentence)
+        self.sentence, self.detail, self.status = sentence, detail or sentence, status
+
+
 @dataclass(frozen=True, slots=True)
 class CheckMail:
     """A mail that reaches nobody, and the address to which it goes."""
@@ -284,11 +296,12 @@ class Provider(ABC):
     def split_webhook(
         cls,
         body: bytes,
-        headers: Mapping[str, str],  # noqa: ARG003
+        environ: Mapping[str, Any],  # noqa: ARG003
     ) -> Sequence[tuple[bytes, str | None]]:
-        """Return the body of each event in a request.
+        """Return the body of each event in a request, as it is stored.
 
-        With it goes the id that repetitions of the event share, or None.
+        With it goes the id that repetitions of the event share, or None. `environ` has the
+        request's headers and its URL, as `HttpRequest.META` has them. Raises `WebhookRefusedError`.
         """
         return [(body, None)]
 

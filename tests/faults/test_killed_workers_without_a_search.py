@@ -20,7 +20,7 @@ NEEDS_DECISION = 3
 def kill_three_workers(
     stage: Stage, server: AmazonServer | SmtpServer, **variables: str
 ) -> tuple[Any, dict[str, str]]:
-    """Publish, kill three workers in their calls, and let a fourth end; return the variables."""
+    """Publish, kill three workers in their calls, and let a fourth end."""
     edition = stage.newsroom.publish(readers=READERS, batch_size=BATCH)
     variables |= {"DELIVERY_PROCESSES": "1", "DELIVERY_CONCURRENCY": str(CALLS)}
     for accepted in KILLED_AT:
@@ -32,7 +32,7 @@ def kill_three_workers(
 
 
 def check_that_doubts_are_few(edition: Any, copies: Counter[str]) -> set[str]:
-    """Check that nobody got two copies and nobody was lost; return whose copies are unknown."""
+    """Check that all got one copy or are unknown; return the unknown."""
     assert max(copies.values()) == 1
     outcomes = dict(
         Delivery.objects.filter(issue=edition.issue_id).values_list("address", "outcome")
@@ -73,5 +73,5 @@ def test_through_amazon_copies_are_resent_on_request(stage: Stage, settings: Any
         assert resend_unknown(edition.pk) == len(unknown)
         assert stage.worker("--until-empty", **variables).end() == 0
         assert stage.newsroom.counts(edition).sent == READERS
-        # Each unconfirmed copy was sent once more, as a person decided, and no other one.
+        # Each unconfirmed copy was sent once more, as the author decided, and no other one.
         assert Counter(server.recipients) == copies + Counter(unknown)

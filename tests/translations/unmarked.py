@@ -18,10 +18,12 @@ UNTRANSLATED = re.compile(
 NAMES = frozenset(
     {
         "Ada Whitlock",
+        "Amazon SES",
         "Managers of readers",
         "Sender Signatures",
         "Homing (opens the links of a letter before it is published)",
         "The Homing Letter",
+        "Unisender Go",
     }
 )
 MARKS = frozenset(
@@ -39,6 +41,7 @@ _NOT_SHOWN = frozenset(
             "SQL",
             "RunSQL",
             "Literal",
+            "WebhookRefusedError",
             "TypeVar",
             "getLogger",
             "assert_never",

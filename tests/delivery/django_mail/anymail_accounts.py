@@ -25,7 +25,7 @@ ACCOUNTS: dict[str, tuple[dict[str, Any], str, Any]] = {
     "postal": (
         {"API_KEY": "k"},
         "200 OK",
-        {"status": "success", "data": {"messages": {ADDRESS: {"id": "m-1", "token": "t"}}}},
+        {"status": "success", "data": {"messages": {ADDRESS: {"id": 17, "token": "t"}}}},
     ),
     "resend": ({"API_KEY": "k"}, "200 OK", {"id": "m-1"}),
     "scaleway": (

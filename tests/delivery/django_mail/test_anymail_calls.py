@@ -70,7 +70,7 @@ def test_each_service_gets_the_headers_and_names_of_the_copy(settings: Any, serv
             assert list(AnymailProvider.check_settings()) == []
             result = send(message(1))
     # SendGrid's answer names no message.
-    known = f"issue.1.1@{ATTEMPT}" if service == "sendgrid" else "m-1"
+    known = {"sendgrid": f"issue.1.1@{ATTEMPT}", "postal": "17"}.get(service, "m-1")
     assert result == AllAccepted([known], [None])
     sent = unquote_plus(server.requests[0].decode())
     if service == "amazon_ses":

@@ -11,14 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.postmark.parse_events import (
-    MAX_DESCRIPTION_LENGTH,
-    MAX_KIND_LENGTH,
-    MAX_WORD_LENGTH,
-    WEBHOOK_TYPES,
-    parse_event,
-    parse_webhook,
-)
+from delivery.postmark.parse_events import WEBHOOK_TYPES, parse_event, parse_webhook
+from delivery.provider.event_fields import MAX_DESCRIPTION_LENGTH, MAX_KIND_LENGTH, MAX_WORD_LENGTH
 from delivery.provider.events import (
     Acceptance,
     AddressReactivated,
