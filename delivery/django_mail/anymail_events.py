@@ -31,6 +31,7 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.http import QueryDict
 
 from delivery.django_mail.anymail_bounces import FIELDS, is_hard, refuses_the_address, why_listed
+from delivery.django_mail.anymail_services import SERVICES
 from delivery.provider.event_fields import (
     MAX_DESCRIPTION_LENGTH,
     find_issue,
@@ -291,6 +292,8 @@ def _stored(service: str, event: Any) -> bytes:
     tags = [event.tags] if isinstance(event.tags, str) else event.tags
     issue = find_issue(tags) if isinstance(tags, list) else None
     message_id = event.message_id
+    if SERVICES[service].is_proof_the_id and key is not None and attempt_id is not None:
+        message_id = f"{key}@{attempt_id.hex}"
     stored = {
         "service": service,
         "type": parse_word(event.event_type),

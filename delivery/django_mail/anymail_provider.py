@@ -98,6 +98,7 @@ class AnymailProvider(Provider):
             path=settings.ANYMAIL_ESP.replace("_", "-") if _reports() else "",
             login_settings=(SECRET,),
             webhook_events={name: name for name in EVENTS},
+            key_lifetime_s=service.key_lifetime_s,
         )
 
     @classmethod
@@ -207,7 +208,8 @@ class AnymailProvider(Provider):
             if not http.is_complete:
                 raise
             return Unanswered(Reason.of(ReasonCode.RESPONSE_UNREADABLE))
-        return classify_status(mail.anymail_status, proof)  # type: ignore[attr-defined]
+        status = mail.anymail_status  # type: ignore[attr-defined]
+        return classify_status(status, proof, is_proof_the_id=service.is_proof_the_id)
 
     @classmethod
     def webhook_login(cls) -> str:

@@ -1,7 +1,8 @@
 """The services that django-anymail connects, and what Homing must know of each.
 
 The lifetimes of keys are from the services' documentation: Resend, “Idempotency Keys”; Brevo,
-“Idempotency for batch emails”.
+“Idempotency for batch emails” (30 minutes) and the changelog (15 minutes), of which the shorter
+counts.
 """
 
 from collections.abc import Mapping
@@ -17,19 +18,25 @@ class Service:
 
     The key of a message goes into the header `key_header` of the HTTP request or, if
     `key_is_in_message`, of the message. For `key_lifetime_s` seconds, the service sends nothing
-    twice with the same key.
+    twice with the same key. If `is_proof_the_id`, Homing's own name of a copy takes the place of
+    the service's id, because the service's answer to a repetition has no id.
     """
 
     name: str
     key_header: str = ""
     key_is_in_message: bool = False
     key_lifetime_s: float = 0.0
+    is_proof_the_id: bool = False
 
 
 SERVICES: Mapping[str, Service] = {
     "amazon_ses": Service("Amazon SES"),
     "brevo": Service(
-        "Brevo", key_header="idempotencyKey", key_is_in_message=True, key_lifetime_s=1800.0
+        "Brevo",
+        key_header="idempotencyKey",
+        key_is_in_message=True,
+        key_lifetime_s=900.0,
+        is_proof_the_id=True,
     ),
     "mailersend": Service("MailerSend"),
     "mailgun": Service("Mailgun"),

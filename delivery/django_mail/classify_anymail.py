@@ -123,12 +123,14 @@ def _classify_answer(answer: Answer, proof: str, *, has_key: bool) -> MessageRes
     return _for_all(status, text)
 
 
-def classify_status(status: AnymailStatus, proof: str) -> MessageResult:
+def classify_status(
+    status: AnymailStatus, proof: str, *, is_proof_the_id: bool = False
+) -> MessageResult:
     """Classify Anymail's status of a message with one recipient."""
     states, message_id = status.status or set(), status.message_id
     if states and states <= {"queued", "sent"}:
         # Postal's ids are numbers.
-        is_one = isinstance(message_id, str | int) and message_id
+        is_one = isinstance(message_id, str | int) and message_id and not is_proof_the_id
         return Sent(str(message_id) if is_one else proof, None)
     if states == {"rejected"}:
         return Suppressed(INACTIVE)

@@ -78,6 +78,10 @@ class Capabilities:
     about a message may come for so long; the operator sets it by `remembers_setting`, if that is
     not empty. `unsubscribe_placeholder` is the text that the provider replaces by its own
     unsubscribe link. `console_url` is the page on which an author signs in to the provider.
+    `key_lifetime_s`: within this time, a message with the same delivery and attempt in its metadata
+    leaves only once, whatever other messages `send` gets with it; the answer says again what was
+    accepted, with the same id. If the service refuses a changed body, the message is `Unanswered`.
+    Homing repeats a call only if the provider cannot be asked.
     """
 
     name: str
@@ -89,6 +93,7 @@ class Capabilities:
     path: str = ""
     login_settings: tuple[str, ...] = ()
     webhook_events: Mapping[str, str] = field(default_factory=dict)
+    key_lifetime_s: float = 0.0
     has_streams: bool = False
     has_record: bool = False
     has_suppression_list: bool = False
@@ -103,9 +108,14 @@ class Capabilities:
         return self.asks is not Asks.NEVER
 
     @property
+    def repeats_with_key(self) -> bool:
+        """Whether Homing repeats a call without an answer, because nothing leaves twice."""
+        return self.key_lifetime_s > 0 and not self.can_be_asked
+
+    @property
     def may_say_more(self) -> bool:
         """Whether something can prove later what a call without an answer sent."""
-        return self.can_be_asked or bool(self.path)
+        return self.can_be_asked or self.repeats_with_key or bool(self.path)
 
     @property
     def is_polled(self) -> bool:

@@ -66,7 +66,8 @@ def start(
             quarantine(cursor, claim.batch, claim.edition, marked)
         left_out = dict(zip(gone, verdicts, strict=True))
         if claim.kind in {Edition.Kind.TEST, Edition.Kind.INVITATION}:
-            left_out |= _unmailable_without_reader(claim)
+            waiting = waiting_deliveries(claim.batch).values_list("recipient_id", "address")
+            left_out |= unmailable_without_reader(claim.kind, dict(waiting))
         if left_out:
             _leave_out(cursor, claim, left_out)
         recipients = [recipient for recipient in unmarked if recipient not in left_out]
@@ -129,16 +130,15 @@ def _leave_out(cursor: CursorWrapper, claim: Claim, verdicts: Mapping[int, str])
     change_outcomes(cursor, claim.batch, outcomes)
 
 
-def _unmailable_without_reader(claim: Claim) -> Mapping[int, str]:
+def unmailable_without_reader(kind: str, addresses: Mapping[int, str]) -> Mapping[int, str]:
     """Return the verdict on a mail that has no reader, by recipient id.
 
     Such a mail is a test letter or an invitation. Only its address is checked: the address may be
     erased and, for a test letter, suppressed.
     """
-    addresses = dict(waiting_deliveries(claim.batch).values_list("recipient_id", "address"))
     suppressed = (
         reader_hooks.registered().suppressed_among(list(addresses.values()))
-        if claim.kind == Edition.Kind.TEST
+        if kind == Edition.Kind.TEST
         else ()
     )
     return {

@@ -2,6 +2,7 @@
 
 from django.utils.translation import gettext as _
 
+from delivery.humanise import duration
 from delivery.provider.from_settings import capabilities
 
 
@@ -10,6 +11,12 @@ def promise_sentence() -> str:
     can = capabilities()
     if can.can_be_asked:
         sentence = _("If an answer is lost, Homing asks {provider} before it sends a copy again.")
+    elif can.repeats_with_key:
+        sentence = _(
+            "It cannot be asked what it accepted, but for {time} it sends a repeated call only "
+            "once. If an answer is lost, Homing repeats the call in this time. After that, an "
+            "author decides."
+        )
     elif can.path:
         sentence = _(
             "It cannot be asked what it accepted. If an answer is lost, Homing waits for its "
@@ -20,4 +27,4 @@ def promise_sentence() -> str:
             "It cannot be asked what it accepted. If an answer is lost, an author decides about "
             "these copies. Bounces go to the sender’s mailbox; Homing does not read them."
         )
-    return sentence.format(provider=can.name)
+    return sentence.format(provider=can.name, time=duration(can.key_lifetime_s))

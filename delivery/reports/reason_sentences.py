@@ -157,6 +157,10 @@ SENTENCES: Mapping[str, Promise] = {
     Code.NOT_REPORTED_YET: _(
         "No answer came. Homing waits for a report of {provider} about these copies."
     ),
+    Code.REPEATED_WITH_KEY: _(
+        "No answer came. Homing repeats the call with the same idempotency key while the issue is "
+        "being sent; {provider} then sends nothing twice."
+    ),
     Code.CANNOT_BE_ASKED: _(
         "No answer came, and {provider} cannot be asked what it accepted. An author must decide "
         "whether these copies count as sent or are sent again."

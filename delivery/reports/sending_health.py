@@ -238,6 +238,8 @@ def _unconfirmed(health: Health, at: Clock) -> HealthLine:
         more.append(_("Next look-up: {time}.").format(time=at(health.next_lookup_at)))
     elif capabilities().can_be_asked:
         more.append(_("Homing is asking {provider} now.").format(provider=provider_name()))
+    elif capabilities().repeats_with_key and health.next_lookup_at:
+        more.append(_("Homing repeats the call with the same key."))
     else:
         more.append(_("An author must decide about them."))
     state = counted("{n} copy", "{n} copies", health.unknown)

@@ -177,7 +177,17 @@ def _crashing(counts: EditionCounts) -> str:
 
 
 def _looking_up(counts: EditionCounts) -> str:
-    if not capabilities().can_be_asked:
+    can, waits_for_report = capabilities(), ReasonCode.NOT_REPORTED_YET
+    if can.repeats_with_key and getattr(counts.reason, "code", None) != waits_for_report:
+        return counted(
+            "{n} copy is unconfirmed. Homing repeats the call with the same key, so {provider} "
+            "sends nothing twice.",
+            "{n} copies are unconfirmed. Homing repeats the call with the same key, so {provider} "
+            "sends nothing twice.",
+            counts.unknown,
+            provider=can.name,
+        )
+    if not can.can_be_asked:
         return counted(
             "{n} copy is unconfirmed. Homing waits for a report of {provider} about it.",
             "{n} copies are unconfirmed. Homing waits for reports of {provider} about them.",

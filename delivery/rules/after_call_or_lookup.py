@@ -31,6 +31,7 @@ from delivery.rules.outcomes import (
     Outcome,
     Sent,
     Settlement,
+    Suppressed,
     Unknown,
     Waiting,
 )
@@ -328,6 +329,45 @@ def after_wait(
         )
     decided = _wait_for_decision(ReasonCode.CANNOT_BE_ASKED)
     return replace(decided, outcomes=outcomes, duplicates=duplicates)
+
+
+def after_repetition(
+    result: CallResult | None,
+    recipients: Sequence[int],
+    unknown: Mapping[str, int],
+    history: AttemptCounters,
+    *,
+    otherwise: Settlement,
+    wait_s: float,
+    jitter: float,
+    policy: Policy,
+) -> Settlement:
+    """Decide what follows the repetition of a call to `recipients` with its key.
+
+    `result` is None if the call cannot be repeated yet, for `wait_s` seconds or longer. `otherwise`
+    is the decision without a repetition; copies that are not repeated follow it. Only a judgement
+    of a message counts: after every other answer the first call may still have been accepted.
+    """
+    judged = result.messages if isinstance(result, AllAccepted | Answered) else ()
+    outcomes = {
+        recipient: message
+        for recipient, message in zip(recipients, judged or (None,) * len(recipients), strict=True)
+        if isinstance(message, Sent | Suppressed | Failed)
+    }
+    settled = replace(otherwise, outcomes={**otherwise.outcomes, **outcomes})
+    if len(settled.outcomes) == len(unknown):
+        return replace(settled, next=Next.DONE)
+    if len(outcomes) == len(recipients):
+        return settled
+    retry = _put_off(Next.LOOK_UP, history, jitter, policy)
+    after_s = result.retry_after_s or 0.0 if isinstance(result, Deferred) else 0.0
+    return replace(
+        retry,
+        outcomes=settled.outcomes,
+        delay_s=max(retry.delay_s, wait_s, after_s),
+        reason=Reason.of(ReasonCode.REPEATED_WITH_KEY),
+        duplicates=otherwise.duplicates,
+    )
 
 
 def _wait_for_later_mail(

@@ -59,6 +59,7 @@ class ReasonCode(StrEnum):
     NOT_FOUND_UNPROVED = auto()
     NOT_FOUND_RESENT = auto()
     NOT_REPORTED_YET = auto()
+    REPEATED_WITH_KEY = auto()
     CANNOT_BE_ASKED = auto()
     PROVIDER_HAS_FORGOTTEN = auto()
     ASKED_AGAIN = auto()

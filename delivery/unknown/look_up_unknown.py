@@ -38,6 +38,7 @@ from delivery.rules.call_results import (
 )
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.outcomes import Sent, Settlement
+from delivery.unknown.repeat_with_key import Render, repeat_with_key
 
 logger = logging.getLogger(__name__)
 
@@ -181,8 +182,12 @@ def look_up(
     *,
     jitter: float,
     settle: Callable[[Claim, Settlement], bool] = settle_lookup,
+    render: Render | None = None,
 ) -> None:
-    """Ask the provider about the unknown deliveries of a claimed batch; settle them."""
+    """Ask the provider about the unknown deliveries of a claimed batch; settle them.
+
+    With `render`, a call to a provider that takes a key is repeated.
+    """
     can = provider.capabilities()
     context = load_lookup_context(claim, remembers_days=can.remembers_days)
     is_test = claim.kind == Edition.Kind.TEST
@@ -196,6 +201,16 @@ def look_up(
             may_be_reported=bool(can.path) and not is_elsewhere,
             policy=policy,
         )
+        if render and can.repeats_with_key and not is_elsewhere:
+            waited = repeat_with_key(
+                claim,
+                provider,
+                render,
+                context.unknown,
+                otherwise=waited,
+                jitter=jitter,
+                policy=policy,
+            )
         _settle_all(claim, context, waited, is_test=is_test, settle=settle)
         return
     # All searches of a look-up share the time of one call, because the lease of the batch covers

@@ -145,7 +145,17 @@ class Dispatcher:
                     jitter=self._jitter,
                 )
 
-            look_up(claimed, self._provider, self._policy, jitter=self._jitter(), settle=settle)
+            look_up(
+                claimed,
+                self._provider,
+                self._policy,
+                jitter=self._jitter(),
+                settle=settle,
+                # A claim for a look-up does not know whether the newsletter's settings changed.
+                render=lambda rows, attempt: renderer_of(
+                    Edition.objects.get(pk=claimed.edition)
+                ).body(rows, attempt),
+            )
             return True
         finally:
             self._lookup_lock.release()

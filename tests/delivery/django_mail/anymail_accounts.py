@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from tests.delivery.provider.pigeon_post import LOGIN
+
 ADDRESS = "reader1@example.net"
 
 # Anymail's settings besides the address of the API, the answer's status, and its body.
@@ -64,7 +66,7 @@ def use(settings: Any, service: str, url: str, **more: Any) -> None:
     settings.MAIL_PROVIDER, settings.ANYMAIL_ESP = "django", service
     settings.DELIVERY_UNKNOWN_POLICY = "hold"
     settings.ANYMAIL = {f"{prefix}_{name}": value for name, value in own.items()} | {
-        "WEBHOOK_SECRET": "hooks:open-sesame",
+        "WEBHOOK_SECRET": LOGIN,
         "IGNORE_RECIPIENT_STATUS": True,
         "IGNORE_UNSUPPORTED_FEATURES": True,
     }

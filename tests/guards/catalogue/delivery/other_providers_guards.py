@@ -40,6 +40,55 @@ a report after the decision is no second copy
 a webhook of another provider is refused
     ProviderWebhook.post: if not can.path «or path != can.path»:
     test_reports_of_other_providers_have_no_address_here
+a call to another provider is not repeated
+    look_up: if render and can.repeats_with_key «and not is_elsewhere»:
+    test_the_call_to_another_provider_is_not_repeated
+a call is repeated only in the lifetime of its key
+    load_repetition: AND «started_at BETWEEN clock_timestamp() - make_interval(secs => %s)
+        → started_at + make_interval(secs => 0 * %s) BETWEEN '-infinity'»
+        AND clock_timestamp()
+    test_nothing_is_repeated_after_the_lifetime
+    test_a_paused_edition_waits_only_for_the_lifetime
+the lifetime has a margin
+    repeat_with_key: lifetime_s - provider.deadline_s «- KEY_MARGIN_S»
+    test_nothing_is_repeated_after_the_lifetime
+a repetition ends within the lifetime
+    repeat_with_key: lifetime_s «- provider.deadline_s» - KEY_MARGIN_S
+    test_nothing_is_repeated_after_the_lifetime
+a call in the future is not repeated
+    load_repetition: make_interval(secs => %s) AND «clock_timestamp() → 'infinity'»
+    test_a_call_in_the_future_is_not_repeated
+a call is repeated only after its deadline
+    repeat_with_key: if found.may_send «and found.wait_s <= 0»:
+    test_a_call_is_not_repeated_before_its_deadline
+a call is repeated only while the edition is sent
+    load_repetition: «control = 'running' → true» AND is_known_database_1()
+    test_a_paused_edition_repeats_after_its_resumption
+nothing is repeated in a restored database
+    load_repetition: control = 'running' «AND is_known_database_1()»
+    test_an_unnoticed_restore_repeats_nothing
+a repetition waits only for an edition that has not ended
+    load_repetition: WHERE call.id = %s «AND control IN {NOT_ENDED}»
+    test_a_cancelled_edition_repeats_nothing
+only unconfirmed copies are repeated
+    load_repetition: batch_id = %(batch)s AND outcome «= 'unknown' → IN ('unknown', 'waiting')»
+    test_deferred_copies_of_the_call_are_not_repeated
+a copy that may have left with another call is not repeated
+    load_repetition: outcome = 'unknown' «AND NOT {HAS_SENT_MARK}»
+    test_a_copy_of_another_call_is_not_repeated
+a reader who left gets no repetition
+    load_repetition: SELECT * FROM copy WHERE recipient_id NOT IN ( SELECT recipient FROM
+        readers_who_get_no_copy_1( ARRAY(SELECT recipient_id FROM copy «→ WHERE false»),
+    test_a_reader_who_left_gets_no_repetition
+a reader who left the topic gets no repetition
+    load_repetition: %(kind)s, «%(tags)s → NULL»::integer[]
+    test_a_reader_who_left_the_topic_gets_no_repetition
+a test letter to a blocked address is not repeated
+    load_repetition: rows = [row for row in rows «if row[0] not in gone»]
+    test_a_test_letter_is_repeated_unless_blocked
+only a judgement settles a repeated copy
+    after_repetition: if «len(outcomes) == len(recipients) → True»: return settled
+    test_an_answer_without_a_judgement_is_retried
 no value can begin another header
     _encoded: line = «CONTROL_CHARACTERS.sub(" ", value) → value»
     test_no_value_can_begin_another_header

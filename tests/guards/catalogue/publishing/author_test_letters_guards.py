@@ -4,10 +4,10 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 a blocked address gets no test
-    _unmailable_without_reader: if not address «or address in suppressed»
+    unmailable_without_reader: if not address «or address in suppressed»
     test_suppressed_address_gets_no_test_and_page_explains_it
 a test to an erased address is not sent
-    _unmailable_without_reader: if «not address or» address in suppressed
+    unmailable_without_reader: if «not address or» address in suppressed
     test_queued_test_is_not_sent_to_an_erased_reader
 events about a test change no reader
     _apply: isinstance(event, Delivered) «or parsed.is_of_a_test»:

@@ -1,0 +1,114 @@
+"""Editions through mail services: sent once, settled by reports or by a key."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from delivery.models import Alarm
+from delivery.queue.record_evidence import treat_as_sent
+from tests.delivery.django_mail import anymail_accounts
+from tests.delivery.django_mail.amazon_server import AmazonServer
+from tests.delivery.django_mail.anymail_payloads import EVENTS, Mail, request
+from tests.delivery.edition_factory import Newsroom, copies_of
+from tests.delivery.http_responses import http
+from tests.delivery.scripted_http_server import Conversation, ScriptedServer
+
+pytestmark = [pytest.mark.process, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def amazon(settings: Any) -> Iterator[AmazonServer]:
+    with AmazonServer(sender="letter@example.org") as server:
+        anymail_accounts.use(settings, "amazon_ses", server.params["endpoint_url"])
+        settings.DELIVERY_BATCH_SIZE = 3
+        settings.DELIVERY_LOOKUP_AFTER_S = (60.0, 300.0, 900.0)
+        yield server
+
+
+def test_every_reader_gets_the_letter_through_amazon(amazon: AmazonServer) -> None:
+    newsroom = Newsroom()
+    edition = newsroom.publish(readers=7)
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["sent"] * 7
+    assert sorted(amazon.recipients) == [f"reader{number}@example.net" for number in range(7)]
+    letter = amazon.accepted[0]
+    assert letter["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    assert letter["Message-ID"]
+    assert letter["List-Id"]
+    assert set(json.loads(letter["X-Metadata"])) == {"delivery", "attempt"}
+    assert {copy.evidence for copy in copies_of(edition)} == {"reply"}
+
+
+def report(service: str, kind: str, mail: Mail) -> int:
+    body, headers = request(service, EVENTS[service](kind, mail))
+    path = f"/webhooks/{service.replace('_', '-')}/"
+    content_type = headers.pop("Content-Type")
+    return Client().post(path, body, content_type, secure=True, headers=headers).status_code
+
+
+def test_a_report_settles_a_copy_whose_answer_was_lost(amazon: AmazonServer) -> None:
+    newsroom = Newsroom()
+    amazon.cut = {"reader1@example.net", "reader2@example.net"}
+    edition = newsroom.publish(readers=3)
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["sent", "unknown", "waiting"]
+    sent = json.loads(amazon.accepted[1]["X-Metadata"])
+    mail = Mail(address="reader1@example.net", delivery=sent["delivery"], attempt=sent["attempt"])
+    assert report("amazon_ses", "delivered", mail) == 200
+    assert newsroom.outcomes(edition)[1] == "sent"
+    newsroom.deliver_after(61)
+    newsroom.deliver_after(100_000)
+    # Nobody reports the third copy, whose answer was lost later.
+    assert newsroom.outcomes(edition) == ["sent", "sent", "unknown"]
+    assert treat_as_sent(edition.pk) == 1
+    assert len(amazon.recipients) == 3
+    assert not Alarm.objects.exists()
+
+
+@pytest.mark.parametrize("service", ["resend", "brevo"])
+def test_a_key_settles_a_copy_whose_answer_was_lost(settings: Any, service: str) -> None:
+    """The service has accepted the message, and its first answer is lost."""
+    keys: list[bytes] = []
+    good = http(*anymail_accounts.acceptance(service))
+    known = {
+        "resend": good,
+        "brevo": http("400 Bad Request", b'{"code": "duplicate_parameter"}'),
+    }[service]
+
+    def lose(conversation: Conversation) -> None:
+        keys.append(conversation.read_request())
+
+    def replay(conversation: Conversation) -> None:
+        keys.append(conversation.read_request())
+        conversation.write(known)
+
+    with ScriptedServer(lose, replay) as server:
+        anymail_accounts.use(settings, service, server.url)
+        newsroom = Newsroom()
+        edition = newsroom.publish(readers=1)
+        newsroom.deliver_all()
+        assert newsroom.outcomes(edition) == ["unknown"]
+        # Until the first call's deadline, that call may still be in flight.
+        newsroom.deliver_after(61)
+        assert newsroom.outcomes(edition) == ["unknown"]
+        newsroom.deliver_after(61)
+    assert newsroom.outcomes(edition) == ["sent"]
+    # The second request is the first one again: the same key and the same bytes.
+    assert keys[0] == keys[1]
+    (copy,) = copies_of(edition)
+    # A report that comes later names the same acceptance.
+    body = json.loads(keys[0].partition(b"\r\n\r\n")[2])
+    name = "X-Metadata" if service == "resend" else "X-Mailin-custom"
+    sent = json.loads(body["headers"][name])
+    mail = Mail(
+        address=copy.address,
+        delivery=sent["delivery"],
+        attempt=sent["attempt"],
+        message_id="m-1",
+    )
+    assert report(service, "delivered", mail) == 200
+    assert not Alarm.objects.exists()
+    assert copies_of(edition)[0].delivered_at
