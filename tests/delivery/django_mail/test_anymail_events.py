@@ -144,7 +144,12 @@ def test_each_bounce_has_its_kind(service: str, what: str, kind: str) -> None:
 def test_an_arrival_names_its_copy_or_its_issue(service: str) -> None:
     mail = Mail("<1.2@example.org>") if service == "mailgun" else Mail()
     found = read(service, "delivered", mail)
-    message_id = {"mailjet": "19421777835146490", "postal": "12345"}.get(service, mail.message_id)
+    of_services = {
+        "brevo": f"{mail.delivery}@{mail.attempt}",
+        "mailjet": "19421777835146490",
+        "postal": "12345",
+    }
+    message_id = of_services.get(service, mail.message_id)
     assert isinstance(found.address_event, Delivered)
     assert (found.address_event.at, found.address_event.message_id) == (AT, message_id)
     assert (found.kind, found.address_key) == ("delivered", "ann@example.net")
