@@ -26,6 +26,8 @@ MAX_TEXT_LENGTH = 300
 CLOSING = 421
 NO_MAIL_ACCEPTED = 521
 TOO_BIG = 552
+# Debian's Postfix refuses so to relay for a client that it does not know. Waiting does not help.
+NO_RELAY_NOW = 454
 LOGIN_CODES = frozenset({530, 534, 535, 538})
 # Refusals of a recipient at RCPT that many servers send without an enhanced code.
 RECIPIENT_CODES = frozenset({550, 551, 553, 556})
@@ -55,6 +57,11 @@ def classify_reply(stage: Stage, code: int, text: str) -> MessageResult:
     if code == CLOSING:
         # The server closes the connection, whatever the message is.
         return NotTried(reason)
+    if stage is Stage.SENDER and 400 <= code < 500:
+        # The server knows no recipient yet, so it limits this client, or is short of something.
+        return NotTried(reason)
+    if stage is Stage.RECIPIENT and code == NO_RELAY_NOW:
+        return _for_all(reason, Remedy.MAIL_LOGIN)
     if 400 <= code < 500:
         return Deferred(reason)
     if stage is Stage.LOGIN or code in LOGIN_CODES:

@@ -18,6 +18,7 @@ from typing import Any
 from django.core.mail.backends.smtp import EmailBackend
 from django.core.mail.message import sanitize_address
 
+from delivery.django_mail.classify_smtp import CLOSING
 from delivery.provider.deadline_clock import now_s
 
 CONNECT_TIMEOUT_S = 10.0
@@ -110,9 +111,16 @@ class WatchedSmtp(smtplib.SMTP):
         super().send(END)
 
     def getreply(self) -> tuple[int, bytes]:
-        """Read a reply, until the deadline at the latest."""
+        """Read a reply, until the deadline at the latest. After 421, close the connection.
+
+        Postfix sends 421 right behind the reply to the last error that it allows. Then RSET gets
+        it, and smtplib ignores the reply to RSET.
+        """
         self._set_timeout()
-        return super().getreply()
+        code, text = super().getreply()
+        if code == CLOSING:
+            self.close()
+        return code, text
 
     def _set_timeout(self) -> None:
         if self.sock is not None:
@@ -162,16 +170,19 @@ class WatchedBackend(EmailBackend):
 
     def make_ready(self) -> None:
         """Open the connection, or check that the kept one still works."""
-        if self.connection is not None and now_s() - self._used_at_s >= IDLE_S:
-            try:
-                is_open = self.connection.noop()[0] == 250
-            except (OSError, smtplib.SMTPException):
-                is_open = False
-            if not is_open:
-                self.drop()
+        if not (self.is_open and self._still_works()):
+            self.drop()
         if self.connection is None:
             self.timeout = min(CONNECT_TIMEOUT_S, self.watch.remaining_s())
             self.open()
+
+    def _still_works(self) -> bool:
+        if self.connection is None or now_s() - self._used_at_s < IDLE_S:
+            return True
+        try:
+            return bool(self.connection.noop()[0] == 250)
+        except (OSError, smtplib.SMTPException):
+            return False
 
     def send_one(self, sender: str, address: str, message: bytes) -> None:
         """Send a written message over the open connection. Raises what `smtplib` raises."""

@@ -41,24 +41,25 @@ def main() -> int:
             cluster.start()
             stack.callback(cluster.end)
             os.environ["DATABASE_URL"] = database_url(cluster.data_dir, "postgres")
-        provider = Provider()
+        provider = Provider(chosen.provider)
         stack.callback(provider.end)
         # Set these variables first, because Django reads its settings only once.
         os.environ["DJANGO_SETTINGS_MODULE"] = "tests.crash_points.settings"
-        os.environ["POSTMARK_BASE_URL"] = provider.url
+        os.environ.update(provider.environment)
         import django
 
         django.setup()
         from tests.crash_points.crash_runner import ScenarioRunner
-        from tests.crash_points.scenarios import SCENARIOS, named
+        from tests.crash_points.scenarios import named, of_provider
         from tests.database.template import copied_database
 
         if not chosen.serve:
             stack.enter_context(copied_database())
         runner = ScenarioRunner(provider)
         stack.callback(runner.end)
-        player = Player(runner, random.Random(chosen.seed), chosen.at_most_s)
-        scenarios = [named(chosen.scenario)] if chosen.scenario else SCENARIOS
+        dice = random.Random(chosen.seed)
+        player = Player(chosen.provider, runner, dice, chosen.at_most_s)
+        scenarios = [named(chosen.scenario)] if chosen.scenario else of_provider(chosen.provider)
         if chosen.serve:
             for line in sys.stdin:
                 player.tally.clear()
@@ -67,7 +68,8 @@ def main() -> int:
                 print(json.dumps({**player.tally, "output": player.output}), flush=True)
             return 0
         if chosen.point is not None:
-            ending = player.play(scenarios[0], (chosen.point, *chosen.then))
+            kills = (chosen.point, *chosen.then)
+            ending = player.play(scenarios[0], kills, counts_as_sent=chosen.count_as_sent)
             print(*(f"killed at {point}" for point in ending.fell_at), ending.world, sep="\n")
         else:
             for scenario in scenarios:
@@ -80,10 +82,14 @@ def main() -> int:
 
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.crash_points", description=__doc__)
+    parser.add_argument("--provider", choices=("postmark", "django"), default="postmark")
     parser.add_argument("--scenario", metavar="NAME", help="only this scenario")
     parser.add_argument("--pairs", action="store_true", help="every point, then pairs of them")
     parser.add_argument("--point", type=int, help="only this point; print the state that it leaves")
     parser.add_argument("--then", type=int, nargs=1, default=(), help="kill the recovery here too")
+    parser.add_argument(
+        "--count-as-sent", action="store_true", help="with --point: count unconfirmed as sent"
+    )
     parser.add_argument("--seed", type=int, default=1789, help="seed of all choices (1789)")
     parser.add_argument("--at-most-s", type=float, default=3000.0, help="seconds for pairs (3000)")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
@@ -93,22 +99,32 @@ def _options() -> argparse.ArgumentParser:
 class Player:
     """Plays scenarios up to their points, counts the runs and reports failures."""
 
-    def __init__(self, runner: ScenarioRunner, dice: random.Random, at_most_s: float) -> None:
+    def __init__(
+        self, provider: str, runner: ScenarioRunner, dice: random.Random, at_most_s: float
+    ) -> None:
         self.tally: Counter[str] = Counter()
         self.output: list[str] = []
-        self._runner, self._dice = runner, dice
+        self._provider, self._runner, self._dice = provider, runner, dice
         self._at_most_s = at_most_s
 
     def singly(self, scenario: Scenario, *, every: bool) -> None:
-        """Kill the scenario at each point, or at one point of each world."""
+        """Kill the scenario at each point, or at one point of each world.
+
+        The operator resends unconfirmed copies, or counts them as sent. With `every`, each point is
+        played with both decisions; otherwise, they alternate from world to world.
+        """
         points = self.play(scenario, (None,)).points
         worlds: dict[int, str] = {}
         for point in points if every else self._one_of_each_world(points):
-            ending = self.play(scenario, (point.number,))
+            counts_as_sent = not every and point.world % 2 == 1
+            ending = self.play(scenario, (point.number,), counts_as_sent=counts_as_sent)
             self.tally["points"] += 1
             # All points of a world must end in the same state, because other tests play only one.
             if worlds.setdefault(point.world, ending.world) != ending.world:
                 self._failed(scenario, ending, ["two points of one world left different states"])
+            if every and ending.was_resent:
+                self.play(scenario, (point.number,), counts_as_sent=True)
+                self.tally["points"] += 1
 
     def in_pairs(self, scenarios: Sequence[Scenario]) -> None:
         """Kill scenarios and then their recoveries, once in each world, until time is up."""
@@ -126,29 +142,41 @@ class Player:
                 self.play(scenario, (first, second.number))
                 self.tally["pairs"] += 1
 
-    def play(self, scenario: Scenario, kills: tuple[int | None, ...]) -> Ending:
+    def play(
+        self, scenario: Scenario, kills: tuple[int | None, ...], *, counts_as_sent: bool = False
+    ) -> Ending:
         """Play the scenario once with these kills; report failures."""
-        ending = self._runner.run(scenario, kills)
+        ending = self._runner.run(scenario, kills, counts_as_sent=counts_as_sent)
         self.tally["kills"] += len(ending.fell_at)
         if ending.breaches:
-            self._failed(scenario, ending, ending.breaches)
+            self._failed(scenario, ending, ending.breaches, counts_as_sent=counts_as_sent)
         return ending
 
     def _one_of_each_world(self, points: list[Point]) -> list[Point]:
         shuffled = self._dice.sample(points, len(points))
         return sorted({one.world: one for one in shuffled}.values(), key=attrgetter("number"))
 
-    def _failed(self, scenario: Scenario, ending: Ending, breaches: list[str]) -> None:
+    def _failed(
+        self,
+        scenario: Scenario,
+        ending: Ending,
+        breaches: list[str],
+        *,
+        counts_as_sent: bool = False,
+    ) -> None:
         self.tally["failures"] += 1
         numbers = [str(point.number) for point in ending.fell_at]
         again = " ".join(
             " ".join(pair) for pair in zip(("--point", "--then"), numbers, strict=False)
         )
+        options = f"--provider {self._provider} --scenario {scenario.name}"
+        if counts_as_sent:
+            options += " --count-as-sent"
         lines = [
             f"FAILED {scenario.name}, {'killed at' if numbers else 'played to its end'}",
             *(f"  {point}" for point in ending.fell_at),
             *(f"  -> {breach}" for breach in dict.fromkeys(breaches)),
-            f"  again: python -m tests.crash_points --scenario {scenario.name} {again}",
+            f"  again: python -m tests.crash_points {options} {again}",
         ]
         self.output += lines
         print(*lines, sep="\n", file=sys.stderr, flush=True)

@@ -10,16 +10,18 @@ from django.db import connection
 from django.db.models import F
 
 from delivery.feedback import event_inbox
-from delivery.models import Attempt, DatabaseIdentity, Edition
-from delivery.postmark.postmark_provider import PostmarkProvider
-from delivery.provider.from_settings import policy_from_settings
+from delivery.models import Attempt, DatabaseIdentity, Delivery, Edition
+from delivery.provider.from_settings import policy_from_settings, provider_class
+from delivery.queue import edition_control
 from delivery.queue.claim_due_batch import Claim, claim
+from delivery.queue.record_evidence import treat_as_sent
 from delivery.queue.settle_batch import settle_call
 from delivery.queue.start_call import start
 from delivery.reconcile import reconcile_in_rounds
 from delivery.reports.load_edition_counts import load_counts
 from delivery.rules import after_call_or_lookup
 from delivery.rules.call_results import CallResult, Deferred
+from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, state_of
 from delivery.tasks import register_background_task
@@ -42,21 +44,23 @@ KEY = "the-author-pressed-once"
 class Stage:
     """The initial state of a scenario: the author, the readers and the hold.
 
-    With `one_machine` the processes find each other's lists of unsent calls.
+    With `one_machine` the processes find each other's lists of unsent calls. With `counts_as_sent`
+    the operator decides so about unconfirmed copies, instead of resending them.
     """
 
     author: uuid.UUID
     readers: int
     hold_s: float
     one_machine: bool
+    counts_as_sent: bool
 
 
 def _discard(line: str) -> None:
     """Discard a line of progress."""
 
 
-class Interrupted(PostmarkProvider):
-    """A client that runs another action, one time only, before it returns an answer."""
+class Interrupting:
+    """Makes a client run another action, one time only, before it returns an answer."""
 
     meanwhile: Callable[[], object] | None = None
 
@@ -67,7 +71,8 @@ class Interrupted(PostmarkProvider):
             about_to_complete()
             watch.changed()
 
-        answer = super().send(*args, about_to_complete=unlist, **kwargs)
+        sends: Any = super()
+        answer: CallResult = sends.send(*args, about_to_complete=unlist, **kwargs)
         meanwhile, self.meanwhile = self.meanwhile, None
         if meanwhile is not None:
             meanwhile()
@@ -88,7 +93,7 @@ class Hands:
         self.stage = stage
         self._provider = provider
         self._newsroom = Newsroom()
-        self._client = Interrupted()
+        self._client: Any = type("Interrupted", (Interrupting, provider_class()), {})()
         worker = uuid.uuid4()
         self._unsent = UnsentCalls(worker) if stage.one_machine else None
         self._dispatcher = Dispatcher(
@@ -193,6 +198,23 @@ class Hands:
         reconcile_in_rounds.reconcile(
             None, waits=False, start_sent=start_sent_before_restore, report_progress=_discard
         )
+
+    def resend_unknown(self) -> None:
+        """Decide to resend the unconfirmed copies. Each may arrive a second time."""
+        self.ask_provider("decide", "resent", self._undecided())
+        edition_control.resend_unknown(self.the_edition.pk)
+
+    def count_as_sent(self) -> None:
+        """Decide that the unconfirmed copies count as sent. Each may be missing."""
+        self.ask_provider("decide", "counted", self._undecided())
+        treat_as_sent(self.the_edition.pk)
+
+    def _undecided(self) -> list[str]:
+        with watch.not_counted():
+            unknown = Delivery.objects.filter(outcome="unknown").values_list(
+                "issue_id", "version", "recipient_id"
+            )
+            return [str(DeliveryKey(*row)) for row in unknown]
 
     def webhooks_arrive_for_every_copy(self) -> None:
         for body in self.ask_provider("webhooks"):

@@ -35,12 +35,16 @@ Act = Callable[[Hands], None]
 
 @dataclass
 class Ending:
-    """The result of one run. `fell_at` has the points at which processes were killed."""
+    """The result of one run. `fell_at` has the points at which processes were killed.
+
+    `was_resent`: the operator decided to resend unconfirmed copies.
+    """
 
     fell_at: list[Point]
     points: list[Point]
     breaches: list[str]
     world: str = ""
+    was_resent: bool = False
 
 
 class ScenarioRunner:
@@ -51,13 +55,19 @@ class ScenarioRunner:
         gc.freeze()
         self._survivor = _Survivor(provider)
 
-    def run(self, scenario: Scenario, kills: tuple[int | None, ...]) -> Ending:
+    def run(
+        self,
+        scenario: Scenario,
+        kills: tuple[int | None, ...],
+        *,
+        counts_as_sent: bool = False,
+    ) -> Ending:
         """Run a scenario and kill it at `kills[0]`, then its recovery at `kills[1]`, ….
 
         The last recovery is not killed. If a kill is None, the scenario plays to its end and its
         points are numbered. The result lists every broken promise.
         """
-        stage = self._survivor.ask("prepare", scenario)
+        stage = self._survivor.ask("prepare", scenario, counts_as_sent)
         ending = Ending([], [], [])
         for act, fatal in zip((scenario.play, *[recover] * len(kills)), kills, strict=False):
             fell_at = self._play(scenario, act, stage, fatal, ending)
@@ -65,7 +75,8 @@ class ScenarioRunner:
                 ending.breaches.append(f"point {fatal} was not reached")
             found, ending.world = self._survivor.ask("look")
             ending.breaches += found
-        ending.breaches += self._survivor.ask("finish", scenario)
+        found, ending.was_resent = self._survivor.ask("finish", scenario, len(ending.fell_at))
+        ending.breaches += found
         return ending
 
     def _play(
@@ -166,7 +177,7 @@ class _SurvivorProcess:
         except (EOFError, OSError):
             os._exit(0)
 
-    def prepare(self, scenario: Scenario) -> Stage:
+    def prepare(self, scenario: Scenario, counts_as_sent: bool) -> Stage:
         _empty()
         # Record the database's identity, as on every site where a worker has run.
         database_identity.check_identity()
@@ -179,7 +190,11 @@ class _SurvivorProcess:
         self._provider.ask("begin", list(scenario.faults))
         self._cancelled_with = None
         self._stage = Stage(
-            newsroom.author.pk, scenario.readers, scenario.hold_s, scenario.one_machine
+            newsroom.author.pk,
+            scenario.readers,
+            scenario.hold_s,
+            scenario.one_machine,
+            counts_as_sent,
         )
         if scenario.is_published:
             publisher = Hands(self._stage, self._provider)
@@ -194,22 +209,24 @@ class _SurvivorProcess:
         accepted = self._provider.ask("accepted")
         if Edition.objects.filter(control=Edition.Control.CANCELLED).exists():
             self._cancelled_with = accepted
-        return list(promises_kept.always(accepted)), promises_kept.world(accepted)
+        decided = self._provider.ask("decided")
+        return list(promises_kept.always(accepted, decided)), promises_kept.world(accepted)
 
-    def finish(self, scenario: Scenario) -> list[str]:
+    def finish(self, scenario: Scenario, kills: int) -> tuple[list[str], bool]:
         assert self._stage is not None
         with override_settings(**dict(scenario.settings)):
             hands = Hands(self._stage, self._provider)
             try:
                 recover(hands)
             except Exception:  # noqa: BLE001 -- whatever it is, it is what is wrong
-                return [traceback.format_exc()]
+                return [traceback.format_exc()], False
             hands.close()
-            accepted = self._provider.ask("accepted")
-            found = list(promises_kept.in_the_end(hands, accepted, scenario.leaves_out))
+            accepted, decided = self._provider.ask("accepted"), self._provider.ask("decided")
+            found = list(promises_kept.in_the_end(hands, accepted, decided, scenario.leaves_out))
+            found += promises_kept.few_unconfirmed(decided, scenario.lost_calls + kills)
         if self._cancelled_with not in (None, accepted):
             found.append("copies were accepted after the edition was seen cancelled")
-        return found
+        return found, bool(decided["resent"])
 
     def leave(self) -> None:
         _empty()

@@ -17,6 +17,15 @@ OURS = tuple(
 # Every transaction of the queue calls a function of this file, so a point is named after the
 # function's caller.
 SAYS_NOTHING = ("short_transaction.py",)
+# The last piece of a message over SMTP.
+END_OF_MESSAGE = b".\r\n"
+SMTP_PIECES = {
+    b"MAIL": "MAIL",
+    b"RCPT": "RCPT",
+    b"DATA": "DATA",
+    b"FROM": "the content of a message",
+    b".\r\n": "the end of a message",
+}
 
 
 @dataclass(frozen=True)
@@ -99,23 +108,31 @@ watch = Watch()
 def listen_to_calls(kill_when_answered: Callable[[int], None]) -> None:
     """Add points to every call that this process makes from now on.
 
-    The points are: before connecting, before each part of the request, and when the answer has
-    arrived but is unread. At the last of these points, this process cannot kill itself, because it
-    waits for the answer. So `kill_when_answered(pid)` makes another process kill this one.
+    The points are: before connecting, before each part of a request or command of SMTP, and when
+    the answer has arrived but is unread. At the last of these points, this process cannot kill
+    itself, because it waits for the answer. So `kill_when_answered(pid)` makes another process kill
+    this one.
     """
 
+    def await_answer() -> None:
+        watch.changed()
+        watch.point("answered, not a byte of it read", kill=lambda: kill_when_answered(os.getpid()))
+
     def hear(event: str, arguments: tuple[Any, ...]) -> None:
-        if event == "http.client.connect":
+        if event in {"http.client.connect", "smtplib.connect"}:
             watch.point("before connecting")
+        elif event == "smtplib.send":
+            written = bytes(arguments[1])
+            watch.point(f"before {SMTP_PIECES.get(written[:4].upper(), 'a command')}")
+            # Only the end of a message changes anything at the server.
+            if written == END_OF_MESSAGE:
+                await_answer()
         elif event == "http.client.send":
             verb = bytes(arguments[1]).split(b" ", 1)[0]
             if verb == b"POST":
                 watch.point("before the head of a POST")
                 return
             watch.point(f"before {'a GET' if verb == b'GET' else 'the body of a POST'}")
-            watch.changed()
-            watch.point(
-                "answered, not a byte of it read", kill=lambda: kill_when_answered(os.getpid())
-            )
+            await_answer()
 
     sys.addaudithook(hear)

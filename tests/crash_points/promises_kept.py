@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from django.conf import settings
 from django.db import connection
 
 from delivery.models import Attempt, Batch, Delivery, Edition
@@ -14,9 +15,11 @@ from publishing.models import Issue
 from tests.crash_points.actions import LETTER, Hands
 
 Accepted = list[tuple[str, str]]
+# The keys of the copies that the operator decided to resend, or to count as sent.
+Decided = dict[str, list[str]]
 
 
-def always(accepted: Accepted) -> Iterator[str]:
+def always(accepted: Accepted, decided: Decided) -> Iterator[str]:
     """Check what holds at any instant: no second copy, right counts, whole editions."""
     editions = list(Edition.objects.values_list("pk", flat=True))
     yield from (sentence for _, sentence in find_violations(editions))
@@ -24,7 +27,7 @@ def always(accepted: Accepted) -> Iterator[str]:
         if not load_counts(edition).balanced:
             yield f"the counts of edition {edition} do not balance: {load_counts(edition)}"
     for key, copies in Counter(key for key, _ in accepted).items():
-        if copies > 1:
+        if copies > 1 + decided["resent"].count(key):
             yield f"the provider accepted {copies} copies of {key}"
     if not editions:
         # Count only the scenario's issue, because the migrations create other issues.
@@ -34,9 +37,18 @@ def always(accepted: Accepted) -> Iterator[str]:
             yield f"rows without an edition: {left}; accepted copies: {len(accepted)}"
 
 
-def in_the_end(hands: Hands, accepted: Accepted, leaves_out: frozenset[str]) -> Iterator[str]:
+def few_unconfirmed(decided: Decided, lost_calls: int) -> Iterator[str]:
+    """Check that at most one batch for each lost call needed a decision."""
+    keys = {key for copies in decided.values() for key in copies}
+    if len(keys) > lost_calls * settings.DELIVERY_BATCH_SIZE:
+        yield f"{len(keys)} copies needed a decision after {lost_calls} lost calls"
+
+
+def in_the_end(
+    hands: Hands, accepted: Accepted, decided: Decided, leaves_out: frozenset[str]
+) -> Iterator[str]:
     """Check at the end: every reader has one copy, or none for a valid reason."""
-    yield from always(accepted)
+    yield from always(accepted, decided)
     if hands.publish().created:
         yield "posting the same form again created a second edition"
     deliveries = list(Delivery.objects.all())
@@ -46,6 +58,10 @@ def in_the_end(hands: Hands, accepted: Accepted, leaves_out: frozenset[str]) -> 
     for delivery in deliveries:
         key = str(DeliveryKey(delivery.issue_id, delivery.version, delivery.recipient_id))
         held = ids.pop(key, None)
+        if key in decided["counted"]:
+            if delivery.outcome != "sent":
+                yield f"{key} counts as sent by a decision, but is {delivery.outcome}"
+            continue
         if delivery.provider_message_id != held:
             yield f"{key} is recorded as {delivery.provider_message_id}, accepted as {held}"
         if delivery.outcome not in leaves_out | {"sent"} or (delivery.outcome == "sent") != bool(

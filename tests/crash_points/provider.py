@@ -1,7 +1,8 @@
-"""The provider of the crash points: the sandbox, in a process behind a proxy.
+"""The provider of the crash points, in a separate process behind a proxy.
 
-The proxy forwards every byte. On request the proxy kills the process that made a call: after the
-sandbox's answer has arrived, and before any byte of it is forwarded.
+It is Postmark's sandbox or an SMTP server. The proxy forwards every byte. On request the proxy
+kills the process that made a call: after the server's answer has arrived, and before any byte of it
+is forwarded.
 """
 
 import contextlib
@@ -11,6 +12,7 @@ import socket
 import subprocess
 import sys
 import threading
+from contextlib import ExitStack
 from multiprocessing.connection import Client, Connection, Listener
 from typing import Any
 
@@ -19,19 +21,20 @@ import orjson
 from postmark_sandbox.server import SandboxServer
 from postmark_sandbox.state.accepted_messages import Message
 from postmark_sandbox.times import utc_text
+from tests.delivery.django_mail.smtp_server import CUT, SmtpServer
 
 PIECE = 65536
 
 
 class Proxy:
-    """A proxy in front of the sandbox, at a separate address."""
+    """A proxy in front of the server, at a separate address."""
 
-    def __init__(self, sandbox_port: int) -> None:
-        self._sandbox_port = sandbox_port
+    def __init__(self, server_port: int) -> None:
+        self._server_port = server_port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._victim: int | None = None
         self._lock = threading.Lock()
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
 
     def kill_when_answered(self, pid: int) -> None:
@@ -45,11 +48,11 @@ class Proxy:
             threading.Thread(target=self._serve, args=(caller,), daemon=True).start()
 
     def _serve(self, caller: socket.socket) -> None:
-        sandbox = socket.create_connection(("127.0.0.1", self._sandbox_port))
-        sandbox.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        server = socket.create_connection(("127.0.0.1", self._server_port))
+        server.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         # The process that made the call of this connection, if it has to be killed.
         victims: list[int] = []
-        back = threading.Thread(target=self._back, args=(sandbox, caller, victims), daemon=True)
+        back = threading.Thread(target=self._back, args=(server, caller, victims), daemon=True)
         back.start()
         with contextlib.suppress(OSError):
             while piece := caller.recv(PIECE):
@@ -57,17 +60,17 @@ class Proxy:
                     if self._victim is not None:
                         victims.append(self._victim)
                         self._victim = None
-                sandbox.sendall(piece)
-        _shut(sandbox)
+                server.sendall(piece)
+        _shut(server)
         back.join()
         caller.close()
-        sandbox.close()
+        server.close()
 
     @staticmethod
-    def _back(sandbox: socket.socket, caller: socket.socket, victims: list[int]) -> None:
+    def _back(server: socket.socket, caller: socket.socket, victims: list[int]) -> None:
         with contextlib.suppress(OSError):
             while True:
-                piece = sandbox.recv(PIECE)
+                piece = server.recv(PIECE)
                 if victims:
                     os.kill(victims.pop(), signal.SIGKILL)
                     break
@@ -83,14 +86,52 @@ def _shut(connection: socket.socket) -> None:
 
 
 class Desk:
-    """The questions that other processes ask the provider, with a method for each."""
+    """The questions that other processes ask any provider, with a method for each.
 
-    def __init__(self, server: SandboxServer, proxy: Proxy) -> None:
-        self._sandbox = server.sandbox
-        self._door = proxy
+    The desk also keeps the operator's decisions about unconfirmed copies, because it outlives the
+    processes that make them.
+    """
+
+    scheme: str
+
+    def __init__(self, port: int) -> None:
+        self._proxy = Proxy(port)
+        self.url = f"{self.scheme}://{self._proxy.address}"
+        self._decided: dict[str, list[str]] = {}
 
     def begin(self, faults: list[tuple[str, dict[str, Any]]]) -> None:
         """Reset everything; start with these faults."""
+        self._decided = {"resent": [], "counted": []}
+
+    def decide(self, what: str, keys: list[str]) -> None:
+        self._decided[what] += keys
+
+    def decided(self) -> dict[str, list[str]]:
+        return self._decided
+
+    def kill_when_answered(self, pid: int) -> None:
+        self._proxy.kill_when_answered(pid)
+
+    def serve(self, caller: Connection) -> None:
+        """Answer one process until it ends."""
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                question, arguments = caller.recv()
+                caller.send(getattr(self, question)(*arguments))
+
+
+class PostmarkDesk(Desk):
+    """The desk of Postmark's sandbox."""
+
+    scheme = "http"
+
+    def __init__(self, server: SandboxServer) -> None:
+        super().__init__(server.port)
+        self._sandbox = server.sandbox
+
+    def begin(self, faults: list[tuple[str, dict[str, Any]]]) -> None:
+        """Reset everything; start with these faults."""
+        super().begin(faults)
         self._sandbox.reset()
         for kind, settings in faults:
             self._sandbox.set_fault(kind, **settings)
@@ -118,9 +159,6 @@ class Desk:
             for message in self._messages()
         ]
 
-    def kill_when_answered(self, pid: int) -> None:
-        self._door.kill_when_answered(pid)
-
     def accepted(self) -> list[tuple[str, str]]:
         """Return delivery key and id of every accepted copy."""
         return [(message.metadata["delivery"], message.id) for message in self._messages()]
@@ -130,26 +168,65 @@ class Desk:
         messages = [outbox.message(number) for number in range(outbox.count)]
         return [message for message in messages if "delivery" in message.metadata]
 
-    def serve(self, caller: Connection) -> None:
-        """Answer one process until it ends."""
-        with contextlib.suppress(EOFError, OSError):
-            while True:
-                question, arguments = caller.recv()
-                caller.send(getattr(self, question)(*arguments))
+
+class SmtpDesk(Desk):
+    """The desk of an SMTP server. Each of the sandbox's faults has a similar one here."""
+
+    scheme = "smtp"
+    FAULTS = {
+        "accept_then_close": ("DATA", CUT),
+        "accept_first_k_then_close": ("DATA", "", CUT),
+        "bad_gateway_502_html": ("DATA", CUT),
+        "refuse_429": ("RCPT", "", "450 4.2.0 Try again later"),
+    }
+    NO_CREDITS = "530 5.7.0 Authentication required"
+
+    def __init__(self, server: SmtpServer) -> None:
+        super().__init__(server.port)
+        self._server = server
+
+    def begin(self, faults: list[tuple[str, dict[str, Any]]]) -> None:
+        """Reset everything; start with these faults."""
+        super().begin(faults)
+        server = self._server
+        server.accepted.clear()
+        server.once, server.answers = {}, {}
+        for kind, _ in faults:
+            if kind == "whole_422":
+                server.answers[("MAIL", "")] = self.NO_CREDITS
+            else:
+                command, *answers = self.FAULTS[kind]
+                server.once[command] = answers
+
+    def fix_faults(self) -> None:
+        self._server.answers.clear()
+
+    def search_catches_up(self) -> None:
+        """Do nothing, because SMTP has no search."""
+
+    def accepted(self) -> list[tuple[str, str]]:
+        """Return delivery key and proof of every accepted copy."""
+        proofs = [message["X-Homing-Copy"] for message in self._server.accepted]
+        return [(proof.rpartition("@")[0], proof) for proof in proofs]
 
 
 class Provider:
-    """A client of the provider's process. Every process has its own connection."""
+    """A client of the provider's process. Every process has its own connection.
 
-    def __init__(self) -> None:
+    `environment` has the settings by which Homing sends to this provider.
+    """
+
+    def __init__(self, name: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.crash_points.provider"],
+            [sys.executable, "-m", "tests.crash_points.provider", name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
         assert self._process.stdout is not None
-        self.url, self._desk = self._process.stdout.readline().split()
+        url, self._desk = self._process.stdout.readline().split()
+        address = "EMAIL_URL" if name == "django" else "POSTMARK_BASE_URL"
+        self.environment = {"MAIL_PROVIDER": name, address: url}
         self._line: tuple[int, Connection] | None = None
 
     def ask(self, question: str, *arguments: Any) -> Any:
@@ -166,19 +243,22 @@ class Provider:
 
 def main() -> None:
     """Run until the parent process has ended."""
-    with SandboxServer() as server:
-        proxy = Proxy(server.port)
-        desk = Desk(server, proxy)
-        with Listener(family="AF_UNIX") as listener:
-            print(proxy.url, listener.address, flush=True)
+    with ExitStack() as stack:
+        desk: Desk
+        if sys.argv[1] == "django":
+            desk = SmtpDesk(stack.enter_context(SmtpServer()))
+        else:
+            desk = PostmarkDesk(stack.enter_context(SandboxServer()))
+        listener = stack.enter_context(Listener(family="AF_UNIX"))
+        print(desk.url, listener.address, flush=True)
 
-            def answer() -> None:
-                while True:
-                    caller = listener.accept()
-                    threading.Thread(target=desk.serve, args=(caller,), daemon=True).start()
+        def answer() -> None:
+            while True:
+                caller = listener.accept()
+                threading.Thread(target=desk.serve, args=(caller,), daemon=True).start()
 
-            threading.Thread(target=answer, daemon=True).start()
-            sys.stdin.read()
+        threading.Thread(target=answer, daemon=True).start()
+        sys.stdin.read()
 
 
 if __name__ == "__main__":

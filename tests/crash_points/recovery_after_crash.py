@@ -49,7 +49,11 @@ def _operate(hands: Hands) -> None:
     if counts.missed:
         edition_control.send_to_missed(edition, batch_size=settings.DELIVERY_BATCH_SIZE)
     if counts.parked_batches:
-        edition_control.resend_unknown(edition)
+        # Copies of a cancelled edition can only count as sent.
+        if hands.stage.counts_as_sent or counts.control == "cancelled":
+            hands.count_as_sent()
+        else:
+            hands.resend_unknown()
 
 
 def _is_over(hands: Hands) -> bool:

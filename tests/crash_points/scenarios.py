@@ -24,7 +24,8 @@ class Scenario:
     The edition is published before the scenario begins, unless `is_published` is false. At the end
     every reader has one copy. Only readers with an outcome in `leaves_out` may have no copy.
     `settings` are Django settings for this scenario. With `one_machine` a dead process is noticed
-    at once.
+    at once. `lost_calls` is the number of calls without a result, even if nothing is killed. A
+    scenario that `needs_postmark` has reports, searches or a record, which SMTP does not have.
     """
 
     name: str
@@ -36,6 +37,8 @@ class Scenario:
     leaves_out: frozenset[str] = frozenset()
     settings: tuple[tuple[str, Any], ...] = ()
     one_machine: bool = False
+    lost_calls: int = 0
+    needs_postmark: bool = False
 
     def play(self, hands: Hands) -> None:
         for step in self.steps:
@@ -136,10 +139,6 @@ def ask_again(hands: Hands) -> None:
     edition_control.ask_again(hands.the_edition.pk, silences=1)
 
 
-def resend_unknown(hands: Hands) -> None:
-    edition_control.resend_unknown(hands.the_edition.pk)
-
-
 def is_a_welcome_letter(hands: Hands) -> None:
     """Turn the edition into a welcome letter, which Homing itself never does."""
     with watch.not_counted(), transaction.atomic(), connection.cursor() as cursor:
@@ -160,35 +159,59 @@ SCENARIOS = (
     Scenario("delivery", (work,)),
     Scenario("delivery-on-one-machine", (work,), one_machine=True),
     Scenario("welcome-letter", (is_a_welcome_letter, work), readers=1),
-    Scenario("reply-lost", (work, asked, work), (LOSES_THE_REPLY,), 3),
+    Scenario("reply-lost", (work, asked, work), (LOSES_THE_REPLY,), 3, lost_calls=1),
     Scenario("cancel-on-one-machine", (step, cancel), leaves_out=WITHDRAWN, one_machine=True),
     Scenario("refused-for-now", (work, asked, work), (REFUSES,), 3),
-    Scenario("accepted-in-part", (work, asked, work, asked, work, later, work), (ACCEPTS_ONE,), 3),
+    Scenario(
+        "accepted-in-part",
+        (work, asked, work, asked, work, later, work),
+        (ACCEPTS_ONE,),
+        3,
+        lost_calls=1,
+    ),
     Scenario(
         "search-lags",
         (work, asked, work, the_search_catches_up, later, work),
         (LOSES_THE_REPLY, LAGS),
         3,
+        needs_postmark=True,
     ),
     Scenario(
         "lost-before-its-call", (Hands.a_worker_is_lost_before_its_call, later, work), readers=3
     ),
-    Scenario("lost-in-its-call", (Hands.a_worker_is_lost_in_its_call, later, work), readers=3),
-    Scenario("wakes-up-late", (one_wakes_up_in_the_next_call, work), readers=3),
+    Scenario(
+        "lost-in-its-call",
+        (Hands.a_worker_is_lost_in_its_call, later, work),
+        readers=3,
+        lost_calls=1,
+    ),
+    Scenario("wakes-up-late", (one_wakes_up_in_the_next_call, work), readers=3, lost_calls=1),
     Scenario(
         "webhook-instead-of-the-reply",
         (work, Hands.webhooks_arrive_for_every_copy, work),
         (LOSES_THE_REPLY,),
         2,
+        needs_postmark=True,
     ),
-    Scenario("webhook-before-the-reply", (a_webhook_comes_first, work), readers=2),
+    Scenario(
+        "webhook-before-the-reply", (a_webhook_comes_first, work), readers=2, needs_postmark=True
+    ),
     # In this scenario the provider has a call that the restored database does not have.
-    Scenario("restored-backup", (RESTORED, work, notice, later, Hands.reconcile, work)),
+    Scenario(
+        "restored-backup",
+        (RESTORED, work, notice, later, Hands.reconcile, work),
+        needs_postmark=True,
+    ),
     Scenario("account-fault", (work, fix_faults, resume, work), (NO_CREDITS,)),
     Scenario("pause-and-resume", (step, pause, sends_nothing, resume, work)),
     Scenario("cancel", (step, cancel, work), leaves_out=WITHDRAWN),
     Scenario(
-        "cancel-in-doubt", (step, cancel, later, work), (ACCEPTS_ONE,), 4, leaves_out=WITHDRAWN
+        "cancel-in-doubt",
+        (step, cancel, later, work),
+        (ACCEPTS_ONE,),
+        4,
+        leaves_out=WITHDRAWN,
+        lost_calls=1,
     ),
     Scenario("call-back", (call_back, work), hold_s=600.0, leaves_out=WITHDRAWN),
     Scenario("send-now", (send_now, work), hold_s=600.0, readers=2),
@@ -196,12 +219,18 @@ SCENARIOS = (
     Scenario("close", (somebody_is_missed, close), readers=1, leaves_out=frozenset({"failed"})),
     Scenario(
         "ask-again-and-send",
-        (doubt_is_parked, ask_again, later, work, resend_unknown, work),
+        (doubt_is_parked, ask_again, later, work, Hands.resend_unknown, work),
         (("bad_gateway_502_html", {"calls": 1}),),
         readers=2,
         settings=(("DELIVERY_UNKNOWN_POLICY", "hold"),),
+        lost_calls=1,
     ),
 )
+
+
+def of_provider(provider: str) -> list[Scenario]:
+    """Return the scenarios that a provider, a value of MAIL_PROVIDER, can play."""
+    return [one for one in SCENARIOS if provider == "postmark" or not one.needs_postmark]
 
 
 def named(name: str) -> Scenario:

@@ -10,7 +10,7 @@ from tests.crash_points.points import watch
 
 CHANGING = ("INSERT", "UPDATE", "DELETE", "MERGE")
 CHANGES_INSIDE = re.compile(
-    r"\b(INSERT INTO|DELETE FROM|MERGE INTO|UPDATE \w+ SET|FROM (claim|start|settle)_batch)\b"
+    r"\b(INSERT INTO|DELETE FROM|MERGE INTO|UPDATE \w+ SET|FROM (claim|start|settle)_batch_\d+)\b"
 )
 LETTERS_NAMED = 44
 

@@ -18,11 +18,13 @@ class SmtpServer:
     """A server that keeps what it accepts.
 
     `answers` maps a command and an address (or "") to a reply, `CUT` or `HANG`. A rule for DATA
-    applies after the whole message arrived. With `login`, only this password is accepted.
+    applies after the whole message arrived. `once` maps a command to the replies to its next calls;
+    an empty reply accepts. With `login`, only this password is accepted.
     """
 
     def __init__(self, *, tls: ssl.SSLContext | None = None, login: str = "") -> None:
         self.answers: dict[tuple[str, str], str] = {}
+        self.once: dict[str, list[str]] = {}
         self.accepted: list[Message] = []
         self.recipients: list[str] = []
         self.connections = 0
@@ -89,16 +91,14 @@ class SmtpServer:
     async def handle_MAIL(  # noqa: N802
         self, server: Any, session: Any, envelope: Any, address: str, options: list[str]
     ) -> str:
-        return await self._answer(
-            server, "MAIL", address, lambda: setattr(envelope, "mail_from", address)
-        )
+        rule = self._rule("MAIL", address)
+        return await self._answer(server, rule, lambda: setattr(envelope, "mail_from", address))
 
     async def handle_RCPT(  # noqa: N802
         self, server: Any, session: Any, envelope: Any, address: str, options: list[str]
     ) -> str:
-        return await self._answer(
-            server, "RCPT", address, lambda: envelope.rcpt_tos.append(address)
-        )
+        rule = self._rule("RCPT", address)
+        return await self._answer(server, rule, lambda: envelope.rcpt_tos.append(address))
 
     async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:  # noqa: N802
         (address,) = envelope.rcpt_tos
@@ -109,17 +109,17 @@ class SmtpServer:
                 self.recipients.append(address)
                 self._changed.notify_all()
 
-        if self._rule("DATA", address) == CUT:
+        rule = self._rule("DATA", address)
+        if rule == CUT:
             keep()
-        return await self._answer(server, "DATA", address, keep)
+        return await self._answer(server, rule, keep)
 
     def _rule(self, command: str, address: str) -> str:
+        if self.once.get(command):
+            return self.once[command].pop(0)
         return self.answers.get((command, address)) or self.answers.get((command, "")) or ""
 
-    async def _answer(
-        self, server: Any, command: str, address: str, accept: Callable[[], object]
-    ) -> str:
-        rule = self._rule(command, address)
+    async def _answer(self, server: Any, rule: str, accept: Callable[[], object]) -> str:
         if rule == CUT:
             server.transport.abort()
         elif rule == HANG:

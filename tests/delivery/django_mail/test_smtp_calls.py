@@ -155,7 +155,7 @@ def test_a_reply_that_is_no_reply_leaves_the_message_unknown(
 
 @pytest.mark.parametrize(
     ("reply", "kind"),
-    [("530 5.7.0 Log in first", RejectedForAll), ("451 4.3.0 Not now", Deferred)],
+    [("530 5.7.0 Log in first", RejectedForAll), ("451 4.3.0 Not now", NotTried)],
 )
 def test_the_sender_may_be_refused(
     provider: DjangoMail, server: SmtpServer, reply: str, kind: type
@@ -285,3 +285,13 @@ def test_a_reply_that_drips_ends_at_the_deadline(settings: Any, django_mail: Smt
         dripping.join()
     assert kinds(result) == [NotTried]
     assert ends == ["the client closed the connection"]
+
+
+def test_a_connection_that_ends_behind_a_refusal_is_not_used(
+    provider: DjangoMail, server: SmtpServer
+) -> None:
+    ending = "550 5.1.1 Gone\r\n421 4.7.0 Too many errors"
+    server.answers = {("RCPT", "reader0@example.net"): ending}
+    assert kinds(send(provider, message(0))) == [Failed]
+    assert kinds(send(provider, message(1))) == [Sent]
+    assert server.connections == 2

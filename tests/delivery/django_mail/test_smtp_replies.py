@@ -42,10 +42,15 @@ def test_a_full_mailbox_is_missed_not_refused() -> None:
     assert found == Failed(found.reason, refused=False)
 
 
-@pytest.mark.parametrize("stage", [SENDER, RECIPIENT, CONTENT])
+@pytest.mark.parametrize("stage", [RECIPIENT, CONTENT])
 @pytest.mark.parametrize("code", [432, 450, 451, 452])
 def test_a_4xx_is_not_now(stage: Stage, code: int) -> None:
     assert isinstance(classify_reply(stage, code, "4.2.0 Later"), Deferred)
+
+
+@pytest.mark.parametrize("code", [450, 451, 452, 454])
+def test_a_4xx_before_a_recipient_judged_nothing(code: int) -> None:
+    assert isinstance(classify_reply(SENDER, code, "4.7.1 Too much mail"), NotTried)
 
 
 @pytest.mark.parametrize("stage", [SENDER, RECIPIENT, CONTENT])
@@ -58,6 +63,7 @@ def test_a_closing_server_judged_nothing(stage: Stage) -> None:
     [
         (RECIPIENT, 550, "5.7.1 Relaying denied", Remedy.READ_REPLY),
         (RECIPIENT, 550, "Relay access denied", Remedy.READ_REPLY),
+        (RECIPIENT, 454, "4.7.1 Relay access denied", Remedy.MAIL_LOGIN),
         (RECIPIENT, 530, "Authentication required", Remedy.MAIL_LOGIN),
         (SENDER, 535, "5.7.8 Wrong password", Remedy.MAIL_LOGIN),
         (SENDER, 553, "5.7.1 Sender address rejected: not owned", Remedy.FROM_AND_REPLY_TO),

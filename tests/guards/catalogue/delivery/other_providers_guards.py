@@ -92,4 +92,13 @@ only a judgement settles a repeated copy
 no value can begin another header
     _encoded: line = «CONTROL_CHARACTERS.sub(" ", value) → value»
     test_no_value_can_begin_another_header
+a connection that the server has ended is not used again
+    WatchedSmtp.getreply: if «code == CLOSING → False»: self.close()
+    test_a_connection_that_ends_behind_a_refusal_is_not_used
+a refusal before any recipient uses up no try
+    classify_reply: if «stage is Stage.SENDER and 400 <= code < 500 → False»:
+    test_a_4xx_before_a_recipient_judged_nothing
+a server that does not relay stops the edition
+    classify_reply: if «stage is Stage.RECIPIENT and code == NO_RELAY_NOW → False»:
+    test_every_other_refusal_stops_the_edition
 """)
