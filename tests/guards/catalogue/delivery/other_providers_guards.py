@@ -101,4 +101,10 @@ a refusal before any recipient uses up no try
 a server that does not relay stops the edition
     classify_reply: if «stage is Stage.RECIPIENT and code == NO_RELAY_NOW → False»:
     test_every_other_refusal_stops_the_edition
+a call over SMTP that may have sent a message is no longer listed as unsent
+    Watch.may_complete: if «before is not None → False»: before()
+    test_everyone_gets_one_copy_after_a_crash_at_any_point[django-delivery-on-one-machine]
+a lost reply over SMTP is never a copy that did not leave
+    classify_error: if «not is_complete → True»: return NotTried(
+    test_everyone_gets_one_copy_after_a_crash_at_any_point[django-reply-lost]
 """)
