@@ -53,6 +53,7 @@ class Question(StrEnum):
     HEADERS = "headers"
     EVENTS = "events"
     CHECK_MAIL = "check_mail"
+    REPETITION = "repetition"
 
 
 class Verdict(StrEnum):
@@ -86,6 +87,9 @@ class Seen(Enum):
     NO_WEBHOOK_LOGIN = (20, Verdict.NOT_RELEVANT)
     REACHES_NOBODY = (21, Verdict.NOT_RELEVANT)
     NO_CHECK_MAIL = (22, Verdict.NOT_RELEVANT)
+    ANSWERED_AGAIN = (23, Verdict.HOLDS)
+    SENT_AGAIN = (24, Verdict.FAILS)
+    TAKES_NO_KEY = (25, Verdict.NOT_RELEVANT)
 
     def __init__(self, number: int, verdict: Verdict, may_change: bool = False) -> None:
         self.verdict = verdict
@@ -196,6 +200,7 @@ class Inquiry:
                 raise NotAcceptedError(message.reason)
             self._sent[self._key(number)] = message.message_id
         yield Observation(Question.BATCH, Seen.ACCEPTED, {"n": MESSAGES})
+        yield self._repeat()
         if self._bad_address is None:
             yield Observation(Question.BAD_ADDRESS, Seen.NO_BAD_ADDRESS)
         else:
@@ -212,6 +217,17 @@ class Inquiry:
                 self._is_check_sent = True
             else:
                 yield Observation(Question.CHECK_MAIL, Seen.NOT_ACCEPTED, reason=one.reason)
+
+    def _repeat(self) -> Observation:
+        """Make the first call again, with its keys."""
+        if not self._can.repeats_with_key:
+            return Observation(Question.REPETITION, Seen.TAKES_NO_KEY)
+        result = self._call([self._to] * MESSAGES, 1, self._attempt)
+        if not isinstance(result, AllAccepted):
+            return Observation(Question.REPETITION, Seen.NOT_ACCEPTED)
+        is_same = list(result.message_ids) == list(self._sent.values())
+        seen = Seen.ANSWERED_AGAIN if is_same else Seen.SENT_AGAIN
+        return Observation(Question.REPETITION, seen, {"n": MESSAGES, "twice": 2 * MESSAGES})
 
     def _questions(self) -> dict[Question, Callable[[], Observation]]:
         """Return the questions that are left after the calls, in the order to ask."""

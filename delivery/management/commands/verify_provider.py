@@ -59,6 +59,10 @@ QUESTIONS = {
         gettext_lazy("a check mail is accepted and found"),
         gettext_lazy("found"),
     ),
+    Question.REPETITION: (
+        gettext_lazy("a repeated call with its key sends nothing"),
+        gettext_lazy("the same ids"),
+    ),
 }
 SENTENCES = {
     Seen.ACCEPTED: gettext_lazy("{n} accepted"),
@@ -83,6 +87,9 @@ SENTENCES = {
     Seen.NO_WEBHOOK_LOGIN: gettext_lazy("not configured: webhooks have no password"),
     Seen.REACHES_NOBODY: gettext_lazy("mail to this address is never delivered; use --to"),
     Seen.NO_CHECK_MAIL: gettext_lazy("the provider has no such mail"),
+    Seen.ANSWERED_AGAIN: gettext_lazy("the same ids; check that {n} mails came, not {twice}"),
+    Seen.SENT_AGAIN: gettext_lazy("other ids, so the key was ignored"),
+    Seen.TAKES_NO_KEY: gettext_lazy("the provider takes no key"),
 }
 VERDICTS = {
     Verdict.HOLDS: gettext_lazy("holds"),
@@ -93,7 +100,7 @@ VERDICTS = {
 
 class Command(BaseCommand):
     help = _(
-        "Verify with up to 7 real mails what Homing assumes of the mail provider. "
+        "Verify with up to 10 real mails what Homing assumes of the mail provider. "
         "Exits with 1 if an assumption does not hold. Changes no delivery and no reader."
     )
 

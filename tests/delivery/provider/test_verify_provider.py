@@ -19,10 +19,13 @@ from delivery.rules.outcomes import Failed, Sent
 from delivery.rules.reason import Reason, ReasonCode
 from postmark_sandbox.rules.magic_addresses import SPAM_COMPLAINT
 from postmark_sandbox.server import SandboxServer
+from tests.delivery.django_mail import anymail_accounts
 from tests.delivery.django_mail.conftest import django_mail, server
 from tests.delivery.django_mail.smtp_server import SmtpServer
 from tests.delivery.edition_factory import Newsroom
+from tests.delivery.http_responses import answering, http
 from tests.delivery.provider.pigeon_post import Loft
+from tests.delivery.scripted_http_server import Conversation, ScriptedServer
 from tests.delivery.webhook_events import PASSWORD, USER, WebSite
 from tests.faults.wait_until import eventually
 
@@ -103,7 +106,7 @@ def test_all_assumptions_hold_at_the_sandbox(reporting: SandboxServer) -> None:
     code, output = verify("--to", ADA)
     assert code == 0
     lines = output.splitlines()
-    assert [line.split()[-1] for line in lines] == ["Verdict", *["holds"] * 8]
+    assert [line.split()[-1] for line in lines] == ["Verdict", *["holds"] * 8, "relevant"]
     assert "3 of 3 delivered" in output
     assert "Message-ID, List-Unsubscribe, List-Unsubscribe-Post" in output
     counts = reporting.sandbox.summary()
@@ -267,6 +270,27 @@ def test_a_provider_asked_by_copy_gets_no_search_by_attempt(
     assert (code, failing(output)) == (0, [])
     assert verdicts(output)["by_attempt"] == "not relevant"
     assert verdicts(output)["by_delivery"] == "holds"
+
+
+@pytest.mark.parametrize(
+    ("second", "verdict"), [(b'{"id": "m-1"}', "holds"), (b'{"id": "m-2"}', "fails")]
+)
+def test_a_repeated_call_gets_the_same_ids(
+    newsroom: Newsroom, settings: Any, second: bytes, verdict: str
+) -> None:
+    answers = [http("200 OK", content) for content in (b'{"id": "m-1"}', second)]
+    per_call = [answering(*[answer] * 3) for answer in answers]
+
+    def both(conversation: Conversation) -> None:
+        for script in per_call:
+            script(conversation)
+
+    with ScriptedServer(both) as service:
+        anymail_accounts.use(settings, "resend", service.url)
+        settings.ANYMAIL["WEBHOOK_SECRET"] = ""
+        code, output = verify("--json", "--to", ADA)
+    assert (code, verdicts(output)["repetition"]) == (int(verdict == "fails"), verdict)
+    assert observed(output, "events").startswith("not configured")
 
 
 def test_a_provider_that_is_away_is_one_sentence(newsroom: Newsroom, settings: Any) -> None:
