@@ -106,7 +106,7 @@ def test_an_address_that_the_service_refuses_fails_alone(
 CONCERNS_ALL = (
     ("401 Unauthorized", b'{"message": "API key is invalid"}', RejectedForAll),
     ("403 Forbidden", b'{"message": "The domain is not verified"}', RejectedForAll),
-    ("422 Unprocessable", b'{"message": "Invalid `from` field"}', RejectedForAll),
+    ("422 Unprocessable", b'{"message": "The from email address is invalid"}', RejectedForAll),
     ("400 Bad Request", b'{"message": "Email address is not verified: ada"}', RejectedForAll),
     ("413 Content Too Large", b"{}", RejectedForAll),
     ("307 Temporary Redirect", b"", RejectedForAll),
@@ -148,6 +148,7 @@ def drip(conversation: Conversation) -> None:
 
 def test_a_lost_answer_leaves_only_that_message_unconfirmed(settings: Any) -> None:
     result, requests = of_two(settings, cut)
+    assert isinstance(result, Answered)
     assert [type(one) for one in result.messages] == [Unanswered, NotTried]
     assert len(requests) == 1
 

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from delivery.models import Alarm
+from delivery.provider.attempt_id import is_of_this_provider, new_attempt_id
 from delivery.queue.record_evidence import treat_as_sent
 from tests.delivery.django_mail import anymail_accounts
 from tests.delivery.django_mail.amazon_server import AmazonServer
@@ -112,3 +113,13 @@ def test_a_key_settles_a_copy_whose_answer_was_lost(settings: Any, service: str)
     assert report(service, "delivered", mail) == 200
     assert not Alarm.objects.exists()
     assert copies_of(edition)[0].delivered_at
+
+
+def test_another_account_is_another_provider(settings: Any) -> None:
+    anymail_accounts.use(settings, "resend", "http://127.0.0.1:9")
+    attempt = new_attempt_id()
+    assert is_of_this_provider(attempt)
+    settings.ANYMAIL = settings.ANYMAIL | {"RESEND_API_KEY": "of another account"}
+    assert not is_of_this_provider(attempt)
+    anymail_accounts.use(settings, "brevo", "http://127.0.0.1:9")
+    assert not is_of_this_provider(attempt)

@@ -107,4 +107,40 @@ a call over SMTP that may have sent a message is no longer listed as unsent
 a lost reply over SMTP is never a copy that did not leave
     classify_error: if «not is_complete → True»: return NotTried(
     test_everyone_gets_one_copy_after_a_crash_at_any_point[django-reply-lost]
+a service's redirect is an answer and is not followed
+    WatchedHttp.send: «headers.pop("Location", None) → pass»
+    test_an_answer_about_more_than_the_copy_ends_the_call
+Amazon's library makes each call once
+    _send_amazon_over: .merge(«once → Config()»)
+    test_amazon_is_called_once_whatever_the_operator_set
+a request to a service that may have arrived is unconfirmed without an answer
+    WatchedHttp._may_complete: self.is_complete = «True → False»
+    test_a_lost_answer_leaves_only_that_message_unconfirmed
+a call to a service is announced before its last byte
+    WatchedHttp._may_complete: if «before is not None → False»: before()
+    test_the_worker_hears_once_that_a_message_may_be_complete
+an unclear answer of a service leaves the message unconfirmed
+    _classify_answer: if «status >= 500 → False» or status in
+    test_an_answer_about_more_than_the_copy_ends_the_call
+a service that refuses one message gets no further messages of the call
+    AnymailProvider.send: if «isinstance(result, Unanswered | Deferred | NotTried |
+        RejectedForAll) → False»:
+    test_an_answer_about_more_than_the_copy_ends_the_call
+an unverified account marks no reader
+    _classify_answer: if is_about_values «and not _ABOUT_THE_SENDER.search(text)» and
+    test_an_answer_about_more_than_the_copy_ends_the_call
+the key of a message belongs to its attempt
+    AnymailProvider._send_one: key = str(uuid.uuid5(_KEYS,
+        «proof → message["metadata"]["delivery"]»))
+    test_each_message_and_attempt_has_one_key
+a report of Brevo names the copy as the answer does
+    _stored: if «SERVICES[service].is_proof_the_id → False» and
+    test_a_key_settles_a_copy_whose_answer_was_lost
+another account of a service is another provider
+    provider_key: return f"anymail {settings.ANYMAIL_ESP} «{of_service}»"
+    test_another_account_is_another_provider
+keys of services stay out of logs
+    secrets_in: if isinstance(value, str) and
+        «re.search(r"(?i)key|secret|token|password", name) → False»
+    test_a_service_gets_its_own_settings
 """)
