@@ -300,7 +300,7 @@ def host_of(url: str) -> str:
 
 
 def is_mailbox(value: str) -> bool:
-    """Return whether Postmark accepts the text as one address, with or without a name."""
+    """Return whether mail services accept the text as one address, with or without a name."""
     found = getaddresses([value])
     return (
         len(found) == 1

@@ -1,6 +1,6 @@
 """Events of the services that django-anymail knows.
 
-They follow the same rules as Postmark's: each is stored first and applied once, in any order.
+They follow the same rules as all events: each is stored first and applied once, in any order.
 Anymail's views check the signatures and read each service's own format. Homing stores the fields
 that it needs as JSON of its own, so repetitions of an event have the same body. Whether a bounce is
 permanent is decided when the stored event is read.
