@@ -300,7 +300,7 @@ def host_of(url: str) -> str:
 
 
 def is_mailbox(value: str) -> bool:
-    """Return whether mail services accept the text as one address, with or without a name."""
+    """Return whether the text is one mail address, with or without a name."""
     found = getaddresses([value])
     return (
         len(found) == 1
