@@ -82,7 +82,7 @@ def main() -> int:
 
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.crash_points", description=__doc__)
-    parser.add_argument("--provider", choices=("postmark", "django"), default="postmark")
+    parser.add_argument("--provider", choices=("postmark", "django", "amazon"), default="postmark")
     parser.add_argument("--scenario", metavar="NAME", help="only this scenario")
     parser.add_argument("--pairs", action="store_true", help="every point, then pairs of them")
     parser.add_argument("--point", type=int, help="only this point; print the state that it leaves")

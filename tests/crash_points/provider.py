@@ -1,11 +1,12 @@
 """The provider of the crash points, in a separate process behind a proxy.
 
-It is Postmark's sandbox or an SMTP server. The proxy forwards every byte. On request the proxy
-kills the process that made a call: after the server's answer has arrived, and before any byte of it
-is forwarded.
+It is Postmark's sandbox, an SMTP server, or moto's server of Amazon SES. The proxy forwards every
+byte. On request the proxy kills the process that made a call: after the server's answer has
+arrived, and before any byte of it is forwarded.
 """
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -21,6 +22,7 @@ import orjson
 from postmark_sandbox.server import SandboxServer
 from postmark_sandbox.state.accepted_messages import Message
 from postmark_sandbox.times import utc_text
+from tests.delivery.django_mail.amazon_server import AmazonServer
 from tests.delivery.django_mail.smtp_server import CUT, SmtpServer
 
 PIECE = 65536
@@ -93,6 +95,7 @@ class Desk:
     """
 
     scheme: str
+    environment: dict[str, str]
 
     def __init__(self, port: int) -> None:
         self._proxy = Proxy(port)
@@ -128,6 +131,7 @@ class PostmarkDesk(Desk):
     def __init__(self, server: SandboxServer) -> None:
         super().__init__(server.port)
         self._sandbox = server.sandbox
+        self.environment = {"MAIL_PROVIDER": "postmark", "POSTMARK_BASE_URL": self.url}
 
     def begin(self, faults: list[tuple[str, dict[str, Any]]]) -> None:
         """Reset everything; start with these faults."""
@@ -184,6 +188,7 @@ class SmtpDesk(Desk):
     def __init__(self, server: SmtpServer) -> None:
         super().__init__(server.port)
         self._server = server
+        self.environment = {"MAIL_PROVIDER": "django", "EMAIL_URL": self.url}
 
     def begin(self, faults: list[tuple[str, dict[str, Any]]]) -> None:
         """Reset everything; start with these faults."""
@@ -210,6 +215,39 @@ class SmtpDesk(Desk):
         return [(proof.rpartition("@")[0], proof) for proof in proofs]
 
 
+class AmazonDesk(Desk):
+    """The desk of moto's server of Amazon SES."""
+
+    scheme = "http"
+    FAULTS = {"accept_then_close": [True], "accept_first_k_then_close": [False, True]}
+
+    def __init__(self, server: AmazonServer) -> None:
+        super().__init__(server.port)
+        self._server = server
+        self.environment = server.variables(self.url)
+
+    def begin(self, faults: list[tuple[str, dict[str, Any]]]) -> None:
+        """Reset everything; start with these faults."""
+        super().begin(faults)
+        server = self._server
+        server.accepted.clear()
+        server.ids.clear()
+        server.cut_next = [is_cut for kind, _ in faults for is_cut in self.FAULTS[kind]]
+
+    def fix_faults(self) -> None:
+        self._server.cut_next = []
+
+    def search_catches_up(self) -> None:
+        """Do nothing, because Amazon SES has no search."""
+
+    def accepted(self) -> list[tuple[str, str]]:
+        """Return delivery key and id of every accepted copy."""
+        # A long header is folded.
+        proofs = [message["X-Homing-Copy"].strip() for message in self._server.accepted]
+        keys = [proof.rpartition("@")[0] for proof in proofs]
+        return list(zip(keys, self._server.ids, strict=True))
+
+
 class Provider:
     """A client of the provider's process. Every process has its own connection.
 
@@ -224,9 +262,7 @@ class Provider:
             text=True,
         )
         assert self._process.stdout is not None
-        url, self._desk = self._process.stdout.readline().split()
-        address = "EMAIL_URL" if name == "django" else "POSTMARK_BASE_URL"
-        self.environment = {"MAIL_PROVIDER": name, address: url}
+        self._desk, self.environment = json.loads(self._process.stdout.readline())
         self._line: tuple[int, Connection] | None = None
 
     def ask(self, question: str, *arguments: Any) -> Any:
@@ -247,10 +283,12 @@ def main() -> None:
         desk: Desk
         if sys.argv[1] == "django":
             desk = SmtpDesk(stack.enter_context(SmtpServer()))
+        elif sys.argv[1] == "amazon":
+            desk = AmazonDesk(stack.enter_context(AmazonServer(sender="letter@example.org")))
         else:
             desk = PostmarkDesk(stack.enter_context(SandboxServer()))
         listener = stack.enter_context(Listener(family="AF_UNIX"))
-        print(desk.url, listener.address, flush=True)
+        print(json.dumps([listener.address, desk.environment]), flush=True)
 
         def answer() -> None:
             while True:

@@ -229,7 +229,7 @@ SCENARIOS = (
 
 
 def of_provider(provider: str) -> list[Scenario]:
-    """Return the scenarios that a provider, a value of MAIL_PROVIDER, can play."""
+    """Return the scenarios that a provider can play."""
     return [one for one in SCENARIOS if provider == "postmark" or not one.needs_postmark]
 
 

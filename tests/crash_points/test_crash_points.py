@@ -32,9 +32,11 @@ OVER_SMTP = (
     "cancel-in-doubt",
     "ask-again-and-send",
 )
+THROUGH_AMAZON = ("delivery-on-one-machine", "reply-lost", "lost-in-its-call")
 PLAYS = [
     *(("postmark", scenario.name) for scenario in SCENARIOS),
     *(("django", name) for name in OVER_SMTP),
+    *(("amazon", name) for name in THROUGH_AMAZON),
 ]
 
 

@@ -26,12 +26,17 @@ class _KeepsConnections(WSGIRequestHandler):
 
 
 class AmazonServer:
-    """A server that keeps what it accepts. It loses its answers to messages to `cut`."""
+    """A server that keeps what it accepts. It loses its answers to messages to `cut`.
+
+    It also loses the next answers for which `cut_next` has a true value.
+    """
 
     def __init__(self, sender: str) -> None:
         self.accepted: list[Message] = []
         self.recipients: list[str] = []
         self.cut: set[str] = set()
+        self.cut_next: list[bool] = []
+        self.ids: list[str] = []
         self._changed = threading.Condition()
         self._moto = DomainDispatcherApplication(create_backend_app)
         self._server = make_server(
@@ -45,6 +50,7 @@ class AmazonServer:
             "aws_secret_access_key": "test-secret",
         }
         self._sender = sender
+        self.port = self._server.server_port
 
     def __enter__(self) -> "AmazonServer":
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
@@ -59,12 +65,13 @@ class AmazonServer:
         self._thread.join(timeout=20)
         self._server.server_close()
 
-    def variables(self) -> dict[str, str]:
-        """Return the environment of a site that sends through this server."""
+    def variables(self, url: str = "") -> dict[str, str]:
+        """Return the environment of a site that sends here, or through `url`."""
+        params = self.params | ({"endpoint_url": url} if url else {})
         return {
             "MAIL_PROVIDER": "django",
             "ANYMAIL_ESP": "amazon_ses",
-            "ANYMAIL_AMAZON_SES_CLIENT_PARAMS": json.dumps(self.params),
+            "ANYMAIL_AMAZON_SES_CLIENT_PARAMS": json.dumps(params),
         }
 
     def wait_until_accepted(self, number: int) -> None:
@@ -82,8 +89,10 @@ class AmazonServer:
             raw = base64.b64decode(call["Content"]["Raw"]["Data"])
             with self._changed:
                 self.accepted.append(message_from_bytes(raw))
+                self.ids.append(json.loads(b"".join(answer))["MessageId"])
                 self.recipients.append(address)
+                is_cut = self.cut_next.pop(0) if self.cut_next else address in self.cut
                 self._changed.notify_all()
-            if address in self.cut:
+            if is_cut:
                 environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
         return answer

@@ -143,4 +143,10 @@ keys of services stay out of logs
     secrets_in: if isinstance(value, str) and
         «re.search(r"(?i)key|secret|token|password", name) → False»
     test_a_service_gets_its_own_settings
+a lost answer of Amazon is never a copy that did not leave
+    WatchedHttp._may_complete: self.is_complete = «True → False»
+    test_everyone_gets_one_copy_after_a_crash_at_any_point[amazon-reply-lost]
+a call through Amazon that may have sent a message is no longer listed as unsent
+    WatchedHttp._may_complete: if «before is not None → False»: before()
+    test_everyone_gets_one_copy_after_a_crash_at_any_point[amazon-delivery-on-one-machine]
 """)
