@@ -318,6 +318,9 @@ ANYMAIL = env.of_service(ANYMAIL_ESP) | {
     # Homing reads the status of each message itself. It sends no message without its headers.
     "IGNORE_RECIPIENT_STATUS": True,
     "IGNORE_UNSUPPORTED_FEATURES": True,
+    # The answers of these services name no message, so Anymail makes the ids.
+    "SENDGRID_GENERATE_MESSAGE_ID": True,
+    "UNISENDER_GO_GENERATE_MESSAGE_ID": True,
 }
 if MAIL_PROVIDER == "django" and ("EMAIL_URL" in env) == bool(ANYMAIL_ESP):
     _FOUND = "set together with ANYMAIL_ESP" if ANYMAIL_ESP else "not set, nor is ANYMAIL_ESP"
@@ -434,6 +437,7 @@ LOGGING = {
                 *([] if _IN_SANDBOX else [POSTMARK_SERVER_TOKEN]),
                 EMAIL_HOST_PASSWORD,
                 *secrets_in(ANYMAIL),
+                basic_credentials(*ANYMAIL["WEBHOOK_SECRET"].partition(":")[::2]),
                 POSTMARK_WEBHOOK_PASSWORD,
                 OIDC_CLIENT_SECRET,
                 basic_credentials(POSTMARK_WEBHOOK_USER, POSTMARK_WEBHOOK_PASSWORD),

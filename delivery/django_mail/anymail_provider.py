@@ -20,8 +20,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery.django_mail import anymail_events
-from delivery.django_mail.anymail_services import service_from_settings
-from delivery.django_mail.classify_anymail import classify_error, classify_status
+from delivery.django_mail.anymail_services import hide_secrets, service_from_settings
+from delivery.django_mail.classify_anymail import (
+    MAX_READ,
+    classify_error,
+    classify_status,
+    may_concern_one,
+)
 from delivery.django_mail.django_mail_provider import (
     BATCH,
     COPY_HEADER,
@@ -51,12 +56,10 @@ from delivery.rules.call_results import (
     RejectedForAll,
     Unanswered,
 )
-from delivery.rules.outcomes import Sent
+from delivery.rules.outcomes import Failed, Sent
 from delivery.rules.reason import Reason, ReasonCode, Remedy
 
 ERRORS = (AnymailError, TooLateToStartError, ResponseTooLongError, *NETWORK_ERRORS)
-# What Anymail raises for an answer in an unexpected form.
-UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 SECRET = "ANYMAIL_WEBHOOK_SECRET"  # noqa: S105 -- the name of a setting
 # The events that Homing reads, by Anymail's names.
 EVENTS = ("delivered", "bounced", "complained", "unsubscribed")
@@ -142,7 +145,8 @@ class AnymailProvider(Provider):
     ) -> CallResult:
         """Send the messages one after another.
 
-        After a result that says something about the service, the other messages are not tried.
+        After a result that says something about the service, the other messages are not tried. A
+        refusal that may concern one message counts for that message if the next one is accepted.
         """
         if now_s() >= deadline_at_s:
             return NotSent(Reason.of(ReasonCode.NO_TIME_LEFT))
@@ -158,13 +162,22 @@ class AnymailProvider(Provider):
                 results.append(NotTried(rest))
                 continue
             result = self._send_one(message)
+            before = results[-1] if results else None
             results.append(result)
-            if isinstance(result, Unanswered | Deferred | NotTried | RejectedForAll):
+            if isinstance(before, RejectedForAll) and isinstance(result, Sent):
+                results[-2] = Failed(before.reason)
+            elif may_concern_one(result) and not isinstance(before, RejectedForAll):
+                continue
+            elif isinstance(result, Unanswered | Deferred | NotTried | RejectedForAll):
                 rest = result.reason
+        if len(results) > 1 and may_concern_one(results[-1]) and isinstance(results[-2], Sent):
+            results[-1] = Failed(results[-1].reason)  # type: ignore[union-attr]
+        if isinstance(results[0], Deferred):
+            return results[0]
         accepted = [one for one in results if isinstance(one, Sent)]
         if len(accepted) == len(results):
             return AllAccepted([one.message_id for one in accepted], [None] * len(accepted))
-        if results and isinstance(results[0], NotTried):
+        if isinstance(results[0], NotTried):
             return NotSent(results[0].reason)
         return Answered(results)
 
@@ -178,7 +191,7 @@ class AnymailProvider(Provider):
                 backend.session = self._http.session()
         # botocore has its own errors, such as a missing region.
         except Exception as error:  # noqa: BLE001 -- nothing was sent, and the text says why
-            text = read_text(_in_one_line(error), 300)
+            text = read_text(hide_secrets(_in_one_line(error)), 300)
             reason = Reason.of(ReasonCode.PROVIDER_ERROR, error_code=0, text=text)
             return RejectedForAll(reason.with_params(remedy=Remedy.MAIL_SETTINGS))
         self._backend = backend
@@ -195,21 +208,24 @@ class AnymailProvider(Provider):
         http.is_complete = False
         try:
             self._backend.send_messages([mail])
-        except ERRORS as error:
+        # After the request is complete, every error of Anymail is about the answer.
+        except Exception as error:
+            if not (http.is_complete or isinstance(error, ERRORS)):
+                raise
             return classify_error(
                 error,
+                service,
                 is_complete=http.is_complete,
                 is_late=now_s() >= http.deadline_at_s,
                 url=http.origin,
                 proof=proof,
-                has_key=bool(service.key_header),
             )
-        except UNREADABLE:
-            if not http.is_complete:
-                raise
-            return Unanswered(Reason.of(ReasonCode.RESPONSE_UNREADABLE))
         status = mail.anymail_status  # type: ignore[attr-defined]
-        return classify_status(status, proof, is_proof_the_id=service.is_proof_the_id)
+        answer = http.answer
+        if answer is None:
+            return Unanswered(Reason.of(ReasonCode.RESPONSE_UNREADABLE))
+        text = answer.body[:MAX_READ].decode("utf-8", "replace")
+        return classify_status(status, answer.status, text, service, proof)
 
     @classmethod
     def webhook_login(cls) -> str:

@@ -11,10 +11,18 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+# A shorter value would be hidden in texts in which it is no secret.
+MIN_SECRET_LENGTH = 8
+
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A service, and where it takes a key against repetitions, if it does.
+    """A service, what its answers mean, and where it takes a key against repetitions.
+
+    The patterns are of answers that refuse a message. `bad_address`: no service would accept the
+    recipient's address. `on_its_list`: the service's suppression list has the address. `for_all`:
+    the account, the sender or the content is refused, although the status does not say so.
+    `accepted_status` is the only status of an acceptance, or 0.
 
     The key of a message goes into the header `key_header` of the HTTP request or, if
     `key_is_in_message`, of the message. For `key_lifetime_s` seconds, the service sends nothing
@@ -23,6 +31,10 @@ class Service:
     """
 
     name: str
+    bad_address: str = ""
+    on_its_list: str = ""
+    for_all: str = ""
+    accepted_status: int = 0
     key_header: str = ""
     key_is_in_message: bool = False
     key_lifetime_s: float = 0.0
@@ -33,22 +45,40 @@ SERVICES: Mapping[str, Service] = {
     "amazon_ses": Service("Amazon SES"),
     "brevo": Service(
         "Brevo",
+        bad_address=r'"message"\s*:\s*"email is not valid in to"',
         key_header="idempotencyKey",
         key_is_in_message=True,
         key_lifetime_s=900.0,
         is_proof_the_id=True,
     ),
-    "mailersend": Service("MailerSend"),
-    "mailgun": Service("Mailgun"),
-    "mailjet": Service("Mailjet"),
+    "mailersend": Service("MailerSend", bad_address=r'"to\.0\.email"\s*:'),
+    "mailgun": Service("Mailgun", bad_address="'to' parameter is not a valid address"),
+    "mailjet": Service("Mailjet", bad_address=r'"ErrorRelatedTo"\s*:\s*\[\s*"To\[0\]\.Email"'),
     "mailtrap": Service("Mailtrap"),
-    "mandrill": Service("Mandrill"),
-    "postal": Service("Postal"),
-    "resend": Service("Resend", key_header="Idempotency-Key", key_lifetime_s=86_400.0),
+    "mandrill": Service("Mandrill", for_all=r'^\s*\{[^{}]*"status"\s*:\s*"error"'),
+    "postal": Service("Postal", for_all=r'"status"\s*:\s*"(?:parameter-)?error"'),
+    "resend": Service(
+        "Resend",
+        bad_address="Invalid `to` field",
+        for_all='"invalid_idempotent_request"',
+        key_header="Idempotency-Key",
+        key_lifetime_s=86_400.0,
+    ),
     "scaleway": Service("Scaleway"),
-    "sendgrid": Service("SendGrid"),
-    "sparkpost": Service("SparkPost"),
-    "unisender_go": Service("Unisender Go"),
+    "sendgrid": Service(
+        "SendGrid",
+        bad_address=r'"field"\s*:\s*"personalizations\.0\.to\.0\.email"',
+        accepted_status=202,
+    ),
+    "sparkpost": Service("SparkPost", on_its_list="recipient address suppressed"),
+    "unisender_go": Service(
+        "Unisender Go",
+        bad_address=r'"failed_emails"\s*:\s*\{[^{}]*:\s*"invalid"',
+        on_its_list=(
+            r'"failed_emails"\s*:\s*\{[^{}]*:\s*'
+            r'"(?:permanent_unavailable|unsubscribed|complained|blocked)"'
+        ),
+    ),
 }
 
 
@@ -62,3 +92,17 @@ def service_from_settings() -> Service:
             expected = f"one of {', '.join(SERVICES)}"
         raise ImproperlyConfigured(f"ANYMAIL_ESP is {settings.ANYMAIL_ESP!r}; expected {expected}.")
     return found
+
+
+def hide_secrets(text: str) -> str:
+    """Replace each value of Anymail's settings that may be secret in a service's answer."""
+    for value in _values(settings.ANYMAIL):
+        if len(value) >= MIN_SECRET_LENGTH:
+            text = text.replace(value, "…")
+    return text
+
+
+def _values(of: object) -> list[str]:
+    if isinstance(of, Mapping):
+        return [value for inner in of.values() for value in _values(inner)]
+    return [of] if isinstance(of, str) else []

@@ -1,7 +1,7 @@
 """Classify what django-anymail says about one message.
 
 The status of the HTTP answer decides, then its text. An answer that does not say clearly that the
-message was refused leaves it unconfirmed. A refusal that does not name the recipient as its cause
+message was refused leaves it unconfirmed. A refusal that is not known to concern the recipient
 concerns the account, so it stops the edition and marks no reader.
 """
 
@@ -13,6 +13,8 @@ from typing import NamedTuple
 import requests
 from anymail.message import AnymailStatus
 
+from delivery.django_mail.anymail_services import Service, hide_secrets
+from delivery.provider.event_fields import parse_message_id
 from delivery.provider.http_connection import (
     NETWORK_ERRORS,
     ResponseTooLongError,
@@ -33,21 +35,12 @@ from delivery.rules.reason import Reason, ReasonCode, Remedy
 MAX_TEXT_LENGTH = 300
 # An answer is read only so far. Refusals are short.
 MAX_READ = 4000
-# The refusal of a recipient that no service would accept. “Not verified” is about the account:
-# Amazon SES answers it to accounts that may not send yet.
-_ABOUT_THE_RECIPIENT = re.compile(
-    r"(?:\bto\b|recipient|destination|email address|addr_?spec)[^.]{0,80}"
-    r"(?:\binvalid|not (?:a )?valid|malformed|illegal|syntax)"
-    r"|(?:\binvalid|not (?:a )?valid|malformed|illegal)[^.]{0,40}"
-    r"(?:\bto\b|recipient|destination|email address)"
-    r"|personalizations\.0\.to\.",
-    re.IGNORECASE,
-)
-_ABOUT_THE_SENDER = re.compile(r"\bfrom\b|sender|reply|verif|identity", re.IGNORECASE)
 # Brevo's code if a call with the same key was accepted.
 _KEY_IS_USED = "duplicate_parameter"
 # Amazon's codes for “more slowly”, besides the status 429.
 _TOO_FAST = re.compile(r"Throttl|TooManyRequests|LimitExceeded")
+# Mandrill's reasons that are about the address. Its other reasons are about the account.
+_MANDRILL_LISTS = frozenset({"hard-bounce", "soft-bounce", "spam", "unsub", "custom"})
 
 
 class Answer(NamedTuple):
@@ -72,7 +65,7 @@ def answer_of(error: Exception) -> Answer | None:
 
 
 def classify_error(
-    error: Exception, *, is_complete: bool, is_late: bool, url: str, proof: str, has_key: bool
+    error: Exception, service: Service, *, is_complete: bool, is_late: bool, url: str, proof: str
 ) -> MessageResult:
     """Classify an error while a message was sent.
 
@@ -81,7 +74,7 @@ def classify_error(
     """
     answer = answer_of(error)
     if answer is not None and answer.status:
-        return _classify_answer(answer, proof, has_key=has_key)
+        return classify_answer(answer, service, proof)
     if not is_complete:
         if isinstance(error, TooLateToStartError):
             return NotTried(Reason.of(ReasonCode.NO_TIME_LEFT))
@@ -92,52 +85,71 @@ def classify_error(
         return _for_all(0, f"{type(error).__name__}: {error}", Remedy.MAIL_SETTINGS)
     if isinstance(error, ResponseTooLongError):
         return Unanswered(Reason.of(ReasonCode.RESPONSE_TOO_LONG))
-    return Unanswered(_broken(error, is_late))
+    if is_late:
+        return Unanswered(Reason.of(ReasonCode.NO_RESPONSE_IN_TIME))
+    if isinstance(error, NETWORK_ERRORS):
+        return Unanswered(Reason.of(ReasonCode.CONNECTION_BROKE, error=type(error).__name__))
+    return Unanswered(Reason.of(ReasonCode.RESPONSE_UNREADABLE))
 
 
-def _classify_answer(answer: Answer, proof: str, *, has_key: bool) -> MessageResult:
+def classify_answer(answer: Answer, service: Service, proof: str) -> MessageResult:
+    """Classify an answer that is no acceptance."""
     status, text = answer.status, answer.text
-    if status == HTTPStatus.TOO_MANY_REQUESTS or _TOO_FAST.match(text):
+    if service.for_all and re.search(service.for_all, text):
+        return _for_all(status, text)
+    if status == HTTPStatus.TOO_MANY_REQUESTS or (status < 500 and _TOO_FAST.match(text)):
         reason = Reason.of(ReasonCode.TOO_FAST)
         return Deferred(reason, answer.retry_after_s, too_fast=True)
-    if status == HTTPStatus.SERVICE_UNAVAILABLE and answer.retry_after_s is not None:
-        # A server that names a time did not take the request.
-        return Deferred(Reason.of(ReasonCode.MAINTENANCE), answer.retry_after_s)
     if status < 300:
         return Unanswered(Reason.of(ReasonCode.RESPONSE_UNREADABLE))
     # A proxy that answers with a 5xx may have passed the request on. 408 and 409 leave open what an
     # earlier request with the same key did.
     if status >= 500 or status in {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT}:
         return Unanswered(Reason.of(ReasonCode.STATUS_AMBIGUOUS, status=status))
-    if has_key and _KEY_IS_USED in text:
+    if service.key_header and _KEY_IS_USED in text:
         return Sent(proof, None)
+    if service.bad_address and re.search(service.bad_address, text):
+        return Failed(_quoted(status, text), refused=True)
+    if service.on_its_list and re.search(service.on_its_list, text):
+        return Suppressed(INACTIVE)
     if status < 400:
         return _for_all(status, text, Remedy.MAIL_SETTINGS)
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return _for_all(status, text, Remedy.MAIL_LOGIN)
     if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return _for_all(status, text, Remedy.SHORTEN_ISSUE)
-    is_about_values = status in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
-    if is_about_values and not _ABOUT_THE_SENDER.search(text) and _ABOUT_THE_RECIPIENT.search(text):
-        return Failed(_quoted(status, text), refused=True)
     return _for_all(status, text)
 
 
+def may_concern_one(result: MessageResult) -> bool:
+    """Whether a refusal does not say if it concerns this message or all messages."""
+    return isinstance(result, RejectedForAll) and result.reason.params.get("error_code") in {
+        HTTPStatus.BAD_REQUEST,
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+    }
+
+
 def classify_status(
-    status: AnymailStatus, proof: str, *, is_proof_the_id: bool = False
+    status: AnymailStatus, http_status: int, text: str, service: Service, proof: str
 ) -> MessageResult:
-    """Classify Anymail's status of a message with one recipient."""
-    states, message_id = status.status or set(), status.message_id
-    if states and states <= {"queued", "sent"}:
-        # Postal's ids are numbers.
-        is_one = isinstance(message_id, str | int) and message_id and not is_proof_the_id
-        return Sent(str(message_id) if is_one else proof, None)
+    """Classify Anymail's status of a message with one recipient, and the answer behind it."""
+    if http_status >= 300:
+        # Anymail reads the refusals of some services as the status of a message.
+        return classify_answer(Answer(http_status, text, None), service, proof)
+    states, found = status.status or set(), status.message_id
+    # Postal's ids are numbers.
+    message_id = parse_message_id(str(found)) if found else None
+    is_accepted = states and states <= {"queued", "sent"} and found
+    if is_accepted and http_status == (service.accepted_status or http_status):
+        # An id that does not fit the table has no use; reports with it name no copy.
+        return Sent(proof if service.is_proof_the_id else message_id or proof, None)
     if states == {"rejected"}:
+        reason = re.search(r'"reject_reason"\s*:\s*"([a-z-]*)"', text)
+        if reason is not None and reason[1] not in _MANDRILL_LISTS:
+            return _for_all(http_status, text)
         return Suppressed(INACTIVE)
     if states == {"invalid"}:
-        return Failed(_quoted(0, "invalid recipient"), refused=True)
-    if states == {"failed"}:
-        return Failed(_quoted(0, "failed"))
+        return Failed(_quoted(http_status, "invalid recipient"), refused=True)
     return Unanswered(Reason.of(ReasonCode.RESPONSE_UNREADABLE))
 
 
@@ -146,11 +158,5 @@ def _for_all(status: int, text: str, remedy: Remedy = Remedy.READ_REPLY) -> Reje
 
 
 def _quoted(status: int, text: str) -> Reason:
-    shown = read_text(text, MAX_TEXT_LENGTH)
+    shown = read_text(hide_secrets(text), MAX_TEXT_LENGTH)
     return Reason.of(ReasonCode.PROVIDER_ERROR, error_code=status, text=shown)
-
-
-def _broken(error: Exception, is_late: bool) -> Reason:
-    if is_late:
-        return Reason.of(ReasonCode.NO_RESPONSE_IN_TIME)
-    return Reason.of(ReasonCode.CONNECTION_BROKE, error=type(error).__name__)

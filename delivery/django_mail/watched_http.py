@@ -26,7 +26,7 @@ class WatchedHttp(BaseAdapter):
     """The transport of one client, with one try for each request.
 
     `is_complete`: the last byte of the present message's request may have been written. `origin` is
-    the scheme and the host of the last request.
+    the scheme and the host of the last request, and `answer` the last answer.
     """
 
     def __init__(self, deadline_s: float) -> None:
@@ -36,6 +36,7 @@ class WatchedHttp(BaseAdapter):
         self._about_to_complete: Callable[[], None] | None = None
         self.deadline_at_s = 0.0
         self.origin = ""
+        self.answer: RawResponse | None = None
         self.is_complete = False
 
     def begin(self, deadline_at_s: float, about_to_complete: Callable[[], None]) -> None:
@@ -61,7 +62,8 @@ class WatchedHttp(BaseAdapter):
                 kept_after=ACCEPTED,
                 reads_headers=True,
             )
-        return self._connections[origin].call(
+        self.answer = None
+        self.answer = self._connections[origin].call(
             method,
             parts.request_uri,
             body.encode() if isinstance(body, str) else body or b"",
@@ -73,6 +75,7 @@ class WatchedHttp(BaseAdapter):
                 if name.lower() not in _ITS_OWN
             },
         )
+        return self.answer
 
     def _may_complete(self) -> None:
         before, self._about_to_complete = self._about_to_complete, None

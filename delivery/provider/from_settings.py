@@ -15,6 +15,8 @@ PROVIDERS = {
     "django": "delivery.django_mail.django_mail_provider.DjangoMail",
     "anymail": "delivery.django_mail.anymail_provider.AnymailProvider",
 }
+# Settings with these words in their names can change while the account stays the same.
+NOT_OF_ACCOUNTS = ("WEBHOOK", "SIGNING", "TRACKING", "IGNORE")
 
 
 def provider_key() -> str:
@@ -23,8 +25,12 @@ def provider_key() -> str:
     Two keys differ if the one provider knows nothing of calls to the other.
     """
     if settings.MAIL_PROVIDER == "django" and settings.ANYMAIL_ESP:
-        of_service = sorted((name, repr(value)) for name, value in settings.ANYMAIL.items())
-        return f"anymail {settings.ANYMAIL_ESP} {of_service}"
+        account = sorted(
+            (name, repr(value))
+            for name, value in settings.ANYMAIL.items()
+            if not any(word in name for word in NOT_OF_ACCOUNTS)
+        )
+        return f"anymail {settings.ANYMAIL_ESP} {account}"
     return settings.MAIL_PROVIDER
 
 

@@ -172,13 +172,18 @@ def _after_messages(
     stop: Reason | None = None
     unanswered: Reason | None = None
     untried: Reason | None = None
+    wait_s = 0.0
     for recipient, message in zip(recipients, messages, strict=True):
         match message:
             case Unanswered(reason):
                 outcomes[recipient] = Unknown()
                 unanswered = unanswered or reason
-            case Deferred(reason):
-                put_off[recipient] = reason
+            case Deferred(reason, retry_after_s, too_fast):
+                wait_s = max(wait_s, retry_after_s or 0.0)
+                if too_fast:
+                    untried = untried or reason
+                else:
+                    put_off[recipient] = reason
             case NotTried(reason):
                 untried = untried or reason
             case RejectedForAll(reason):
@@ -196,6 +201,7 @@ def _after_messages(
         )
     if stop:
         return replace(_stop(stop), outcomes=outcomes)
+    try_again = replace(try_again, delay_s=max(try_again.delay_s, wait_s))
     if untried:
         # Tries are counted by batch, and the provider did not judge these copies.
         return replace(try_again, outcomes=outcomes, reason=untried)
@@ -355,6 +361,10 @@ def after_repetition(
         if isinstance(message, Sent | Suppressed | Failed)
     }
     settled = replace(otherwise, outcomes={**otherwise.outcomes, **outcomes})
+    # The service refuses the repetition, for example because its bytes differ. It would refuse it
+    # until the key expires.
+    if any(isinstance(one, RejectedForAll) for one in (result, *judged)):
+        return settled
     if len(settled.outcomes) == len(unknown):
         return replace(settled, next=Next.DONE)
     if len(outcomes) == len(recipients):

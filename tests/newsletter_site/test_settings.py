@@ -160,6 +160,8 @@ def test_a_service_gets_its_own_settings(settings_under: ReadSettings) -> None:
         "WEBHOOK_SECRET": "hooks:open-sesame",
         "IGNORE_RECIPIENT_STATUS": True,
         "IGNORE_UNSUPPORTED_FEATURES": True,
+        "SENDGRID_GENERATE_MESSAGE_ID": True,
+        "UNISENDER_GO_GENERATE_MESSAGE_ID": True,
     }
     assert found["DELIVERY_UNKNOWN_POLICY"] == "hold"
     secrets = found["LOGGING"]["formatters"]["line"]["secrets"]

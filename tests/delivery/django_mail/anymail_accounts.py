@@ -29,13 +29,13 @@ ACCOUNTS: dict[str, tuple[dict[str, Any], str, Any]] = {
         "200 OK",
         {"status": "success", "data": {"messages": {ADDRESS: {"id": 17, "token": "t"}}}},
     ),
-    "resend": ({"API_KEY": "k"}, "200 OK", {"id": "m-1"}),
+    "resend": ({"API_KEY": "secret-key"}, "200 OK", {"id": "m-1"}),
     "scaleway": (
         {"SECRET_KEY": "k", "PROJECT_ID": "p"},
         "200 OK",
         {"emails": [{"id": "m-1", "mail_rcpt": ADDRESS, "status": "new"}]},
     ),
-    "sendgrid": ({"API_KEY": "k", "GENERATE_MESSAGE_ID": False}, "202 Accepted", ""),
+    "sendgrid": ({"API_KEY": "k"}, "202 Accepted", ""),
     "sparkpost": (
         {"API_KEY": "k"},
         "200 OK",
@@ -48,7 +48,7 @@ ACCOUNTS: dict[str, tuple[dict[str, Any], str, Any]] = {
         },
     ),
     "unisender_go": (
-        {"API_KEY": "k", "GENERATE_MESSAGE_ID": False},
+        {"API_KEY": "k"},
         "200 OK",
         {"status": "success", "job_id": "m-1", "emails": [ADDRESS]},
     ),
