@@ -315,8 +315,9 @@ ANYMAIL_ESP = env.matching(
 )
 ANYMAIL = env.of_service(ANYMAIL_ESP) | {
     "WEBHOOK_SECRET": env.secret("ANYMAIL_WEBHOOK_SECRET"),
-    # Homing reads the status of each message itself. It sends no message without its headers.
+    # Homing reads the status of each message itself.
     "IGNORE_RECIPIENT_STATUS": True,
+    # Some services take no metadata. All of them take headers.
     "IGNORE_UNSUPPORTED_FEATURES": True,
 }
 if MAIL_PROVIDER == "django" and ("EMAIL_URL" in env) == bool(ANYMAIL_ESP):

@@ -1,8 +1,7 @@
 """The services that django-anymail connects, and what Homing must know of each.
 
 The lifetimes of keys are from the services' documentation: Resend, “Idempotency Keys”; Brevo,
-“Idempotency for batch emails” (30 minutes) and the changelog (15 minutes), of which the shorter
-counts.
+“Idempotency for batch emails” (30 minutes) and the changelog (15 minutes). The shorter time counts.
 """
 
 from collections.abc import Mapping
@@ -14,9 +13,9 @@ from django.core.exceptions import ImproperlyConfigured
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A service, and where it takes a key against repetitions, if it does.
+    """A service, and where it takes an idempotency key, if it takes one.
 
-    The key of a message goes into the header `key_header` of the HTTP request or, if
+    The header `key_header` has the key of a message. It is a header of the HTTP request or, if
     `key_is_in_message`, of the message. For `key_lifetime_s` seconds, the service sends nothing
     twice with the same key. If `is_proof_the_id`, Homing's own name of a copy takes the place of
     the service's id, because the service's answer to a repetition has no id.

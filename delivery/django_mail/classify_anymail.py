@@ -31,7 +31,7 @@ from delivery.rules.outcomes import INACTIVE, Failed, Sent, Suppressed
 from delivery.rules.reason import Reason, ReasonCode, Remedy
 
 MAX_TEXT_LENGTH = 300
-# An answer is read only so far. Refusals are short.
+# Only the first bytes of an answer are read. Refusals are short.
 MAX_READ = 4000
 # The refusal of a recipient that no service would accept. “Not verified” is about the account:
 # Amazon SES answers it to accounts that may not send yet.
@@ -44,7 +44,7 @@ _ABOUT_THE_RECIPIENT = re.compile(
     re.IGNORECASE,
 )
 _ABOUT_THE_SENDER = re.compile(r"\bfrom\b|sender|reply|verif|identity", re.IGNORECASE)
-# Brevo's code if a call with the same key was accepted.
+# Brevo's code if an earlier call with the same key was accepted.
 _KEY_IS_USED = "duplicate_parameter"
 # Amazon's codes for “more slowly”, besides the status 429.
 _TOO_FAST = re.compile(r"Throttl|TooManyRequests|LimitExceeded")
@@ -77,7 +77,7 @@ def classify_error(
     """Classify an error while a message was sent.
 
     `is_complete`: the last byte of the request may have been written. `proof` is Homing's own name
-    of the copy.
+    of the copy. `has_key`: the request had an idempotency key.
     """
     answer = answer_of(error)
     if answer is not None and answer.status:

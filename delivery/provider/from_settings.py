@@ -18,9 +18,10 @@ PROVIDERS = {
 
 
 def provider_key() -> str:
-    """Return the configured provider and, for a service, the account there.
+    """Return the configured provider and, for a service, the settings of its account.
 
-    Two keys differ if the one provider knows nothing of calls to the other.
+    If one provider knows nothing of calls to another, their keys differ. The keys of one account
+    also differ if any of its settings changed, such as an API key.
     """
     if settings.MAIL_PROVIDER == "django" and settings.ANYMAIL_ESP:
         of_service = sorted((name, repr(value)) for name, value in settings.ANYMAIL.items())
