@@ -39,11 +39,11 @@ def check_settings(**kwargs: Any) -> Iterable[CheckMessage]:
     """Return a message for settings that contradict each other or are unsafe together."""
     try:
         provider = provider_class()
+        can = provider.capabilities()
     except ImproperlyConfigured as error:
         yield Error(str(error), id="delivery.E004")
         return
     yield from provider.check_settings()
-    can = provider.capabilities()
     if settings.DELIVERY_UNKNOWN_POLICY == "resend" and not can.can_be_asked:
         yield Error(
             _(

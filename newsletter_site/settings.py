@@ -315,8 +315,9 @@ ANYMAIL_ESP = env.matching(
 )
 ANYMAIL = env.of_service(ANYMAIL_ESP) | {
     "WEBHOOK_SECRET": env.secret("ANYMAIL_WEBHOOK_SECRET"),
-    # Homing reads the status of each message itself. It sends no message without its headers.
+    # Homing reads the status of each message itself.
     "IGNORE_RECIPIENT_STATUS": True,
+    # Some services take no metadata. All of them take headers.
     "IGNORE_UNSUPPORTED_FEATURES": True,
     # The answers of these services name no message, so Anymail makes the ids.
     "SENDGRID_GENERATE_MESSAGE_ID": True,
@@ -325,6 +326,10 @@ ANYMAIL = env.of_service(ANYMAIL_ESP) | {
 if MAIL_PROVIDER == "django" and ("EMAIL_URL" in env) == bool(ANYMAIL_ESP):
     _FOUND = "set together with ANYMAIL_ESP" if ANYMAIL_ESP else "not set, nor is ANYMAIL_ESP"
     fail("EMAIL_URL", _FOUND, "one of the two, because MAIL_PROVIDER is django")
+if MAIL_PROVIDER == "postmark" and ANYMAIL_ESP:
+    fail("MAIL_PROVIDER", "postmark", "django, because ANYMAIL_ESP is set")
+if MAIL_PROVIDER == "postmark" and "EMAIL_URL" in env:
+    fail("MAIL_PROVIDER", "postmark", "django, because EMAIL_URL is set")
 # Django's settings of the SMTP server. Without EMAIL_URL, Django itself sends no mail.
 _EMAIL = env.smtp_server("EMAIL_URL")
 EMAIL_HOST, EMAIL_PORT = _EMAIL["EMAIL_HOST"], _EMAIL["EMAIL_PORT"]

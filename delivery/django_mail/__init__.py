@@ -1,5 +1,5 @@
-"""Any mail server, through Django's e-mail framework (docs/providers.md).
+"""SMTP servers, and the services that django-anymail connects (docs/providers.md).
 
-SMTP answers for each message and has no search: after a cut connection nobody can be asked what was
+They answer for each message and have no search: after a cut connection nobody can be asked what was
 accepted. So the result of a call says for each message what is certain.
 """

@@ -1,6 +1,6 @@
 """Whether a service calls a bounce permanent, or refuses an address itself.
 
-The words are those of the services' documentation of webhooks.
+The words are from the services' documentation of webhooks.
 """
 
 import re
@@ -11,7 +11,7 @@ from delivery.rules.outcomes import Failed
 
 Words = Mapping[str, str]
 
-# The fields of a service's own event that say more than Anymail's. A star is any name.
+# The fields of a service's own event that say more than Anymail's event. A star is any name.
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "amazon_ses": ("bounce.bounceType", "bounce.bounceSubType", "complaint.complaintFeedbackType"),
     "brevo": ("event",),
@@ -45,7 +45,8 @@ HARD: Mapping[str, Mapping[str, frozenset[str]]] = {
     "sparkpost": {"msys.*.bounce_class": frozenset({"10", "30", "90"})},
     "unisender_go": {"status": frozenset({"hard_bounced"})},
 }
-# Unisender Go calls every final failure a hard bounce. These are about the letter, or may pass.
+# Unisender Go calls every final failure a hard bounce. These words are about the letter, or about
+# a fault that may pass.
 NOT_PERMANENT = frozenset(
     {
         *("err_mailbox_full", "err_too_large", "err_skip_letter", "err_delivery_failed"),

@@ -2,7 +2,7 @@
 
 They follow the same rules as all events: each is stored first and applied once, in any order.
 Anymail's views check the signatures and read each service's own format. Homing stores the fields
-that it needs as JSON of its own, so repetitions of an event have the same body. Whether a bounce is
+that it needs as its own JSON, so every retry of an event has the same body. Whether a bounce is
 permanent is decided when the stored event is read.
 
 Amazon SNS signs its messages, but Anymail does not verify these signatures. The user and the
@@ -71,16 +71,17 @@ VIEWS: Mapping[str, str] = {
     "sparkpost": "SparkPostTrackingWebhookView",
     "unisender_go": "UnisenderGoTrackingWebhookView",
 }
-# Reports in the format of complaints in which the reader complains about nothing (RFC 6650).
+# Reports that have the format of complaints, but are about something else (RFC 6650).
 NO_COMPLAINTS = frozenset({"not-spam", "auth-failure"})
-# A service reports these only about mail that it accepted. A rejected mail may never have been.
+# A service reports these only about mail that it accepted. It may never have accepted a mail that
+# it reports as rejected.
 ACCEPTED = frozenset(
     {
         *("queued", "sent", "deferred", "delivered", "bounced"),
         *("opened", "clicked", "complained", "unsubscribed"),
     }
 )
-# Mailgun's id is the token of a signature, which a repetition may have anew.
+# Mailgun's id is the token of the signature, and a retry of an event may have a new one.
 WITHOUT_STABLE_ID = frozenset({"mailgun"})
 MAX_UNREADABLE_BYTES = 20_000
 # Amazon waits 15 seconds for the answer to a confirmation.
@@ -91,7 +92,7 @@ _EMPTY: Mapping[str, Any] = MappingProxyType({})
 def split(
     service: str, request_environ: Mapping[str, Any], body: bytes
 ) -> Sequence[tuple[bytes, str | None]]:
-    """Return each event of a request as it is stored, with the id of its repetitions.
+    """Return each event of a request as it is stored, with the id of its retries.
 
     The caller has checked the user and the password. Raises `WebhookRefusedError`.
     """
@@ -174,7 +175,10 @@ def _misconfigured(error: Exception) -> WebhookRefusedError:
 
 
 def _is_about_subscription(view: Any, request: WSGIRequest) -> bool:
-    """Handle the requests of Amazon SNS that begin or end its subscription."""
+    """Handle a request of Amazon SNS about its subscription.
+
+    Returns whether the request is one.
+    """
     kind = request.headers.get("x-amz-sns-message-type")
     if kind == "UnsubscribeConfirmation":
         logger.error("Amazon SNS sends no more events: subscribe this webhook to the topic again")

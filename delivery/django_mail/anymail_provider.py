@@ -106,7 +106,7 @@ class AnymailProvider(Provider):
 
     @classmethod
     def check_settings(cls) -> Iterator[CheckMessage]:
-        """Yield what django-anymail misses, and a secret that cannot be a login."""
+        """Yield a problem for a missing setting, and for a missing webhook login."""
         try:
             _make_backend()
         except AnymailConfigurationError as error:
@@ -229,7 +229,7 @@ class AnymailProvider(Provider):
 
     @classmethod
     def webhook_login(cls) -> str:
-        """Return ANYMAIL_WEBHOOK_SECRET if it is `user:password`."""
+        """Return ANYMAIL_WEBHOOK_SECRET if it is `user:password`; empty otherwise."""
         secret: str = settings.ANYMAIL.get("WEBHOOK_SECRET", "")
         return secret if all(secret.partition(":")) else ""
 
@@ -275,7 +275,7 @@ def _as_django(message: Mapping[str, Any], proof: str) -> EmailMultiAlternatives
 def _send_amazon_over(backend: Any, http: WatchedHttp) -> None:
     """Let botocore sign requests and read answers; send them here, once.
 
-    botocore repeats requests by default. An operator's setting of it may do so too.
+    botocore repeats requests by default, and an operator may have set it to repeat them.
     """
     from botocore.awsrequest import AWSResponse
     from botocore.config import Config

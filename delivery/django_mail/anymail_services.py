@@ -1,8 +1,7 @@
 """The services that django-anymail connects, and what Homing must know of each.
 
 The lifetimes of keys are from the services' documentation: Resend, “Idempotency Keys”; Brevo,
-“Idempotency for batch emails” (30 minutes) and the changelog (15 minutes), of which the shorter
-counts.
+“Idempotency for batch emails” (30 minutes) and the changelog (15 minutes). The shorter time counts.
 """
 
 from collections.abc import Mapping
@@ -24,7 +23,7 @@ class Service:
     the account, the sender or the content is refused, although the status does not say so.
     `accepted_status` is the only status of an acceptance, or 0.
 
-    The key of a message goes into the header `key_header` of the HTTP request or, if
+    The header `key_header` has the key of a message. It is a header of the HTTP request or, if
     `key_is_in_message`, of the message. For `key_lifetime_s` seconds, the service sends nothing
     twice with the same key. If `is_proof_the_id`, Homing's own name of a copy takes the place of
     the service's id, because the service's answer to a repetition has no id.

@@ -33,7 +33,7 @@ from delivery.rules.outcomes import INACTIVE, Failed, Sent, Suppressed
 from delivery.rules.reason import Reason, ReasonCode, Remedy
 
 MAX_TEXT_LENGTH = 300
-# An answer is read only so far. Refusals are short.
+# Only the first bytes of an answer are read. Refusals are short.
 MAX_READ = 4000
 # Brevo's code if a call with the same key was accepted.
 _KEY_IS_USED = "duplicate_parameter"
@@ -70,7 +70,7 @@ def classify_error(
     """Classify an error while a message was sent.
 
     `is_complete`: the last byte of the request may have been written. `proof` is Homing's own name
-    of the copy.
+    of the copy. `has_key`: the request had an idempotency key.
     """
     answer = answer_of(error)
     if answer is not None and answer.status:

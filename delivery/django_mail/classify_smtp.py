@@ -26,7 +26,7 @@ MAX_TEXT_LENGTH = 300
 CLOSING = 421
 NO_MAIL_ACCEPTED = 521
 TOO_BIG = 552
-# Debian's Postfix refuses so to relay for a client that it does not know. Waiting does not help.
+# With this code, Debian's Postfix refuses to relay for an unknown client. Waiting does not help.
 NO_RELAY_NOW = 454
 LOGIN_CODES = frozenset({530, 534, 535, 538})
 # Refusals of a recipient at RCPT that many servers send without an enhanced code.

@@ -1,4 +1,4 @@
-"""Django's e-mail framework as a provider: an SMTP server."""
+"""An SMTP server as a provider, through Django's e-mail framework."""
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ REMEDIES: Mapping[str, Promise] = {
     Remedy.MAIL_LOGIN: gettext_lazy("Check the user and the password in EMAIL_URL, then resume."),
     Remedy.MAIL_SETTINGS: gettext_lazy("Check the scheme and the port in EMAIL_URL, then resume."),
 }
-# An SMTP server reports nothing later. Records of calls are kept for a month, for people.
+# Nobody can be asked later. Homing keeps the records of calls for a month, for operators.
 KEPT_DAYS = 30
 
 

@@ -1,4 +1,4 @@
-"""Sends the HTTP requests of client libraries over Homing's own connection.
+"""Send the HTTP requests of client libraries over Homing's own connection.
 
 A library may repeat a request, follow a redirect (307 repeats a POST), read a proxy from the
 environment, or wait again after each byte. `Connection` does none of this, and it knows when the
@@ -18,7 +18,7 @@ from urllib3.util import parse_url
 from delivery.provider.http_connection import Connection, RawResponse
 
 ACCEPTED = (HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.ACCEPTED)
-# `Connection` writes these itself.
+# Headers that `Connection` writes itself.
 _ITS_OWN = {"host", "content-length", "connection", "accept-encoding", "transfer-encoding"}
 
 
@@ -98,7 +98,7 @@ class WatchedHttp(BaseAdapter):
         return response
 
     def session(self) -> requests.Session:
-        """Make a session that sends everything this way, without proxies and `.netrc`."""
+        """Make a session that sends every request here, without proxies and `.netrc`."""
         session = requests.Session()
         session.trust_env = False
         for scheme in ("https://", "http://"):

@@ -24,7 +24,7 @@ from delivery.provider.deadline_clock import now_s
 CONNECT_TIMEOUT_S = 10.0
 # The last piece of a message: the line with a single dot.
 END = b".\r\n"
-# An idle connection is tried with NOOP before it is used again, because servers close idle ones.
+# An idle connection is checked with NOOP before it is used again: servers close idle connections.
 IDLE_S = 5.0
 # Bytes that were not sent before the deadline must not be sent after it.
 _DISCARD_ON_CLOSE = (socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -150,7 +150,7 @@ class WatchedBackend(EmailBackend):
     ) -> Iterator[None]:
         """Limit the time of a call. At the deadline, every wait of the call ends.
 
-        After an error, or once a connection broke, the connection is dropped.
+        After an error, the connection is dropped.
         """
         watch = self.watch
         watch.deadline_at_s, watch.deadline_s = deadline_at_s, deadline_s
@@ -198,7 +198,7 @@ class WatchedBackend(EmailBackend):
         return self.connection is not None and self.connection.sock is not None
 
     def drop(self) -> None:
-        """Close the connection without a word to the server."""
+        """Close the connection without a QUIT."""
         connection = self.watch.connection
         if connection is not None:
             if connection.sock is not None:

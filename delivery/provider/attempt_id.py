@@ -1,4 +1,4 @@
-"""Ids of attempts, from which one can read which provider was called.
+"""Ids of attempts. An id shows which provider was called.
 
 After a change of MAIL_PROVIDER, the new provider knows nothing of earlier calls. If it were asked,
 its silence would look like a proof, and copies would be sent twice.
@@ -11,7 +11,7 @@ from django.utils.crypto import salted_hmac
 from delivery.provider.from_settings import provider_key
 
 FIRST = "postmark"
-# Version 8 is for formats of one's own (RFC 9562, section 5.8). Attempts of Postmark have version
+# Version 8 is for custom formats (RFC 9562, section 5.8). Attempts of Postmark have version
 # 4, as all attempts had before there were other providers.
 RANDOM, OF_ANOTHER = 4, 8
 MARK_BYTES = 4

@@ -47,7 +47,7 @@ def parse_message_id(value: object) -> str | None:
 
 
 def parse_trace(value: object) -> str | None:
-    """Return the id that repetitions share; None if it does not fit the table."""
+    """Return the id of an event's retries; None if it does not fit the table."""
     trace = value.strip() if isinstance(value, str) else ""
     fits = 0 < len(trace) <= MAX_TRACE_LENGTH and trace.isascii() and trace.isprintable()
     return trace if fits else None

@@ -20,9 +20,10 @@ NOT_OF_ACCOUNTS = ("WEBHOOK", "SIGNING", "TRACKING", "IGNORE")
 
 
 def provider_key() -> str:
-    """Return the configured provider and, for a service, the account there.
+    """Return the configured provider and, for a service, the settings of its account.
 
-    Two keys differ if the one provider knows nothing of calls to the other.
+    If one provider knows nothing of calls to another, their keys differ. The keys of one account
+    also differ if any of its settings changed, such as an API key.
     """
     if settings.MAIL_PROVIDER == "django" and settings.ANYMAIL_ESP:
         account = sorted(

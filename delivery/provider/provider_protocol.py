@@ -75,12 +75,12 @@ class Capabilities:
     sends none. `login_settings` are the names of the settings of `webhook_login`. `webhook_events`
     has the names of the events that a site needs, by their key. `largest_batch` is the number of
     messages in a call, and `batch` the number by default. `remembers_days`: events and answers
-    about a message may come for so long; the operator sets it by `remembers_setting`, if that is
+    about a message may come for this time; the operator sets it by `remembers_setting`, if that is
     not empty. `unsubscribe_placeholder` is the text that the provider replaces by its own
     unsubscribe link. `console_url` is the page on which an author signs in to the provider.
     `key_lifetime_s`: within this time, a message with the same delivery and attempt in its metadata
     leaves only once, whatever other messages `send` gets with it; the answer says again what was
-    accepted, with the same id. If the service refuses a changed body, the message is `Unanswered`.
+    accepted, with the same id. If the provider refuses a changed body, the message is `Unanswered`.
     Homing repeats a call only if the provider cannot be asked.
     """
 
@@ -310,7 +310,7 @@ class Provider(ABC):
     ) -> Sequence[tuple[bytes, str | None]]:
         """Return the body of each event in a request, as it is stored.
 
-        With it goes the id that repetitions of the event share, or None. `environ` has the
+        With it goes the id that the retries of this event share, or None. `environ` has the
         request's headers and its URL, as `HttpRequest.META` has them. Raises `WebhookRefusedError`.
         """
         return [(body, None)]

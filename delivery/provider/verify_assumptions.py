@@ -151,7 +151,7 @@ def judge_headers(wanted: Mapping[str, str], found: Mapping[str, str]) -> Observ
 
 
 class Inquiry:
-    """The questions to one provider. `number` is the number of no test letter.
+    """The questions to one provider. `number` is a number that no test letter has.
 
     `bad_address` is None for the default. Waits for at most `wait_s` seconds after the last call.
     """

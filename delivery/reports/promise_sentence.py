@@ -13,9 +13,9 @@ def promise_sentence() -> str:
         sentence = _("If an answer is lost, Homing asks {provider} before it sends a copy again.")
     elif can.repeats_with_key:
         sentence = _(
-            "It cannot be asked what it accepted, but for {time} it sends a repeated call only "
-            "once. If an answer is lost, Homing repeats the call in this time. After that, an "
-            "author decides."
+            "It cannot be asked what it accepted. If an answer is lost, Homing repeats the call; "
+            "for {time}, this sends nothing twice. After that, an author decides about these "
+            "copies."
         )
     elif can.path:
         sentence = _(

@@ -158,8 +158,8 @@ SENTENCES: Mapping[str, Promise] = {
         "No answer came. Homing waits for a report of {provider} about these copies."
     ),
     Code.REPEATED_WITH_KEY: _(
-        "No answer came. Homing repeats the call with the same idempotency key while the issue is "
-        "being sent; {provider} then sends nothing twice."
+        "No answer came. While the issue is being sent, Homing repeats the call with the same "
+        "idempotency key, so {provider} sends nothing twice."
     ),
     Code.CANNOT_BE_ASKED: _(
         "No answer came, and {provider} cannot be asked what it accepted. An author must decide "

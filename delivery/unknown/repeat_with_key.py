@@ -1,6 +1,6 @@
-"""Repeat a call whose answer was lost, while the provider's idempotency key lives.
+"""Repeat a call whose answer was lost, before its idempotency key expires.
 
-The call is repeated here, under the lease of the look-up, and not through the queue. In the queue
+The call is repeated here, under the lease of the look-up, and not through the queue. In the queue,
 an author could pause the issue until the key has expired.
 """
 
@@ -35,7 +35,7 @@ KEY_MARGIN_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """A call whose key still lives, and the copies that may be sent with it.
+    """A call whose key has not expired, and the copies that may be sent with it.
 
     The call may be repeated in `wait_s` seconds, and only if the edition `may_send`.
     """
@@ -47,9 +47,9 @@ class Repetition:
 
 
 def load_repetition(claim: Claim, *, started_within_s: float) -> Repetition | None:
-    """Load what to repeat; None if the key may expire before the repetition ends.
+    """Load the call; None if its key may expire before the repetition ends.
 
-    Nothing is repeated of an edition that has ended.
+    Also None if the edition has ended.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -106,7 +106,7 @@ def repeat_with_key(
 
     `unknown` maps the keys of the unknown copies to their recipients.
     """
-    # The clock is read before the database's, so that nothing is written after the key's lifetime.
+    # Read this clock before the database's clock, so nothing is written after the key's lifetime.
     deadline_at_s = now_s() + provider.deadline_s
     lifetime_s = provider.capabilities().key_lifetime_s
     found = load_repetition(claim, started_within_s=lifetime_s - provider.deadline_s - KEY_MARGIN_S)

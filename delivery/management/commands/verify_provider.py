@@ -60,7 +60,7 @@ QUESTIONS = {
         gettext_lazy("found"),
     ),
     Question.REPETITION: (
-        gettext_lazy("a repeated call with its key sends nothing"),
+        gettext_lazy("a call that is repeated with its key sends nothing"),
         gettext_lazy("the same ids"),
     ),
 }
@@ -100,7 +100,7 @@ VERDICTS = {
 
 class Command(BaseCommand):
     help = _(
-        "Verify with up to 10 real mails what Homing assumes of the mail provider. "
+        "Verify with up to 9 real mails what Homing assumes of the mail provider. "
         "Exits with 1 if an assumption does not hold. Changes no delivery and no reader."
     )
 

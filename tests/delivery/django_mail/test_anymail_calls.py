@@ -274,7 +274,9 @@ def test_amazon_is_called_once_whatever_the_operator_set(settings: Any) -> None:
 )
 def test_amazons_codes(settings: Any, code: str, status: str, kind: type) -> None:
     answer = http(status, json.dumps({"message": "no"}).encode(), f"x-amzn-ErrorType: {code}")
-    result, _ = of_two(settings, answering(answer), service="amazon_ses")
+    with ScriptedServer(answering(answer)) as server:
+        anymail_accounts.use(settings, "amazon_ses", server.url)
+        result = send(message(1))
     found = result.messages[0] if isinstance(result, Answered) else result
     assert isinstance(found, kind)
 

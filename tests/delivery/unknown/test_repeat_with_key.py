@@ -126,7 +126,7 @@ def assert_an_author_decides(newsroom: Newsroom, edition: Edition, calls: int = 
 
 
 def test_a_call_is_repeated_once_and_settled(newsroom: Newsroom) -> None:
-    assert "for 30 minutes it sends a repeated call only once" in promise_sentence()
+    assert "for 30 minutes, this sends nothing twice" in promise_sentence()
     edition = publish_in_fog(newsroom)
     worker_heartbeat.beat(uuid.uuid4(), host="letterbox", pid=1)
     assert "repeats the call with the same key" in waiting_sentence(newsroom.counts(edition))
