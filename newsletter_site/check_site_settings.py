@@ -14,7 +14,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.http.request import validate_host
 
 from delivery.check_settings import log_findings
-from delivery.interface import capabilities
+from delivery.interface import capabilities, provider_class
 from delivery.models import Newsletter
 from newsletter_site.environment import host_of
 
@@ -94,10 +94,11 @@ def check_deployment(**kwargs: Any) -> Iterable[CheckMessage]:
     """Check the settings that matter for a site with real readers."""
     can = capabilities()
     login = can.login_settings if can.path else ()
-    if login and not any(getattr(settings, name) for name in login):
+    if login and not provider_class().webhook_login():
+        names = " and ".join(login)
         yield Advice(
-            f"{' and '.join(login)} are not set, so webhooks are refused.",
-            hint=f"Set both, and use them in the address of the webhook at {can.name}.",
+            f"Webhooks are refused, because {names} do not hold a user and a password.",
+            hint=f"Set them, and use both in the address of the webhook at {can.name}.",
             id="homing.W001",
         )
     if not getattr(staticfiles_storage, "is_collected", True):

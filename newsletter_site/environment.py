@@ -159,8 +159,9 @@ class Environment:
         expected = "messages per second above 0, or unset for no limit"
         return float(self.matching(name, "", positive, expected)) if name in self else None
 
-    def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
-        return self.matching(name, default, choices.__contains__, " or ".join(choices))
+    def choice(self, name: str, default: str, choices: tuple[str, ...], expected: str = "") -> str:
+        expected = expected or " or ".join(choices)
+        return self.matching(name, default, choices.__contains__, expected)
 
     def matching(
         self, name: str, default: str, fits: str | Callable[[str], object], expected: str
@@ -215,10 +216,12 @@ class Environment:
         for name in sorted(name for name in self.values if service and name.startswith(prefix)):
             text = self.secret(name).strip()
             value: Any = {"true": True, "false": False}.get(text.lower(), text)
-            if text.startswith("{"):
+            if text.startswith("{") or (text and name.endswith("_PARAMS")):
                 try:
                     value = json.loads(text)
                 except ValueError:
+                    value = None
+                if not isinstance(value, dict):
                     fail(name, "not JSON (value hidden)", 'an object such as {"region_name": "…"}')
             if text:
                 found[name.removeprefix("ANYMAIL_")] = value

@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from django.utils.module_loading import import_string
 from psycopg import IsolationLevel
 
 from newsletter_site import embedded_postgres
@@ -310,11 +311,15 @@ MAIL_PROVIDER = env.matching(
     "postmark, django, or the path of a class such as our_mail.provider.OurProvider",
 )
 # A service that django-anymail connects, by Anymail's name, and Anymail's settings for it.
-ANYMAIL_ESP = env.matching(
-    "ANYMAIL_ESP", "", r"[a-z_]{0,40}", "the name of a service, such as brevo"
-)
+# The list is named and not imported, because no other code knows a provider.
+_SERVICES = import_string("delivery.django_mail.anymail_services.SERVICES")
+if env.text("ANYMAIL_ESP") == "postmark":
+    _WITHOUT = "MAIL_PROVIDER=postmark without ANYMAIL_ESP, with which Homing promises more"
+    fail("ANYMAIL_ESP", "'postmark'", _WITHOUT)
+ANYMAIL_ESP = env.choice("ANYMAIL_ESP", "", ("", *_SERVICES), ", ".join(_SERVICES))
+ANYMAIL_WEBHOOK_SECRET = env.secret("ANYMAIL_WEBHOOK_SECRET")
 ANYMAIL = env.of_service(ANYMAIL_ESP) | {
-    "WEBHOOK_SECRET": env.secret("ANYMAIL_WEBHOOK_SECRET"),
+    "WEBHOOK_SECRET": ANYMAIL_WEBHOOK_SECRET,
     # Homing reads the status of each message itself.
     "IGNORE_RECIPIENT_STATUS": True,
     # Some services take no metadata. All of them take headers.
@@ -442,7 +447,7 @@ LOGGING = {
                 *([] if _IN_SANDBOX else [POSTMARK_SERVER_TOKEN]),
                 EMAIL_HOST_PASSWORD,
                 *secrets_in(ANYMAIL),
-                basic_credentials(*ANYMAIL["WEBHOOK_SECRET"].partition(":")[::2]),
+                basic_credentials(*ANYMAIL_WEBHOOK_SECRET.partition(":")[::2]),
                 POSTMARK_WEBHOOK_PASSWORD,
                 OIDC_CLIENT_SECRET,
                 basic_credentials(POSTMARK_WEBHOOK_USER, POSTMARK_WEBHOOK_PASSWORD),

@@ -4,13 +4,16 @@ Each message is one request to the service's API. The requests of a call go one 
 one kept connection.
 """
 
+import re
 import uuid
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
-from anymail.exceptions import AnymailConfigurationError, AnymailError
+from anymail.exceptions import AnymailError
 from django.conf import settings
 from django.core.checks import CheckMessage, Error
 from django.core.checks import Warning as Advice
@@ -43,7 +46,7 @@ from delivery.provider.http_connection import (
     ResponseTooLongError,
     TooLateToStartError,
 )
-from delivery.provider.provider_protocol import Asks, Capabilities, Provider
+from delivery.provider.provider_protocol import KEY_MARGIN_S, Asks, Capabilities, Provider
 from delivery.redact_addresses import read_text
 from delivery.rules.call_results import (
     AllAccepted,
@@ -61,8 +64,6 @@ from delivery.rules.reason import Reason, ReasonCode, Remedy
 
 ERRORS = (AnymailError, TooLateToStartError, ResponseTooLongError, *NETWORK_ERRORS)
 SECRET = "ANYMAIL_WEBHOOK_SECRET"  # noqa: S105 -- the name of a setting
-# The events that Homing reads, by Anymail's names.
-EVENTS = ("delivered", "bounced", "complained", "unsubscribed")
 # Keys are UUIDs, because Brevo takes nothing else.
 _KEYS = uuid.UUID("1dc4b5a6-1f0f-5c37-9a04-3f3c5a4cc0bb")
 REMEDIES: Mapping[str, Promise] = {
@@ -100,31 +101,49 @@ class AnymailProvider(Provider):
             remembers_days=KEPT_DAYS,
             path=settings.ANYMAIL_ESP.replace("_", "-") if _reports() else "",
             login_settings=(SECRET,),
-            webhook_events={name: name for name in EVENTS},
+            webhook_events={name: name for name in service.events},
             key_lifetime_s=service.key_lifetime_s,
         )
 
     @classmethod
     def check_settings(cls) -> Iterator[CheckMessage]:
         """Yield a problem for a missing setting, and for a missing webhook login."""
+        service = service_from_settings()
         try:
-            _make_backend()
-        except AnymailConfigurationError as error:
+            with closing(_make_backend()) as backend:
+                backend.open()
+        # botocore has its own errors, such as a missing region.
+        except Exception as error:  # noqa: BLE001 -- each is one message
+            # Anymail speaks of a Django setting. Operators set the variable of the same name.
+            missing = re.search(r"ANYMAIL_[A-Z_]*[A-Z]", str(error))
+            problem = _("{setting} is not set.").format(setting=missing[0]) if missing else ""
             yield Error(
                 _("Homing cannot send through {service}: {problem}").format(
-                    service=service_from_settings().name, problem=_in_one_line(error)
+                    service=service.name, problem=problem or _in_one_line(error)
                 ),
                 hint=_("docs/providers.md lists the variables of each service."),
                 id="delivery.E005",
             )
-        if _reports() and not cls.webhook_login():
+        addresses = (value for value in settings.ANYMAIL.values() if isinstance(value, str))
+        if any(value.startswith("http://") and not _is_local(value) for value in addresses):
             yield Advice(
-                _("{setting} is not set, so no report of {service} is read.").format(
-                    setting=SECRET, service=service_from_settings().name
+                _("An address of {service} has no TLS, so its key is sent unencrypted.").format(
+                    service=service.name
                 ),
-                hint=_("Set it to user:password, and use both in the address of the webhook."),
-                id="delivery.W009",
+                hint=_("Use an https address in the variables ANYMAIL_…."),
+                id="delivery.W010",
             )
+        can = cls.capabilities()
+        if can.repeats_with_key:
+            left_s = can.key_lifetime_s - settings.DELIVERY_HTTP_DEADLINE_S - KEY_MARGIN_S
+            if settings.DELIVERY_LOOKUP_AFTER_S[0] >= left_s:
+                yield Advice(
+                    _("The key of a call to {service} expires before Homing repeats it.").format(
+                        service=service.name
+                    ),
+                    hint=_("Make the first time of DELIVERY_LOOKUP_AFTER_S shorter."),
+                    id="delivery.W011",
+                )
 
     @classmethod
     def remedy_sentence(cls, remedy: str) -> str:
@@ -244,6 +263,10 @@ class AnymailProvider(Provider):
     def parse_webhook(cls, body: bytes) -> WebhookEvent:
         """Read a stored event."""
         return anymail_events.parse(body)
+
+
+def _is_local(url: str) -> bool:
+    return urlsplit(url).hostname in {"127.0.0.1", "localhost", "::1"}
 
 
 def _reports() -> bool:

@@ -57,7 +57,7 @@ class ProviderWebhook(View):
         """Store the events, then apply them. `path` names the provider."""
         provider = provider_class()
         can, login = provider.capabilities(), provider.webhook_login()
-        if not can.path or path != can.path:
+        if not can.path or path.replace("_", "-") != can.path:
             raise Http404
         names = " and ".join(can.login_settings)
         if not login:

@@ -35,6 +35,9 @@ Ask = Callable[[Callable[[float], Answer | SearchFailed]], Answer]
 # The fields of a message's metadata by which a provider is asked. A check mail has the last one.
 ATTEMPT_FIELD, DELIVERY_FIELD, CHECK_FIELD = "attempt", "delivery", "check"
 
+# A key may expire a little earlier than its provider says.
+KEY_MARGIN_S = 60.0
+
 # The subjects of `ReasonCode.QUERY_…`: what a provider was asked.
 SEARCH = "search"
 BOUNCES = "bounces"

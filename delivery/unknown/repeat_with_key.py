@@ -16,7 +16,7 @@ from delivery.models import Edition
 from delivery.monitoring.delivery_metrics import LOOKUPS
 from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.provider.deadline_clock import now_s
-from delivery.provider.provider_protocol import Provider
+from delivery.provider.provider_protocol import KEY_MARGIN_S, Provider
 from delivery.queue.claim_due_batch import Claim
 from delivery.queue.edition_control import NOT_ENDED
 from delivery.queue.quarantine_sent_marks import HAS_SENT_MARK
@@ -28,9 +28,6 @@ logger = logging.getLogger(__name__)
 
 # Writes the messages of a call, with the id of its attempt.
 Render = Callable[[Sequence[Recipient], UUID], bytes]
-
-# The key may expire a little earlier than its provider says.
-KEY_MARGIN_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,9 +176,19 @@ def test_a_service_and_a_mail_server_exclude_each_other(settings_under: ReadSett
     assert sentence == f"EMAIL_URL is set together with ANYMAIL_ESP; {expected}"
     sentence = refusal_of(settings_under, MAIL_PROVIDER="django")
     assert sentence == f"EMAIL_URL is not set, nor is ANYMAIL_ESP; {expected}"
+    for service in ("sess", "AMAZON_SES"):
+        sentence = refusal_of(settings_under, MAIL_PROVIDER="django", ANYMAIL_ESP=service)
+        assert sentence.startswith(f"ANYMAIL_ESP is '{service}'; expected amazon_ses, brevo, ")
+    sentence = refusal_of(settings_under, MAIL_PROVIDER="django", ANYMAIL_ESP="postmark")
+    assert sentence.startswith("ANYMAIL_ESP is 'postmark'; expected MAIL_PROVIDER=postmark ")
+    for name, value in (*server.items(), ("ANYMAIL_ESP", "brevo")):
+        sentence = refusal_of(settings_under, **{name: value})
+        assert sentence == f"MAIL_PROVIDER is postmark; expected django, because {name} is set."
     sentence = refusal_of(settings_under, **SERVICE, ANYMAIL_AMAZON_SES_CLIENT_PARAMS="{secret")
     assert sentence.startswith("ANYMAIL_AMAZON_SES_CLIENT_PARAMS is not JSON (value hidden); ")
     assert "secret" not in sentence
+    of_text = refusal_of(settings_under, **SERVICE, ANYMAIL_AMAZON_SES_CLIENT_PARAMS="eu-north-1")
+    assert of_text == sentence
     sentence = refusal_of(settings_under, **SERVICE, DELIVERY_UNKNOWN_POLICY="resend")
     assert sentence.startswith("DELIVERY_UNKNOWN_POLICY is 'resend'; expected hold, ")
 

@@ -18,12 +18,10 @@ UNTRANSLATED = re.compile(
 NAMES = frozenset(
     {
         "Ada Whitlock",
-        "Amazon SES",
         "Managers of readers",
         "Sender Signatures",
         "Homing (opens the links of a letter before it is published)",
         "The Homing Letter",
-        "Unisender Go",
     }
 )
 MARKS = frozenset(
@@ -41,6 +39,7 @@ _NOT_SHOWN = frozenset(
             "SQL",
             "RunSQL",
             "Literal",
+            "Service",
             "WebhookRefusedError",
             "TypeVar",
             "getLogger",

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from delivery.check_settings import check_settings
 from delivery.models import Alarm
 from delivery.provider.attempt_id import is_of_this_provider, new_attempt_id
 from delivery.queue.record_evidence import treat_as_sent
@@ -14,7 +15,7 @@ from tests.delivery.django_mail import anymail_accounts
 from tests.delivery.django_mail.amazon_server import AmazonServer
 from tests.delivery.django_mail.anymail_payloads import EVENTS, Mail, request
 from tests.delivery.edition_factory import Newsroom, copies_of
-from tests.delivery.http_responses import http
+from tests.delivery.http_responses import answering, http
 from tests.delivery.scripted_http_server import Conversation, ScriptedServer
 
 pytestmark = [pytest.mark.process, pytest.mark.django_db(transaction=True)]
@@ -123,3 +124,56 @@ def test_another_account_is_another_provider(settings: Any) -> None:
     assert not is_of_this_provider(attempt)
     anymail_accounts.use(settings, "brevo", "http://127.0.0.1:9")
     assert not is_of_this_provider(attempt)
+
+
+def test_settings_of_services_are_checked(settings: Any) -> None:
+    def found() -> list[str]:
+        return [str(problem.msg) for problem in check_settings()]
+
+    anymail_accounts.use(settings, "brevo", "http://mail.example.org")
+    settings.DELIVERY_LOOKUP_AFTER_S = (800.0, 900.0)
+    assert found() == [
+        "An address of Brevo has no TLS, so its key is sent unencrypted.",
+        "The key of a call to Brevo expires before Homing repeats it.",
+    ]
+    settings.ANYMAIL = {}
+    assert found()[0] == "Homing cannot send through Brevo: ANYMAIL_BREVO_API_KEY is not set."
+    settings.ANYMAIL_ESP = "amazon_ses"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_CONFIG_FILE", "/nowhere")
+        assert found() == ["Homing cannot send through Amazon SES: You must specify a region."]
+
+
+def test_a_webhook_password_is_no_part_of_the_account(settings: Any) -> None:
+    anymail_accounts.use(settings, "resend", "http://127.0.0.1:9")
+    before = new_attempt_id()
+    settings.ANYMAIL = settings.ANYMAIL | {"WEBHOOK_SECRET": "hooks:another"}
+    assert is_of_this_provider(before)
+
+
+def test_a_429_uses_up_no_try(settings: Any) -> None:
+    busy = http("429 Too Many Requests", b"{}", "Retry-After: 3000")
+    good = http(*anymail_accounts.acceptance("resend"))
+    settings.DELIVERY_MAX_ATTEMPTS = 1
+    with ScriptedServer(answering(good, busy), answering(good)) as server:
+        anymail_accounts.use(settings, "resend", server.url)
+        newsroom = Newsroom()
+        edition = newsroom.publish(readers=2)
+        newsroom.deliver_all()
+        newsroom.deliver_after(2900)
+        assert newsroom.outcomes(edition) == ["sent", "waiting"]
+        newsroom.deliver_after(200)
+        assert newsroom.outcomes(edition) == ["sent", "sent"]
+
+
+def test_a_repetition_that_is_refused_waits_for_a_decision(settings: Any) -> None:
+    refused = http("409 Conflict", b'{"name": "invalid_idempotent_request"}')
+    with ScriptedServer(lambda one: one.read_request(), answering(refused)) as server:
+        anymail_accounts.use(settings, "resend", server.url)
+        settings.DELIVERY_LOOKUP_AFTER_S = (130.0,)
+        newsroom = Newsroom()
+        edition = newsroom.publish(readers=1)
+        newsroom.deliver_all()
+        newsroom.deliver_after(131)
+        assert newsroom.counts(edition).parked_batches == 1
+        assert treat_as_sent(edition.pk) == 1

@@ -25,7 +25,6 @@ from delivery.rules.call_results import (
     Deferred,
     NotSent,
     NotTried,
-    RejectedForAll,
     Unanswered,
 )
 from delivery.rules.outcomes import Failed, Sent, Suppressed
@@ -287,7 +286,6 @@ def test_a_copy_of_another_call_is_not_repeated(newsroom: Newsroom, mark: str) -
     [
         Unanswered(because()),
         NotSent(because()),
-        RejectedForAll(because()),
         Answered([Deferred(because()), NotTried(because()), Unanswered(because())]),
     ],
     ids=lambda answer: type(answer).__name__,

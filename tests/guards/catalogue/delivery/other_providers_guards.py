@@ -38,7 +38,7 @@ a report after the decision is no second copy
     raise_duplicate_alarms: «WHERE seen.source <> 'operator'»
     test_a_report_after_the_decision_is_no_second_copy
 a webhook of another provider is refused
-    ProviderWebhook.post: if not can.path «or path != can.path»:
+    ProviderWebhook.post: if not can.path «or path.replace("_", "-") != can.path»:
     test_reports_of_other_providers_have_no_address_here
 a call to another provider is not repeated
     look_up: if render and can.repeats_with_key «and not is_elsewhere»:
@@ -120,15 +120,35 @@ a call to a service is announced before its last byte
     WatchedHttp._may_complete: if «before is not None → False»: before()
     test_the_worker_hears_once_that_a_message_may_be_complete
 an unclear answer of a service leaves the message unconfirmed
-    _classify_answer: if «status >= 500 → False» or status in
+    classify_answer: if «status >= 500 → False» or status in
     test_an_answer_about_more_than_the_copy_ends_the_call
 a service that refuses one message gets no further messages of the call
-    AnymailProvider.send: if «isinstance(result, Unanswered | Deferred | NotTried |
+    AnymailProvider.send: elif «isinstance(result, Unanswered | Deferred | NotTried |
         RejectedForAll) → False»:
     test_an_answer_about_more_than_the_copy_ends_the_call
-an unverified account marks no reader
-    _classify_answer: if is_about_values «and not _ABOUT_THE_SENDER.search(text)» and
-    test_an_answer_about_more_than_the_copy_ends_the_call
+an unclear refusal fails no copy unless another copy is accepted
+    AnymailProvider.send: if «isinstance(before, RejectedForAll) and isinstance(result, Sent)
+        → isinstance(before, RejectedForAll)»:
+    test_an_unclear_refusal_fails_one_copy_if_the_next_is_accepted
+an answer about the account fails no reader
+    classify_answer: if «service.for_all and re.search(service.for_all, text) → False»:
+    test_an_account_that_is_refused_fails_no_reader
+a reason of the account is no entry of a suppression list
+    classify_status: if «reason is not None and reason[1] not in _MANDRILL_LISTS → False»:
+    test_an_account_that_is_refused_fails_no_reader
+an answer without an id is no acceptance
+    classify_status: states <= {"queued", "sent"} «and found»
+    test_an_answer_without_an_id_is_no_acceptance
+a service that asks for a slower rate uses up no try
+    _after_messages: if «too_fast → False»:
+    test_a_429_uses_up_no_try
+a refused repetition waits for a decision
+    after_repetition: if «any(isinstance(one, RejectedForAll) for one in (result, *judged))
+        → False»: return settled
+    test_a_repetition_that_is_refused_waits_for_a_decision
+a webhook's password cannot be tried offline with a letter
+    provider_key: if «not any(word in name for word in NOT_OF_ACCOUNTS) → True»
+    test_a_webhook_password_is_no_part_of_the_account
 the key of a message belongs to its attempt
     AnymailProvider._send_one: key = str(uuid.uuid5(_KEYS,
         «proof → message["metadata"]["delivery"]»))
@@ -137,7 +157,7 @@ a report of Brevo names the copy as the answer does
     _stored: if «SERVICES[service].is_proof_the_id → False» and
     test_a_key_settles_a_copy_whose_answer_was_lost
 another account of a service is another provider
-    provider_key: return f"anymail {settings.ANYMAIL_ESP} «{of_service}»"
+    provider_key: return f"anymail {settings.ANYMAIL_ESP} «{account}»"
     test_another_account_is_another_provider
 keys of services stay out of logs
     secrets_in: if isinstance(value, str) and
