@@ -196,7 +196,7 @@ def service_from_settings() -> Service:
 
 
 def hide_secrets(text: str) -> str:
-    """Replace each value of Anymail's settings that may be secret in a service's answer."""
+    """Replace the values of Anymail's settings, which may be secret."""
     for value in _values(settings.ANYMAIL):
         if len(value) >= MIN_SECRET_LENGTH:
             text = text.replace(value, "…")

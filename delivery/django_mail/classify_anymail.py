@@ -132,7 +132,7 @@ def may_concern_one(result: MessageResult) -> bool:
 def classify_status(
     status: AnymailStatus, http_status: int, text: str, service: Service, proof: str
 ) -> MessageResult:
-    """Classify Anymail's status of a message with one recipient, and the answer behind it."""
+    """Classify Anymail's status of a message, and the answer behind it."""
     if http_status >= 300:
         # Anymail reads the refusals of some services as the status of a message.
         return classify_answer(Answer(http_status, text, None), service, proof)

@@ -119,7 +119,7 @@ def test_a_refused_address_harms_no_other_copy(
 UNCLEAR = http("400 Bad Request", b'{"message": "Domain contains illegal character"}')
 
 
-def test_an_unclear_refusal_fails_one_copy_if_the_next_is_accepted(settings: Any) -> None:
+def test_an_unclear_refusal_fails_one_copy_at_most(settings: Any) -> None:
     for scripts, kinds in (
         ([answering(UNCLEAR), answering(OK)], [Failed, Sent]),
         ([answering(OK, UNCLEAR)], [Sent, Failed]),

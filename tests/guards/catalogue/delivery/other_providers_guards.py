@@ -129,7 +129,7 @@ a service that refuses one message gets no further messages of the call
 an unclear refusal fails no copy unless another copy is accepted
     AnymailProvider.send: if «isinstance(before, RejectedForAll) and isinstance(result, Sent)
         → isinstance(before, RejectedForAll)»:
-    test_an_unclear_refusal_fails_one_copy_if_the_next_is_accepted
+    test_an_unclear_refusal_fails_one_copy_at_most
 an answer about the account fails no reader
     classify_answer: if «service.for_all and re.search(service.for_all, text) → False»:
     test_an_account_that_is_refused_fails_no_reader
