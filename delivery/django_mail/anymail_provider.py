@@ -107,7 +107,7 @@ class AnymailProvider(Provider):
 
     @classmethod
     def check_settings(cls) -> Iterator[CheckMessage]:
-        """Yield a problem for a missing setting, and for a missing webhook login."""
+        """Yield what Anymail misses, an address without TLS, a short-lived key."""
         service = service_from_settings()
         try:
             with closing(_make_backend()) as backend:
