@@ -25,6 +25,7 @@ def promise_sentence() -> str:
     else:
         sentence = _(
             "It cannot be asked what it accepted. If an answer is lost, an author decides about "
-            "these copies. Bounces go to the sender’s mailbox; Homing does not read them."
+            "these copies. Homing does not read bounces: they go to the sender’s mailbox or stay "
+            "with the provider."
         )
     return sentence.format(provider=can.name, time=duration(can.key_lifetime_s))
