@@ -97,8 +97,8 @@ def check_deployment(**kwargs: Any) -> Iterable[CheckMessage]:
     if login and not provider_class().webhook_login():
         names = " and ".join(login)
         yield Advice(
-            f"Webhooks are refused, because {names} do not hold a user and a password.",
-            hint=f"Set them, and use both in the address of the webhook at {can.name}.",
+            f"Webhooks are refused, because there is no user and password in {names}.",
+            hint=f"Set a user and a password, and use both in the webhook at {can.name}.",
             id="homing.W001",
         )
     if not getattr(staticfiles_storage, "is_collected", True):
