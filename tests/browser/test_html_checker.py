@@ -51,6 +51,8 @@ NO_PAGES = {
     "admin/newsletters/<uuid:issue>/listing/": "takes a form only",
     "admin/login/organisation/": "leads to the organisation",
     "admin/login/organisation/back/": "leads elsewhere",
+    "webhooks/<slug:path>/": "takes reports of providers",
+    "webhooks/<slug:path>": "takes reports of providers",
 }
 FILES = (".json", ".csv", ".svg", ".webp", ".<slug:extension>")
 # Fields that may occur repeatedly in a form, once for each choice.

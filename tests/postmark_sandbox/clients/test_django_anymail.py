@@ -15,6 +15,11 @@ from tests.postmark_sandbox.caller import Caller, a_message
 from tests.postmark_sandbox.webhook_receiver import Receiver
 
 
+@pytest.fixture(autouse=True)
+def anymails_own_defaults(settings: Any) -> None:
+    settings.ANYMAIL = {}
+
+
 def letter(*to: str) -> AnymailMessage:
     message = AnymailMessage("Tide tables", "High water at seven.", "letter@example.org", to)
     message.esp_extra = {"MessageStream": "broadcast"}

@@ -81,7 +81,7 @@ REPLIES = [
     ("item_error", 100, TEXT, {"delivery"}),
     ("item_error", 101, TEXT, {"batch", "attempt"}),
     ("item_error", 400, TEXT, {"edition", "attempt"}),
-    ("item_error", 429, TEXT, {"delivery"}),
+    ("item_error", 429, TEXT, {"batch", "attempt"}),
     ("item_error", 4711, TEXT, {"edition", "attempt"}),
     ("whole_422", 300, f"Error parsing 'To': {TEXT}", {"delivery"}),
     ("whole_422", 101, TEXT, {"batch", "attempt"}),
